@@ -1,0 +1,233 @@
+// The only file that knows Python: arrays in, arrays out, the GIL released in between.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "encode.hpp"
+#include "forest.hpp"
+#include "moments.hpp"
+#include "paths.hpp"
+#include "ridge.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <class T, int N>
+using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+
+// Moves a vector into a NumPy array of the given shape.
+template <class T>
+Out<T> to_numpy(std::vector<T>&& data, std::vector<std::size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(data));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Out<T>(owned->data(), shape.size(), shape.data(), owner);
+}
+
+template <class T>
+const T* pointer(const std::optional<Array<T, 1>>& array) {
+  return array ? array->data() : nullptr;
+}
+
+void require(bool holds, const char* message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+bool signalled() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+Out<std::int32_t> grow(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> n_bins, Array<std::uint8_t, 1> has_missing,
+                       Array<std::int32_t, 1> split_offset, std::optional<Array<std::int32_t, 1>> value,
+                       std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
+                       std::optional<Array<std::int32_t, 1>> weight, Array<std::uint32_t, 1> thresholds,
+                       std::uint64_t seed, std::uint64_t first_tree, std::int64_t n_trees, int max_depth,
+                       int max_features, int min_node_size, int n_threads, const std::string& instruction_set) {
+  const std::size_t n_features = bins.shape(0), n_rows = bins.shape(1);
+  require(n_features >= 1 && n_rows >= 1, "the table is empty");
+  require(n_bins.shape(0) == n_features && has_missing.shape(0) == n_features &&
+              split_offset.shape(0) == n_features + 1,
+          "n_bins, has_missing and split_offset must have an entry per feature");
+  require(value.has_value() != slot.has_value(), "give value for regression or slot for classes");
+  require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
+              (!weight || weight->shape(0) == n_rows),
+          "value, slot and weight must have an entry per row");
+  require(max_depth >= 1 && max_depth <= pysirus::kMaxDepth, "max_depth must be from 1 to 4");
+  require(max_features >= 1 && static_cast<std::size_t>(max_features) <= n_features, "max_features is out of range");
+  require(thresholds.shape(0) >= 1 && thresholds.shape(0) <= pysirus::kMaxThresholds, "1 to 16 thresholds");
+  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && n_trees >= 0, "n_slots or n_trees is out of range");
+
+  const pysirus::Table table{bins.data(), static_cast<std::int64_t>(n_rows), 0, static_cast<std::int32_t>(n_features),
+                             n_bins.data(), has_missing.data(), pointer(value), pointer(slot), n_slots, pointer(weight)};
+  pysirus::Recipe recipe{seed, max_depth, max_features, min_node_size, static_cast<std::int32_t>(thresholds.shape(0)),
+                         {}, split_offset.data()};
+  for (std::size_t k = 0; k < thresholds.shape(0); ++k) recipe.thresholds[k] = thresholds.data()[k];
+  const std::size_t n_nodes = (std::size_t{1} << max_depth) - 1;
+  std::vector<std::int32_t> splits(n_trees * n_nodes);
+  bool finished;
+  {
+    nb::gil_scoped_release release;
+    finished = pysirus::grow_forest(table, recipe, first_tree, n_trees, n_threads, instruction_set, signalled,
+                                    splits.data());
+  }
+  if (!finished) throw nb::python_error();
+  return to_numpy(std::move(splits), {static_cast<std::size_t>(n_trees), n_nodes});
+}
+
+template <class T>
+void encode(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values, Array<double, 1> cuts, int missing_bin,
+            nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bins) {
+  require(bins.shape(0) == values.shape(0), "bins and values must have an entry per row");
+  require(cuts.shape(0) < 256 && missing_bin >= 0 && missing_bin < 256, "at most 255 cuts");
+  nb::gil_scoped_release release;
+  pysirus::encode_column(values.data(), static_cast<std::int64_t>(values.shape(0)), values.stride(0), cuts.data(),
+                         static_cast<std::int32_t>(cuts.shape(0)), static_cast<std::uint8_t>(missing_bin), bins.data());
+}
+
+nb::tuple paths_of(const pysirus::PathCounts& counts) {
+  const auto sorted = counts.sorted();
+  std::vector<std::int32_t> codes;
+  std::vector<std::int64_t> count;
+  for (const auto& path : sorted) {
+    codes.insert(codes.end(), path.path.begin(), path.path.end());
+    count.push_back(path.count);
+  }
+  return nb::make_tuple(to_numpy(std::move(codes), {sorted.size(), std::size_t{pysirus::kMaxDepth}}),
+                        to_numpy(std::move(count), {sorted.size()}));
+}
+
+pysirus::RuleTables rule_tables(const Array<std::uint8_t, 2>& bins, const Array<std::int32_t, 1>& features,
+                                const Array<std::uint64_t, 3>& tables, int n_rules) {
+  require(features.shape(0) == tables.shape(0) && tables.shape(1) == 256, "tables must be [used features][256][words]");
+  require(n_rules >= 0 && static_cast<std::size_t>(n_rules) <= 64 * tables.shape(2), "too few words for the rules");
+  for (std::size_t u = 0; u < features.shape(0); ++u)
+    require(features.data()[u] >= 0 && static_cast<std::size_t>(features.data()[u]) < bins.shape(0), "no such feature");
+  return {n_rules, static_cast<std::int32_t>(tables.shape(2)), static_cast<std::int32_t>(features.shape(0)),
+          features.data(), tables.data()};
+}
+
+std::vector<double> to_double(const std::vector<pysirus::Wide>& wide) {
+  return std::vector<double>(wide.begin(), wide.end());
+}
+
+nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
+                      int n_rules, std::optional<Array<std::int64_t, 1>> value,
+                      std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
+                      std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds) {
+  const auto rules = rule_tables(bins, features, tables, n_rules);
+  const std::size_t n_rows = bins.shape(1);
+  require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
+              (!weight || weight->shape(0) == n_rows),
+          "value, slot and weight must have an entry per row");
+  require(n_folds >= 1 && n_slots >= 1, "n_folds and n_slots must be at least 1");
+  const pysirus::Response response{pointer(value), pointer(slot), n_slots, pointer(weight)};
+  pysirus::Moments m;
+  {
+    nb::gil_scoped_release release;
+    m = pysirus::rule_moments(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, 0, n_folds);
+  }
+  const std::size_t r = static_cast<std::size_t>(n_rules), f = static_cast<std::size_t>(n_folds),
+                    s = static_cast<std::size_t>(n_slots);
+  nb::dict result;
+  result["rows"] = to_numpy(std::move(m.rows), {r});
+  result["size"] = to_numpy(std::move(m.size), {f});
+  result["pair"] = to_numpy(std::move(m.pair), {f, r, r});
+  result["sum"] = to_numpy(to_double(m.sum), {f, s});
+  result["rule_sum"] = to_numpy(to_double(m.rule_sum), {f, r, s});
+  result["square"] = to_numpy(std::move(m.square), {f});
+  return result;
+}
+
+Out<double> ridge_errors(Array<double, 3> train_gram, Array<double, 2> train_cross, Array<double, 3> test_gram,
+                         Array<double, 2> test_cross, Array<double, 1> test_square, Array<std::int32_t, 1> sizes,
+                         Array<double, 2> penalties) {
+  const std::size_t n_folds = train_gram.shape(0), n_rules = train_gram.shape(1), n_sizes = sizes.shape(0);
+  require(train_gram.shape(2) == n_rules && test_gram.shape(0) == n_folds && test_gram.shape(1) == n_rules &&
+              test_gram.shape(2) == n_rules && train_cross.shape(0) == n_folds && train_cross.shape(1) == n_rules &&
+              test_cross.shape(0) == n_folds && test_cross.shape(1) == n_rules && test_square.shape(0) == n_folds &&
+              penalties.shape(0) == n_sizes,
+          "the shapes of the Gram matrices do not agree");
+  for (std::size_t i = 0; i < n_sizes; ++i)
+    require(sizes.data()[i] >= 0 && static_cast<std::size_t>(sizes.data()[i]) <= n_rules, "a size is out of range");
+  const pysirus::RidgeFolds folds{static_cast<std::int32_t>(n_rules), static_cast<std::int32_t>(n_folds),
+                                  train_gram.data(), train_cross.data(), test_gram.data(), test_cross.data(),
+                                  test_square.data()};
+  std::vector<double> errors(n_sizes * penalties.shape(1));
+  {
+    nb::gil_scoped_release release;
+    pysirus::Ridge ridge(static_cast<int>(n_rules));
+    for (std::size_t i = 0; i < n_sizes; ++i)
+      pysirus::ridge_errors(folds, ridge, sizes.data()[i], penalties.data() + i * penalties.shape(1),
+                            static_cast<int>(penalties.shape(1)), errors.data() + i * penalties.shape(1));
+  }
+  return to_numpy(std::move(errors), {n_sizes, penalties.shape(1)});
+}
+
+Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<std::int32_t, 1> sizes,
+                          Array<double, 1> penalties) {
+  const std::size_t n_rules = gram.shape(0), n_sizes = sizes.shape(0);
+  require(gram.shape(1) == n_rules && cross.shape(0) == n_rules && penalties.shape(0) == n_sizes,
+          "the shapes of the Gram matrices do not agree");
+  std::vector<double> weights(n_sizes * n_rules);
+  pysirus::Ridge ridge(static_cast<int>(n_rules));
+  for (std::size_t i = 0; i < n_sizes; ++i) {
+    const int size = sizes.data()[i];
+    require(size >= 0 && static_cast<std::size_t>(size) <= n_rules, "a size is out of range");
+    ridge.restart();
+    const double* x = ridge.solve(gram.data(), static_cast<int>(n_rules), cross.data(), size, penalties.data()[i]);
+    std::copy(x, x + size, weights.begin() + static_cast<std::ptrdiff_t>(i * n_rules));
+  }
+  return to_numpy(std::move(weights), {n_sizes, n_rules});
+}
+
+Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32_t n_folds) {
+  std::vector<std::uint32_t> folds(static_cast<std::size_t>(n_rows));
+  for (std::size_t row = 0; row < folds.size(); ++row) folds[row] = pysirus::fold_of_row(seed, row, n_folds);
+  const std::size_t n = folds.size();
+  return to_numpy(std::move(folds), {n});
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core: binned columns in, splits, path counts, moments of rules and ridge weights out.";
+  m.def("instruction_sets", &pysirus::instruction_sets, "Instruction sets this machine can run, best first.");
+  m.def("grow", &grow, "bins"_a, "n_bins"_a, "has_missing"_a, "split_offset"_a, "value"_a.none(), "slot"_a.none(),
+        "n_slots"_a, "weight"_a.none(), "thresholds"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "max_depth"_a,
+        "max_features"_a, "min_node_size"_a, "n_threads"_a, "instruction_set"_a,
+        "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
+  constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
+  m.def("encode", &encode<double>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
+  m.def("encode", &encode<float>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
+  m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
+        "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a,
+        "Sizes, pair sizes and response sums of rules in each fold.");
+  m.def("ridge_errors", &ridge_errors, "train_gram"_a, "train_cross"_a, "test_gram"_a, "test_cross"_a, "test_square"_a,
+        "sizes"_a, "penalties"_a, "Cross-validated squared error of each prefix at each of its (falling) penalties.");
+  m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "sizes"_a, "penalties"_a,
+        "Non-negative ridge weights of each prefix at its penalty.");
+  m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
+  nb::class_<pysirus::PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
+      .def(nb::init<>())
+      .def(
+          "add",
+          [](pysirus::PathCounts& counts, Array<std::int32_t, 2> splits) {
+            int depth = 0;
+            while ((std::size_t{1} << depth) - 1 < splits.shape(1)) ++depth;
+            require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth <= pysirus::kMaxDepth,
+                    "splits must have 1, 3, 7 or 15 columns");
+            nb::gil_scoped_release release;
+            counts.add_forest(splits.data(), static_cast<std::int64_t>(splits.shape(0)), depth);
+          },
+          "splits"_a, "Count the paths of more trees.")
+      .def("paths", &paths_of, "Paths as codes 2 * split + side, padded with -1, in rising order; and their counts.");
+}

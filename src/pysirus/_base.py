@@ -1,0 +1,139 @@
+"""What the estimators share: a fitted model behind scikit-learn's interface, and model files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from pysirus._file import ModelFileError, model_from_json, model_to_json, read_document, write_document
+from pysirus._model import RuleModel
+from pysirus._rule import RuleSet
+from pysirus._table import Table
+
+ESTIMATORS: dict[str, type[RuleEstimator]] = {}
+
+
+class RuleEstimator(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator whose fitted state is a ``RuleModel``."""
+
+    _fitted_facts: ClassVar[tuple[str, ...]] = ()
+
+    model_: RuleModel
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ESTIMATORS[cls.__name__] = cls
+
+    @property
+    def selected_(self) -> RuleSet:
+        """The rules after post-treatment, in order of frequency."""
+        return self._model.selected
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The selected rules of positive weight."""
+        return self._model.rules
+
+    @property
+    def intercept_(self) -> Any:
+        """What is added to the weighted rule outputs."""
+        return self._model.intercept
+
+    @property
+    def _model(self) -> RuleModel:
+        # hasattr(estimator, "rules_") must be False before fit, which takes an AttributeError
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit first.")
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in self.__dict__
+
+    def _aligned(self, X: Any) -> Table:
+        check_is_fitted(self)
+        return self.model_.align(X, owner=type(self).__name__)
+
+    def _set_model(self, model: RuleModel) -> None:
+        self.model_ = model
+        self.n_features_in_ = len(model.features)
+        if model.named:
+            self.feature_names_in_ = np.array([f.name for f in model.features], dtype=object)
+        elif "feature_names_in_" in self.__dict__:
+            del self.feature_names_in_
+        for name in self._fitted_facts:
+            setattr(self, f"{name}_", model.facts[name])
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file that ``pysirus.load`` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is written under a temporary name and then moved into place.
+        """
+        check_is_fitted(self)
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if _is_json(value)}
+        estimator = {"name": type(self).__name__, "parameters": parameters}
+        write_document(path, {**model_to_json(self.model_), "estimator": estimator})
+
+    def _restore(self, document: Mapping[str, Any]) -> None:
+        """Take the fitted state from a model file."""
+        self._set_model(model_from_json(document))
+
+    def __str__(self) -> str:
+        return str(self.model_) if self.__sklearn_is_fitted__() else repr(self)
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that ``save`` or ``pysirus fit --model`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The JSON file.
+
+    Returns
+    -------
+    model : estimator
+        A fitted estimator of the class that was saved; a bare ``RuleModel`` when the file names none.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or is of another version.
+    """
+    document = read_document(path)
+    try:
+        record = document.get("estimator")
+        if record is None:
+            return model_from_json(document)
+        if record["name"] not in ESTIMATORS:
+            raise ModelFileError(f"'{path}' holds a {record['name']}, which this pysirus does not know.")
+        estimator = ESTIMATORS[record["name"]](**record["parameters"])
+        estimator._restore(document)
+    except ModelFileError:
+        raise
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFileError(f"'{path}' is a damaged pysirus model file: {type(error).__name__} at {error}.") from error
+    return estimator

@@ -1,0 +1,212 @@
+"""Columns in, cut points and uint8 bins out (the paper's quantile discretisation; spec, section 1).
+
+Bin ``b`` holds the values with exactly ``b`` cuts at or below them, so cut ``c`` sends bins ``0..c`` to its ``<`` side.
+Missing values, where the training column has some, are in a last bin of their own.
+
+A cut is known by its identity, not by its position: ``("quantile", i)``, ``("value", v)`` or ``("levels", {...})``.
+Two models fitted on two samples compare by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._response import Response
+from pysirus._table import Column, Table
+
+CutIdentity = tuple[str, Hashable]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """The cut points of one column."""
+
+    column: Column
+    identities: tuple[CutIdentity, ...]
+    thresholds: NDArray[np.float64]  # of a numeric column, rising; empty for categories
+    levels: tuple[Any, ...] = ()  # of a categorical column, in the order of their bins
+    has_missing: bool = False
+    less_is_heavier: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @property
+    def n_cuts(self) -> int:
+        """Number of cuts between known values."""
+        return len(self.identities)
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, that of the missing values included."""
+        return self.n_cuts + 1 + self.has_missing
+
+    @property
+    def n_splits(self) -> int:
+        """Each cut; with missing values each cut twice (missing right, missing left) and missing apart."""
+        return 2 * self.n_cuts + 1 if self.has_missing else self.n_cuts
+
+    def encode(self, column: Column, out: NDArray[np.uint8]) -> None:
+        """Write the bin of each value of the training column."""
+        missing_bin = self.n_cuts + 1 if self.has_missing else 0
+        if column.is_numeric:
+            values = column.values
+            if values.dtype not in (np.float32, np.float64):
+                values = values.astype(np.float64)
+            _core.encode(values, self.thresholds, missing_bin, out)
+            return
+        # codes of the training levels -> position of the level; -1 (missing) picks the last entry
+        position = {level: i for i, level in enumerate(self.levels)}
+        table = np.array([position.get(level, 0) for level in column.levels] + [missing_bin], dtype=np.uint8)
+        np.take(table, column.values, out=out, mode="wrap")
+
+
+def _distinct(values: NDArray[Any], limit: int) -> NDArray[Any] | None:
+    """The sorted distinct values, or None when there are more than ``limit``."""
+    if len(np.unique(values[: 100 * (limit + 1)])) > limit:
+        return None
+    distinct = np.unique(values)
+    return distinct if len(distinct) <= limit else None
+
+
+def _quantiles(values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins: int) -> NDArray[np.float64]:
+    """The empirical quantiles i/n_bins with linear interpolation; an integer weight counts as so many rows.
+
+    Weights that are not whole numbers are first scaled to a mean of one.
+    """
+    if weights is None:
+        last = len(values) - 1
+    else:
+        if (weights != np.rint(weights)).any():
+            weights = weights * (len(weights) / weights.sum())
+        last = weights.sum() - 1
+    position = last * np.arange(1, n_bins) / n_bins
+    low = np.floor(position)
+    high = np.minimum(low + 1, np.ceil(last))
+    if weights is None:
+        ranks = np.unique(np.concatenate([low, high])).astype(np.intp)
+        ordered = np.partition(values, ranks)
+        a, b = ordered[low.astype(np.intp)].astype(np.float64), ordered[high.astype(np.intp)].astype(np.float64)
+    else:
+        order = np.argsort(values, kind="stable")
+        cumulated = np.cumsum(weights[order])
+        at = [np.minimum(np.searchsorted(cumulated, rank, side="right"), len(order) - 1) for rank in (low, high)]
+        a, b = (values[order[i]].astype(np.float64) for i in at)
+    # the same two formulas NumPy uses, so that the answer is its answer to the last bit
+    share = position - low
+    interpolated = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+    return np.where(a == b, a, interpolated)
+
+
+def _numeric_cuts(
+    column: Column,
+    known: NDArray[np.bool_] | None,
+    weights: NDArray[np.float64] | None,
+    n_bins: int,
+    discrete_limit: int,
+) -> tuple[tuple[CutIdentity, ...], NDArray[np.float64]]:
+    values = column.values if known is None else column.values[known]
+    if weights is not None and known is not None:
+        weights = weights[known]
+    if len(values) == 0:
+        return (), np.zeros(0)
+    distinct = _distinct(values, discrete_limit)
+    if distinct is not None:
+        thresholds = distinct[1:].astype(np.float64)
+        return tuple(("value", float(v)) for v in thresholds), thresholds
+    thresholds, first = np.unique(_quantiles(values, weights, n_bins), return_index=True)
+    keep = thresholds > float(values.min())
+    return tuple(("quantile", int(i) + 1) for i in first[keep]), np.ascontiguousarray(thresholds[keep])
+
+
+def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDArray[np.float64]:
+    """What levels are ordered by: their mean response; for classes the first principal component of their shares."""
+    weights = response.weights if response.weights is not None else np.ones(len(codes))
+    known = codes >= 0
+    codes, weights = codes[known], weights[known]
+    size = np.bincount(codes, weights, n_levels)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if response.values is not None:
+            return np.asarray(np.bincount(codes, weights * response.values[known], n_levels) / size)
+        assert response.slots is not None
+        cells = np.bincount(codes * response.n_slots + response.slots[known], weights, n_levels * response.n_slots)
+        shares = cells.reshape(n_levels, -1) / size[:, None]
+    if response.n_slots == 2:
+        return np.asarray(shares[:, 1])
+    seen = size > 0
+    centred = shares - np.average(shares[seen], axis=0, weights=size[seen])
+    covariance = (centred[seen] * size[seen, None]).T @ centred[seen]
+    axis = np.linalg.eigh(covariance)[1][:, -1]
+    leading = axis[0] if abs(axis[0]) > 1e-12 else axis[np.argmax(abs(axis))]
+    return np.round(centred @ (axis * np.sign(leading)), 12)
+
+
+def _level_cuts(column: Column, response: Response) -> tuple[tuple[CutIdentity, ...], tuple[Any, ...]]:
+    codes = column.values
+    n_levels = len(column.levels)
+    present = np.bincount(codes[codes >= 0], minlength=n_levels) > 0
+    if column.kind == "ordered":
+        order: Sequence[int] = range(n_levels)
+    else:
+        scores = _level_scores(codes, n_levels, response)
+        order = sorted(range(n_levels), key=lambda i: (scores[i], i))  # levels come sorted
+    levels = tuple(column.levels[i] for i in order if present[i])
+    return tuple(("levels", frozenset(levels[: k + 1])) for k in range(len(levels) - 1)), levels
+
+
+def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit: int) -> Cuts:
+    """The cut points of a column on the training sample."""
+    missing = column.missing()
+    has_missing = missing is not None and not missing.all()
+    if column.is_numeric:
+        identities, thresholds = _numeric_cuts(
+            column, None if missing is None else ~missing, response.weights, n_bins, discrete_limit
+        )
+        return Cuts(column.without_values(), identities, thresholds, (), has_missing)
+    identities, levels = _level_cuts(column, response)
+    return Cuts(column.without_values(), identities, np.zeros(0), levels, has_missing)
+
+
+def _heavier_sides(cuts: Cuts, bins: NDArray[np.uint8], weights: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+    """For each cut: did its ``<`` side hold at least half of the known training weight?"""
+    sizes = np.bincount(bins, weights, cuts.n_bins)[: cuts.n_cuts + 1]
+    return np.asarray(np.cumsum(sizes)[:-1] * 2 >= sizes.sum())
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A table in bins: what the core works on."""
+
+    bins: NDArray[np.uint8]  # [feature, row]
+    cuts: tuple[Cuts, ...]
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int32]:
+        """Bins of each feature."""
+        return np.array([c.n_bins for c in self.cuts], dtype=np.int32)
+
+    @cached_property
+    def has_missing(self) -> NDArray[np.uint8]:
+        """Which features have a bin of missing values."""
+        return np.array([c.has_missing for c in self.cuts], dtype=np.uint8)
+
+    @cached_property
+    def split_offset(self) -> NDArray[np.int32]:
+        """The first split number of each feature, and the number of splits."""
+        return np.concatenate([[0], np.cumsum([c.n_splits for c in self.cuts])]).astype(np.int32)
+
+
+def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: int) -> Binned:
+    """Find the cuts of every column and encode the table."""
+    bins = np.empty((table.n_columns, table.n_rows), dtype=np.uint8)
+    all_cuts = []
+    for column, out in zip(table.columns, bins):
+        cuts = find_cuts(column, response, n_bins=n_bins, discrete_limit=discrete_limit)
+        cuts.encode(column, out)
+        heavier = _heavier_sides(cuts, out, response.weights)
+        all_cuts.append(Cuts(cuts.column, cuts.identities, cuts.thresholds, cuts.levels, cuts.has_missing, heavier))
+    return Binned(bins, tuple(all_cuts))

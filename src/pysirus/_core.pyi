@@ -1,0 +1,66 @@
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+class MomentArrays(TypedDict):
+    rows: NDArray[np.int64]
+    size: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    sum: NDArray[np.float64]
+    rule_sum: NDArray[np.float64]
+    square: NDArray[np.float64]
+
+class PathCounts:
+    def __init__(self) -> None: ...
+    def add(self, splits: NDArray[np.int32]) -> None: ...
+    def paths(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+
+def instruction_sets() -> list[str]: ...
+def grow(
+    bins: NDArray[np.uint8],
+    n_bins: NDArray[np.int32],
+    has_missing: NDArray[np.uint8],
+    split_offset: NDArray[np.int32],
+    value: NDArray[np.int32] | None,
+    slot: NDArray[np.uint8] | None,
+    n_slots: int,
+    weight: NDArray[np.int32] | None,
+    thresholds: NDArray[np.uint32],
+    seed: int,
+    first_tree: int,
+    n_trees: int,
+    max_depth: int,
+    max_features: int,
+    min_node_size: int,
+    n_threads: int,
+    instruction_set: str,
+) -> NDArray[np.int32]: ...
+def encode(
+    values: NDArray[np.floating], cuts: NDArray[np.float64], missing_bin: int, bins: NDArray[np.uint8]
+) -> None: ...
+def rule_moments(
+    bins: NDArray[np.uint8],
+    features: NDArray[np.int32],
+    tables: NDArray[np.uint64],
+    n_rules: int,
+    value: NDArray[np.int64] | None,
+    slot: NDArray[np.uint8] | None,
+    n_slots: int,
+    weight: NDArray[np.int64] | None,
+    seed: int,
+    n_folds: int,
+) -> MomentArrays: ...
+def ridge_errors(
+    train_gram: NDArray[np.float64],
+    train_cross: NDArray[np.float64],
+    test_gram: NDArray[np.float64],
+    test_cross: NDArray[np.float64],
+    test_square: NDArray[np.float64],
+    sizes: NDArray[np.int32],
+    penalties: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def ridge_weights(
+    gram: NDArray[np.float64], cross: NDArray[np.float64], sizes: NDArray[np.int32], penalties: NDArray[np.float64]
+) -> NDArray[np.float64]: ...
+def folds_of(seed: int, n_rows: int, n_folds: int) -> NDArray[np.uint32]: ...

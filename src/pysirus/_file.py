@@ -1,0 +1,190 @@
+"""A model in, a JSON document out, and back: exact, versioned, readable, no pickle. docs/model-file.md describes it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pysirus._bins import CutIdentity
+from pysirus._model import RuleModel
+from pysirus._rule import Condition, Rule, RuleSet, Split
+from pysirus._table import Feature
+
+FORMAT = "pysirus-model"
+VERSION = 1
+
+
+class ModelFileError(ValueError):
+    """A file is not a model that this version can read."""
+
+
+def _output(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _from_output(value: Any) -> Any:
+    return tuple(map(float, value)) if isinstance(value, list) else value
+
+
+def _cut(cut: CutIdentity | None) -> Any:
+    if cut is None:
+        return None
+    kind, value = cut
+    return [kind, sorted(value, key=str) if isinstance(value, frozenset) else value]
+
+
+def _from_cut(cut: Any) -> CutIdentity | None:
+    if cut is None:
+        return None
+    kind, value = cut
+    return (kind, frozenset(value) if isinstance(value, list) else value)
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    return {
+        "feature": condition.feature,
+        "index": condition.index,
+        "lower": condition.lower,
+        "upper": condition.upper,
+        "levels": None if condition.levels is None else list(condition.levels),
+        "missing": condition.missing,
+        "known": condition.known,
+        "otherwise": condition.otherwise,
+        "lower_cut": _cut(condition.lower_cut),
+        "upper_cut": _cut(condition.upper_cut),
+    }
+
+
+def _from_condition(d: Mapping[str, Any]) -> Condition:
+    values = dict(d)
+    values["levels"] = None if d["levels"] is None else tuple(d["levels"])
+    values["lower_cut"], values["upper_cut"] = _from_cut(d["lower_cut"]), _from_cut(d["upper_cut"])
+    return Condition(**values)
+
+
+def _split(split: Split) -> dict[str, Any]:
+    value = list(split.value) if isinstance(split.value, tuple) else split.value
+    return {"feature": split.feature, "op": split.op, "value": value, "cut": _cut(split.cut), "missing": split.missing}
+
+
+def _from_split(d: Mapping[str, Any]) -> Split:
+    value = tuple(d["value"]) if isinstance(d["value"], list) else d["value"]
+    cut = _from_cut(d["cut"])
+    assert cut is not None
+    return Split(d["feature"], d["op"], value, cut, d["missing"])
+
+
+def rule_to_json(rule: Rule) -> dict[str, Any]:
+    """A rule as JSON; its text is there for the reader and not read back."""
+    return {
+        "text": str(rule),
+        "conditions": [_condition(c) for c in rule.conditions],
+        "path": [_split(s) for s in rule.path],
+        "frequency": None if math.isnan(rule.frequency) else rule.frequency,
+        "inside": _output(rule.inside),
+        "outside": _output(rule.outside),
+        "n_inside": rule.n_inside,
+        "n_outside": rule.n_outside,
+        "weight": rule.weight,
+    }
+
+
+def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rule:
+    """A rule back from JSON."""
+    return Rule(
+        conditions=tuple(_from_condition(c) for c in d["conditions"]),
+        path=tuple(_from_split(s) for s in d["path"]),
+        frequency=math.nan if d["frequency"] is None else d["frequency"],
+        inside=_from_output(d["inside"]),
+        outside=_from_output(d["outside"]),
+        n_inside=d["n_inside"],
+        n_outside=d["n_outside"],
+        weight=d["weight"],
+        classes=classes,
+    )
+
+
+def model_to_json(model: RuleModel) -> dict[str, Any]:
+    """A model as a JSON document."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "task": "regression" if model.classes is None else "classification",
+        "target": model.target,
+        "classes": None if model.classes is None else list(model.classes),
+        "named": model.named,
+        "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
+        "mean": _output(model.mean),
+        "intercept": _output(model.intercept),
+        "rules": [rule_to_json(rule) for rule in model.selected],
+        "facts": dict(model.facts),
+    }
+
+
+def model_from_json(document: Mapping[str, Any]) -> RuleModel:
+    """A model back from its JSON document."""
+    classes = None if document["classes"] is None else tuple(document["classes"])
+    return RuleModel(
+        selected=RuleSet([rule_from_json(rule, classes) for rule in document["rules"]]),
+        intercept=_from_output(document["intercept"]),
+        mean=_from_output(document["mean"]),
+        features=tuple(Feature(f["name"], f["kind"], tuple(f["levels"])) for f in document["features"]),
+        named=document["named"],
+        target=document["target"],
+        classes=classes,
+        facts=document["facts"],
+    )
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file under a temporary name and move it into place, so that nothing is lost half way."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder '{path.parent}' to write '{path.name}' into.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
+    """Write a model's document."""
+    try:
+        text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"The model cannot be written as JSON: {error}.") from error
+    write_text(path, text + "\n")
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a model's document and check that it is one."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"'{path}' is not a pysirus model file: it is not text.") from error
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ModelFileError(
+            f"'{path}' is not a pysirus model file, or it is truncated: {error.msg} in line {error.lineno}."
+        ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(f"'{path}' is JSON but not a pysirus model file.")
+    if document.get("version") != VERSION:
+        raise ModelFileError(
+            f"'{path}' is a model file of version {document.get('version')!r}; this pysirus reads version {VERSION}. "
+            "Install the pysirus that wrote it, or save the model again."
+        )
+    return document

@@ -1,0 +1,92 @@
+"""Rules, weights and a schema: a model that predicts. It knows nothing of how it was learned."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._format import decimals_for
+from pysirus._rule import RuleSet
+from pysirus._table import Feature, Table, align_table, warn_unseen
+
+
+@dataclass(frozen=True)
+class RuleModel:
+    """A list of rules and their weights.
+
+    The prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``; for classes the outputs
+    are vectors of class shares.
+
+    Attributes
+    ----------
+    selected : RuleSet
+        The rules after post-treatment, each with its weight.
+    intercept : float or tuple of float
+        What is added to the weighted outputs.
+    mean : float or tuple of float
+        Mean response (class shares) of the training data.
+    features : tuple of Feature
+        The columns it was trained on.
+    named : bool
+        Whether the training table had column names.
+    target : str
+        What is predicted.
+    classes : tuple or None
+        The labels, for classification.
+    facts : mapping
+        How it was made: number of trees, seed, penalty, versions.
+    """
+
+    selected: RuleSet
+    intercept: float | tuple[float, ...]
+    mean: float | tuple[float, ...]
+    features: tuple[Feature, ...]
+    named: bool = False
+    target: str = "y"
+    classes: tuple[Any, ...] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules of positive weight."""
+        return RuleSet([rule for rule in self.selected if rule.weight])
+
+    def align(self, X: Any, owner: str = "RuleModel") -> Table:
+        """Read a table as the model's columns."""
+        table = align_table(X, self.features, named=self.named, owner=owner)
+        warn_unseen(table, lambda message: warnings.warn(message, UserWarning, stacklevel=4))
+        return table
+
+    def decision(self, table: Table) -> NDArray[np.float64]:
+        """The weighted outputs of an aligned table: one number a row, or a row of class shares."""
+        intercept = np.asarray(self.intercept, dtype=np.float64)
+        total = np.tile(intercept, (table.n_rows, *([1] * intercept.ndim)))
+        for rule in self.rules:
+            assert rule.weight is not None
+            inside = rule.holds(table)
+            if self.classes is not None:
+                inside = inside[:, None]
+            total += rule.weight * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
+        return np.asarray(total)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict each row: a number, or the most likely class."""
+        decision = self.decision(self.align(X))
+        if self.classes is None:
+            return decision
+        return np.asarray(np.asarray(self.classes)[decision.argmax(axis=1)])
+
+    def __str__(self) -> str:
+        if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
+            decimals = decimals_for([self.mean, self.intercept], 0.0)
+            head = f"mean {self.target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
+        else:
+            shares = self.mean if isinstance(self.mean, tuple) else (self.mean,)
+            names: Sequence[Any] = self.classes or ()
+            head = f"shares of {self.target}: " + ", ".join(f"{c} {100 * s:.1f}%" for c, s in zip(names, shares))
+        return f"{head}\n\n{self.rules}"

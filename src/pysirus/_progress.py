@@ -1,0 +1,33 @@
+"""Trees grown in, a progress bar out (on standard error, so that results can be piped)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pysirus._forest import Progress
+
+
+@contextmanager
+def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Progress | None]:
+    """A bar of trees against a fixed number, or of estimated stability against its goal; None when not verbose."""
+    if not verbose:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("growing"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[trees]:>7,} trees, estimated stability {task.fields[stability]:.1%}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=n_trees or goal, trees=0, stability=0.0)
+
+        def update(trees: int, stability: float) -> None:
+            done = trees if n_trees else min(max(stability, 0.0), goal)
+            bar.update(task, completed=done, trees=trees, stability=stability)
+
+        yield update

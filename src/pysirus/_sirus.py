@@ -1,0 +1,111 @@
+"""What the SIRUS estimators share: parameters, reading a table into bins, growing the forest."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import Tags
+
+from pysirus import _params as params
+from pysirus._base import RuleEstimator
+from pysirus._bins import Binned, bin_table
+from pysirus._forest import Forest, Paths, Recipe
+from pysirus._progress import show_trees
+from pysirus._response import Response
+from pysirus._rule import Rule, RuleSet, rule_of
+from pysirus._table import Feature, Table
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training table in bins, with its response and the seed of every draw."""
+
+    binned: Binned
+    response: Response
+    seed: int
+    features: tuple[Feature, ...]
+    named: bool
+    target: str
+
+
+def rules_of(paths: Paths, kept: list[int], binned: Binned) -> list[Rule]:
+    """The rules of some paths."""
+    frequencies = paths.frequencies
+    return [rule_of(paths.codes[i].tolist(), binned, float(frequencies[i])) for i in kept]
+
+
+class SirusBase(RuleEstimator):
+    """What the SIRUS estimators share: parameters, reading, growing."""
+
+    def _check_parameters(self) -> None:
+        params.check_real("p0", self.p0, 0, 1, none=True)
+        params.check_integer("n_rules", self.n_rules, 1)
+        params.check_integer("max_rules", self.max_rules, 1)
+        params.check_integer("n_bins", self.n_bins, 2, 255)
+        params.check_integer("max_depth", self.max_depth, 1, 4)
+        params.check_integer("max_features", self.max_features, 1, none=True)
+        if self.n_trees != "auto":
+            params.check_integer("n_trees (a number or 'auto')", self.n_trees, 1)
+        params.check_real("alpha", self.alpha, 0, 1)
+        params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
+        params.check_integer("min_node_size", self.min_node_size, 1)
+
+    def _bin(self, table: Table, response: Response, target: str) -> Training:
+        if response.weights is not None and (response.weights == 0).any():
+            rows = response.weights > 0
+            table, response = table.take(rows), response.take(np.flatnonzero(rows))
+        if self.max_features is not None and self.max_features > table.n_columns:
+            raise params.ParameterError(
+                f"max_features must be at most the number of columns ({table.n_columns}), got {self.max_features}."
+            )
+        binned = bin_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
+        features = tuple(Feature(c.name, c.kind, c.levels) for c in table.columns)
+        return Training(binned, response, params.to_seed(self.random_state), features, table.names is not None, target)
+
+    def _grow(self, training: Training) -> Forest:
+        recipe = Recipe(
+            seed=training.seed,
+            max_depth=self.max_depth,
+            max_features=self.max_features,
+            min_node_size=self.min_node_size,
+            n_threads=self._n_threads(),
+        )
+        forest = Forest(training.binned, training.response, recipe)
+        fixed = None if self.n_trees == "auto" else int(self.n_trees)
+        with show_trees(self.verbose, fixed, 1 - self.alpha) as progress:
+            if fixed is not None:
+                return forest.grow_to(fixed, progress)
+            return forest.grow_until_stable(self.alpha, progress)
+
+    def _paths_of(self, training: Training) -> Paths:
+        """Grow the forest, unless there is nothing to split or to explain."""
+        reason = None
+        if training.response.is_constant:
+            reason = "the response is constant"
+        elif training.binned.split_offset[-1] == 0:
+            reason = "every column is constant"
+        if reason is None:
+            paths = self._grow(training).paths()
+            if len(paths.counts):
+                return paths
+            reason = f"no node has more than min_node_size ({self.min_node_size}) rows and a split that parts them"
+        warnings.warn(f"There are no rules to find: {reason}. The model predicts the mean.", UserWarning, stacklevel=3)
+        return Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
+
+    def _keep_paths(self, training: Training, paths: Paths) -> None:
+        self._paths = paths
+        self._cuts = Binned(training.binned.bins[:, :0], training.binned.cuts)
+
+    @property
+    def candidates_(self) -> RuleSet:
+        """Every path of the forest as a rule without outputs, the most frequent first, before post-treatment."""
+        if "_paths" not in self.__dict__:
+            raise AttributeError("candidates_ is there after fit; model files do not keep it.")
+        return RuleSet(rules_of(self._paths, list(range(len(self._paths.counts))), self._cuts))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,181 @@
+"""SIRUS for regression (Bénard, Biau, Da Veiga, Scornet 2021), behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from pysirus._model import RuleModel
+from pysirus._response import Response
+from pysirus._rule import Rule, with_weights
+from pysirus._select import select
+from pysirus._sirus import SirusBase, Training, rules_of
+from pysirus._table import read_numbers, read_table, read_weights
+from pysirus._weights import gram_of, ridge_weights, rule_moments, with_outputs
+
+
+class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
+    """Stable and interpretable rules for regression.
+
+    Grows a large forest of shallow trees that cut at quantiles, counts how often each path occurs, keeps the frequent
+    ones, drops those that are linear combinations of earlier ones, and combines the rest by non-negative ridge.
+
+    Parameters
+    ----------
+    p0 : float, optional
+        Keep the rules whose frequency is above p0 (at most ``max_rules``). By default the ``n_rules`` most frequent.
+    n_rules : int, default=10
+        How many rules to keep when ``p0`` is None.
+    max_rules : int, default=25
+        At most so many rules when ``p0`` is set.
+    n_bins : int, default=10
+        Cut columns at the quantiles i / n_bins.
+    max_depth : int, default=2
+        Depth of the trees, 1 to 4; a rule has at most so many splits.
+    max_features : int, optional
+        Candidate columns at each node; by default a third of them, at least 2.
+    n_trees : int or "auto", default="auto"
+        Trees in the forest; "auto" grows until two such forests would share ``1 - alpha`` of their rules.
+    alpha : float, default=0.05
+        See ``n_trees``.
+    discrete_limit : int, default=10
+        A column of at most so many distinct values is cut at each of them.
+    min_node_size : int, default=5
+        A node of at most so many drawn rows is not split.
+    n_jobs : int, optional
+        Threads; the rules do not depend on it. None is 1, -1 is all cores.
+    random_state : int, Generator or RandomState, optional
+        The seed; the same seed gives the same rules on any machine.
+    verbose : int, default=0
+        Show progress on standard error.
+
+    Attributes
+    ----------
+    selected_ : RuleSet
+        The rules after post-treatment, in order of frequency.
+    rules_ : RuleSet
+        Those of positive weight.
+    intercept_ : float
+        What is added to the weighted outputs.
+    n_trees_ : int
+        Trees grown.
+    ridge_penalty_ : float
+        The penalty that cross-validation chose.
+    candidates_ : RuleSet
+        Every path of the forest, before post-treatment.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, when the table had names.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=3, random_state=0).fit(X, y)
+    >>> print(model.rules_[0])
+    if temp < 65 then 6.9 else 18.8
+    """
+
+    _fitted_facts = ("n_trees", "ridge_penalty")
+
+    def __init__(
+        self,
+        p0: float | None = None,
+        n_rules: int = 10,
+        max_rules: int = 25,
+        n_bins: int = 10,
+        max_depth: int = 2,
+        max_features: int | None = None,
+        n_trees: int | str = "auto",
+        alpha: float = 0.05,
+        discrete_limit: int = 10,
+        min_node_size: int = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.p0 = p0
+        self.n_rules = n_rules
+        self.max_rules = max_rules
+        self.n_bins = n_bins
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.n_trees = n_trees
+        self.alpha = alpha
+        self.discrete_limit = discrete_limit
+        self.min_node_size = min_node_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusRegressor:
+        """Learn the rules.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The table.
+        y : array of shape (n_rows,)
+            The response.
+        sample_weight : array of shape (n_rows,), optional
+            How much each row counts; a weight of zero is the same as leaving the row out.
+
+        Returns
+        -------
+        self : SirusRegressor
+        """
+        self._check_parameters()
+        training = self._read(X, y, sample_weight)
+        paths = self._paths_of(training)
+        limit = {"n_rules": self.n_rules} if self.p0 is None else {"p0": self.p0, "n_rules": self.max_rules}
+        kept = select(paths, training.binned, **limit)
+        self._set_model(regression_model(training, rules_of(paths, kept, training.binned), paths.n_trees))
+        self._keep_paths(training, paths)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        table = read_table(X)
+        values = read_numbers(y, table.n_rows)
+        weights = read_weights(sample_weight, table.n_rows)
+        target = getattr(y, "name", None)
+        return self._bin(table, Response(values, None, 1, weights), target if isinstance(target, str) else "y")
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the response.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are found by name where both tables have names.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        return self.model_.decision(self._aligned(X))
+
+
+def regression_model(training: Training, rules: list[Rule], n_trees: int) -> RuleModel:
+    """Outputs and weights for a list of rules."""
+    moments = rule_moments(rules, training.binned, training.response, training.seed)
+    gram = gram_of(moments)
+    weights = ridge_weights(gram, [len(rules)])
+    return RuleModel(
+        selected=with_weights(with_outputs(rules, moments), weights.weights[0].tolist()),
+        intercept=float(weights.intercepts[0]),
+        mean=gram.mean,
+        features=training.features,
+        named=training.named,
+        target=training.target,
+        facts={
+            "n_trees": n_trees,
+            "ridge_penalty": float(weights.penalties[0]),
+            "n_rows": training.response.n_rows,
+            "seed": training.seed,
+        },
+    )
