@@ -142,7 +142,7 @@ def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDA
     covariance = (centred[seen] * size[seen, None]).T @ centred[seen]
     axis = np.linalg.eigh(covariance)[1][:, -1]
     leading = axis[0] if abs(axis[0]) > 1e-12 else axis[np.argmax(abs(axis))]
-    return np.round(centred @ (axis * np.sign(leading)), 12)
+    return np.asarray(np.round(centred @ (axis * np.sign(leading)), 12))
 
 
 def _level_cuts(column: Column, response: Response) -> tuple[tuple[CutIdentity, ...], tuple[Any, ...]]:
