@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags
@@ -38,6 +39,38 @@ def rules_of(paths: Paths, kept: list[int], binned: Binned) -> list[Rule]:
 
 class SirusBase(RuleEstimator):
     """What the SIRUS estimators share: parameters, reading, growing."""
+
+    def __init__(
+        self,
+        p0: float | None = None,
+        n_rules: int = 10,
+        max_rules: int = 25,
+        n_bins: int = 10,
+        max_depth: int = 2,
+        max_features: int | None = None,
+        n_trees: int | str = "auto",
+        alpha: float = 0.05,
+        discrete_limit: int = 10,
+        min_node_size: int = 5,
+        categorical_features: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.p0 = p0
+        self.n_rules = n_rules
+        self.max_rules = max_rules
+        self.n_bins = n_bins
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.n_trees = n_trees
+        self.alpha = alpha
+        self.discrete_limit = discrete_limit
+        self.min_node_size = min_node_size
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         params.check_real("p0", self.p0, 0, 1, none=True)

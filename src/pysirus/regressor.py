@@ -45,6 +45,9 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
         A column of at most so many distinct values is cut at each of them.
     min_node_size : int, default=5
         A node of at most so many drawn rows is not split.
+    categorical_features : str, int, list of them or list of bool, optional
+        Columns of numbers or text to take as labels, by name, by number or by a flag per column. Columns of text,
+        booleans and categories of a data frame are labels without being named.
     n_jobs : int, optional
         Threads; the rules do not depend on it. None is 1, -1 is all cores.
     random_state : int, Generator or RandomState, optional
@@ -83,36 +86,6 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
 
     _fitted_facts = ("n_trees", "ridge_penalty")
 
-    def __init__(
-        self,
-        p0: float | None = None,
-        n_rules: int = 10,
-        max_rules: int = 25,
-        n_bins: int = 10,
-        max_depth: int = 2,
-        max_features: int | None = None,
-        n_trees: int | str = "auto",
-        alpha: float = 0.05,
-        discrete_limit: int = 10,
-        min_node_size: int = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.p0 = p0
-        self.n_rules = n_rules
-        self.max_rules = max_rules
-        self.n_bins = n_bins
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.n_trees = n_trees
-        self.alpha = alpha
-        self.discrete_limit = discrete_limit
-        self.min_node_size = min_node_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusRegressor:
         """Learn the rules.
 
@@ -139,7 +112,7 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
         return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        table = read_table(X)
+        table = read_table(X, categorical=self.categorical_features)
         values = read_numbers(y, table.n_rows)
         weights = read_weights(sample_weight, table.n_rows)
         target = getattr(y, "name", None)
@@ -157,7 +130,8 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
         -------
         y : ndarray of shape (n_rows,)
         """
-        return self.model_.decision(self._aligned(X))
+        table = self._aligned(X)
+        return self.model_.decision(table)
 
 
 def regression_model(training: Training, rules: list[Rule], n_trees: int) -> RuleModel:
