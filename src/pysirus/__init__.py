@@ -2,25 +2,32 @@
 
 SIRUS (Bénard, Biau, Da Veiga, Scornet, AISTATS 2021) learns a short list of rules that stays the same when the data
 change a little. See ``SirusRegressor`` to learn one, ``load`` to read one back.
+
+The public names live in ``pysirus._public`` and are imported when first used, so that ``pysirus --help`` need not wait
+for scikit-learn.
 """
 
-from pysirus._base import load
-from pysirus._file import ModelFileError
-from pysirus._model import RuleModel
-from pysirus._rule import Condition, Rule, RuleSet, Split
-from pysirus._table import DataError
-from pysirus.regressor import SirusRegressor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pysirus._public import *  # noqa: F403
+    from pysirus._public import __all__ as __all__
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Condition",
-    "DataError",
-    "ModelFileError",
-    "Rule",
-    "RuleModel",
-    "RuleSet",
-    "SirusRegressor",
-    "Split",
-    "load",
-]
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module 'pysirus' has no attribute '{name}'")
+    import importlib
+
+    public = importlib.import_module("pysirus._public")
+    if name == "__all__":
+        return public.__all__
+    if name not in public.__all__:
+        raise AttributeError(f"module 'pysirus' has no attribute '{name}'")
+    return getattr(public, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__getattr__("__all__")])

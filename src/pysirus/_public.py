@@ -1,0 +1,22 @@
+"""The names that ``import pysirus`` offers; importing them together makes every estimator known to ``load``."""
+
+from pysirus import datasets
+from pysirus._base import load
+from pysirus._file import ModelFileError
+from pysirus._model import RuleModel
+from pysirus._rule import Condition, Rule, RuleSet, Split
+from pysirus._table import DataError
+from pysirus.regressor import SirusRegressor
+
+__all__ = [
+    "Condition",
+    "DataError",
+    "ModelFileError",
+    "Rule",
+    "RuleModel",
+    "RuleSet",
+    "SirusRegressor",
+    "Split",
+    "datasets",
+    "load",
+]
