@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._column import Column
 from pysirus._response import Response
-from pysirus._table import Column, Table
+from pysirus._table import Table
 
 CutIdentity = tuple[str, Hashable]
 

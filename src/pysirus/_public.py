@@ -2,10 +2,10 @@
 
 from pysirus import datasets
 from pysirus._base import load
+from pysirus._column import DataError
 from pysirus._file import ModelFileError
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
-from pysirus._table import DataError
 from pysirus.regressor import SirusRegressor
 
 __all__ = [

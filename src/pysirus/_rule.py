@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins import Binned, CutIdentity, Cuts
+from pysirus._column import UNSEEN, Column
 from pysirus._format import (
     format_number,
     format_outputs,
@@ -25,7 +26,7 @@ from pysirus._format import (
     make_frame,
     text_table,
 )
-from pysirus._table import UNSEEN, Column, Table
+from pysirus._table import Table
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from pysirus._model import RuleModel
-from pysirus._response import Response
+from pysirus._response import Response, read_numbers, read_weights, target_name
 from pysirus._rule import Rule, with_weights
 from pysirus._select import select
 from pysirus._sirus import SirusBase, Training, rules_of
-from pysirus._table import read_numbers, read_table, read_weights
+from pysirus._table import read_table
 from pysirus._weights import gram_of, ridge_weights, rule_moments, with_outputs
 
 
@@ -115,8 +115,7 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
         table = read_table(X, categorical=self.categorical_features)
         values = read_numbers(y, table.n_rows)
         weights = read_weights(sample_weight, table.n_rows)
-        target = getattr(y, "name", None)
-        return self._bin(table, Response(values, None, 1, weights), target if isinstance(target, str) else "y")
+        return self._bin(table, Response(values, None, 1, weights), target_name(y))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the response.

@@ -1,0 +1,273 @@
+"""One column of any table in, numbers or codes of levels out. Every complaint about a column is made here.
+
+A numeric column keeps its values, NaN for missing. A categorical column is codes into its levels, -1 for missing and
+-2, at predict, for a level that training never saw. Levels are those that occur, sorted; of an ordered categorical, in
+its order.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Kind = Literal["numeric", "categorical", "ordered"]
+MISSING = -1
+UNSEEN = -2
+
+
+class DataError(ValueError):
+    """The data cannot be used; the message names the column, what was found and what to do."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    kind: Kind
+    values: NDArray[Any]
+    levels: tuple[Any, ...] = ()
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column holds numbers rather than levels."""
+        return self.kind == "numeric"
+
+    def missing(self) -> NDArray[np.bool_] | None:
+        """Which values are missing; None when there are none."""
+        if self.is_numeric:
+            if self.values.dtype.kind != "f":
+                return None
+            mask = np.isnan(self.values)
+        else:
+            mask = self.values == MISSING
+        return mask if mask.any() else None
+
+    def without_values(self) -> Column:
+        """The column's name, kind and levels alone."""
+        return replace(self, values=self.values[:0].copy())
+
+    def take(self, rows: NDArray[Any]) -> Column:
+        """The column at some rows (a mask or row numbers); levels that none of them holds are left out."""
+        values = self.values[rows]
+        return replace(self, values=values) if self.is_numeric else with_levels(self, values)
+
+
+def with_levels(column: Column, codes: NDArray[Any]) -> Column:
+    """A categorical column with these codes, and of its levels those that occur."""
+    present = np.bincount(codes[codes >= 0], minlength=len(column.levels)) > 0
+    if not present.all():
+        codes = np.append(np.cumsum(present) - 1, MISSING)[codes]
+    levels = tuple(level for level, occurs in zip(column.levels, present) if occurs)
+    # 16 bits hold every code of a training column; at predict there may be more levels
+    return replace(column, values=codes.astype(np.int16 if len(levels) < 2**15 else np.int32), levels=levels)
+
+
+def first_row(mask: NDArray[np.bool_]) -> int:
+    """The first row for which a mask holds."""
+    return int(np.flatnonzero(mask)[0])
+
+
+# --------------------------------------------------------------------------------------------------------- numbers
+
+
+def number_column(name: str, values: NDArray[Any]) -> Column:
+    """A numeric column; infinite values are refused."""
+    # an infinite value makes the sum infinite or NaN; summing needs no memory, and the mask is then rarely made
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspect = not np.isfinite(values.sum(dtype=np.float64))
+        if suspect and np.isinf(values).any():
+            raise DataError(
+                f"Column '{name}' contains infinity (inf), first in row {first_row(np.isinf(values))}. "
+                "Replace it by a finite number, or by NaN if the value is not known."
+            )
+    return Column(name, "numeric", values)
+
+
+def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
+    """The numbers of a series, NaN for missing; a view where the library has one to give."""
+    if isinstance(series.dtype, nw.Decimal):
+        series = series.cast(nw.Float64)
+    values = series.to_numpy()
+    if values.dtype.kind not in "fiu":  # a nullable column of a library that answers with objects
+        values = np.array([np.nan if is_missing(v) else float(v) for v in values.tolist()])
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def number_labels(name: str, values: NDArray[Any]) -> Column:
+    """A numeric column declared categorical: its distinct numbers are its levels."""
+    known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)
+    distinct, inverse = np.unique(values[known], return_inverse=True)
+    codes = np.full(len(values), MISSING, dtype=np.int64)
+    codes[known] = inverse
+    levels = tuple(int(v) if float(v).is_integer() else float(v) for v in distinct)
+    return with_levels(Column(name, "categorical", codes, levels), codes)
+
+
+# ---------------------------------------------------------------------------------------------------------- labels
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python object stands for a missing value: None, NaN, NaT, or the NA of pandas."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # the NA of pandas answers neither yes nor no
+        return True
+
+
+def is_number(text: Any) -> bool:
+    """Whether a piece of text reads as a number."""
+    try:
+        float(text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_same_type(what: str, values: Iterable[Any]) -> None:
+    """Refuse a mixture of types; integers and floats are both numbers."""
+    kinds: dict[str, Any] = {}
+    for value in values:
+        number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+        kinds.setdefault("number" if number else type(value).__name__, value)
+    if len(kinds) > 1:
+        example = ", ".join(f"{value!r}" for _, value in sorted(kinds.items())[:3])
+        raise DataError(
+            f"{what} mixes types ({', '.join(sorted(kinds))}; for example {example}). Make it all numbers or all text."
+        )
+
+
+def _check_text(name: str, levels: Sequence[Any]) -> None:
+    """Refuse numbers that were read as text: cut as labels they would lose their order."""
+    like_numbers = [level for level in levels if isinstance(level, str) and is_number(level)]
+    if len(like_numbers) > max(1, len(levels) // 2):
+        text = next((level for level in levels if not is_number(level)), None)
+        found = f"numbers and text (for example {text!r})" if text is not None else "numbers written as text"
+        raise DataError(
+            f"Column '{name}' holds {found}. Convert it to numbers, or name it under categorical_features "
+            "if its values are labels."
+        )
+
+
+def label_column(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
+    """A column of labels; an ordered dictionary keeps its order."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # some versions of pyarrow answer with a chunked array of one chunk
+        array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    values = array.dictionary.to_pylist()
+    known = [value for value in values if value is not None]
+    check_same_type(f"Column '{name}'", known)
+    levels = known if array.type.ordered else sorted(set(known))
+    rank = {level: i for i, level in enumerate(levels)}
+    # the last entry is where a null index (-1) points
+    table = np.array([MISSING if v is None else rank[v] for v in values] + [MISSING], dtype=np.int64)
+    codes = table[array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)]
+    kind: Kind = "ordered" if array.type.ordered else "categorical"
+    return with_levels(Column(name, kind, codes, tuple(levels)), codes)
+
+
+def object_column(name: str, items: Sequence[Any], forced: bool) -> Column:
+    """A column of Python objects: numbers, text or booleans, not a mixture."""
+    items = [None if is_missing(v) else v for v in items]
+    check_same_type(f"Column '{name}'", (v for v in items if v is not None))
+    try:
+        array = pa.array(items)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        if all(v is None or isinstance(v, numbers.Real) for v in items):  # Fraction, or integers beyond 64 bits
+            array = pa.array([None if v is None else float(v) for v in items])
+        else:
+            kind = next(type(v).__name__ for v in items if v is not None)
+            raise DataError(
+                f"Column '{name}' holds {kind} objects, which are neither numbers nor labels. "
+                "Turn them into numbers or text, or drop the column."
+            ) from None
+    return _arrow_column(name, array, forced)
+
+
+def _arrow_column(name: str, array: pa.Array, forced: bool) -> Column:
+    """A column whose kind is known only now that its objects were read."""
+    types = pa.types
+    if types.is_temporal(array.type):
+        raise date_error(name, str(array.type))
+    numeric = types.is_integer(array.type) or types.is_floating(array.type) or types.is_decimal(array.type)
+    if numeric or types.is_null(array.type):
+        values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return number_labels(name, values) if forced and numeric else number_column(name, values)
+    if not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_boolean(array.type)):
+        raise _type_error(name, array.type)
+    column = label_column(name, array)
+    if not forced:
+        _check_text(name, column.levels)
+    return column
+
+
+# ---------------------------------------------------------------------------------------------------------- frames
+
+
+def date_error(name: str, found: str) -> DataError:
+    """Dates and times are refused: what of them matters only the user knows."""
+    return DataError(
+        f"Column '{name}' holds dates or times ({found}). Rules need numbers or labels: derive what matters, for "
+        "example the year, the weekday or the days since an event, or drop the column."
+    )
+
+
+def _type_error(name: str, dtype: Any) -> DataError:
+    return DataError(f"Column '{name}' has type {dtype}, which is neither numbers nor labels. Convert or drop it.")
+
+
+def _categories(series: nw.Series[Any]) -> pa.Array:
+    """A categorical series as a dictionary array that says whether its levels are in order."""
+    array = series.to_arrow()
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    order = None
+    native = series.to_native()
+    if getattr(getattr(native, "dtype", None), "ordered", False):  # pandas
+        order = list(native.cat.categories)
+    elif isinstance(series.dtype, nw.Enum):  # polars: an enumeration is in order
+        order = list(series.dtype.categories)
+    if order is None or not pa.types.is_dictionary(array.type):
+        return array
+    rank = {level: i for i, level in enumerate(order)}
+    codes = pa.array([None if v is None else rank[v] for v in array.dictionary.to_pylist()], pa.int32())
+    return pa.DictionaryArray.from_arrays(codes.take(array.indices), pa.array(order), ordered=True)
+
+
+def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
+    """A column of a data frame; ``forced`` takes numbers as labels."""
+    dtype = series.dtype
+    if dtype.is_numeric():
+        values = _numbers(series)
+        return number_labels(name, values) if forced else number_column(name, values)
+    if dtype.is_temporal():
+        raise date_error(name, str(dtype))
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        column = label_column(name, _categories(series))
+        if any(hasattr(level, "isoformat") for level in column.levels[:1]):
+            raise date_error(name, str(dtype))
+        return column
+    if isinstance(dtype, nw.Boolean):
+        return label_column(name, series.to_arrow())
+    if isinstance(dtype, nw.String):
+        column = label_column(name, series.to_arrow())
+        if not forced:
+            _check_text(name, column.levels)
+        return column
+    if isinstance(dtype, nw.Object):
+        return object_column(name, series.to_list(), forced)
+    if isinstance(dtype, nw.Unknown) and series.null_count() == len(series):  # a column of nothing
+        return Column(name, "numeric", np.full(len(series), np.nan))
+    raise _type_error(name, dtype)
