@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 
@@ -41,6 +42,11 @@ void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
+// Set by one thread to make the forests that other threads grow stop early.
+struct StopFlag {
+  std::atomic<bool> set{false};
+};
+
 bool signalled() {
   nb::gil_scoped_acquire gil;
   return PyErr_CheckSignals() != 0;
@@ -51,7 +57,8 @@ Out<std::int32_t> grow(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> n_bin
                        std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
                        std::optional<Array<std::int32_t, 1>> weight, Array<std::uint32_t, 1> thresholds,
                        std::uint64_t seed, std::uint64_t first_tree, std::int64_t n_trees, int max_depth,
-                       int max_features, int min_node_size, int n_threads, const std::string& instruction_set) {
+                       int max_features, int min_node_size, int n_threads, const std::string& instruction_set,
+                       const StopFlag* stop) {
   const std::size_t n_features = bins.shape(0), n_rows = bins.shape(1);
   require(n_features >= 1 && n_rows >= 1, "the table is empty");
   require(n_bins.shape(0) == n_features && has_missing.shape(0) == n_features &&
@@ -76,10 +83,14 @@ Out<std::int32_t> grow(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> n_bin
   bool finished;
   {
     nb::gil_scoped_release release;
-    finished = pysirus::grow_forest(table, recipe, first_tree, n_trees, n_threads, instruction_set, signalled,
-                                    splits.data());
+    finished = pysirus::grow_forest(table, recipe, first_tree, n_trees, n_threads, instruction_set,
+                                    [&] { return (stop && stop->set) || signalled(); }, splits.data());
   }
-  if (!finished) throw nb::python_error();
+  if (!finished && PyErr_Occurred()) throw nb::python_error();
+  if (!finished) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
   return to_numpy(std::move(splits), {static_cast<std::size_t>(n_trees), n_nodes});
 }
 
@@ -148,45 +159,41 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
 }
 
 Out<double> ridge_errors(Array<double, 3> train_gram, Array<double, 2> train_cross, Array<double, 3> test_gram,
-                         Array<double, 2> test_cross, Array<double, 1> test_square, Array<std::int32_t, 1> sizes,
-                         Array<double, 2> penalties) {
-  const std::size_t n_folds = train_gram.shape(0), n_rules = train_gram.shape(1), n_sizes = sizes.shape(0);
+                         Array<double, 2> test_cross, Array<double, 1> test_square, Array<double, 2> penalties) {
+  const std::size_t n_folds = train_gram.shape(0), n_rules = train_gram.shape(1);
   require(train_gram.shape(2) == n_rules && test_gram.shape(0) == n_folds && test_gram.shape(1) == n_rules &&
               test_gram.shape(2) == n_rules && train_cross.shape(0) == n_folds && train_cross.shape(1) == n_rules &&
               test_cross.shape(0) == n_folds && test_cross.shape(1) == n_rules && test_square.shape(0) == n_folds &&
-              penalties.shape(0) == n_sizes,
+              penalties.shape(0) == n_rules,
           "the shapes of the Gram matrices do not agree");
-  for (std::size_t i = 0; i < n_sizes; ++i)
-    require(sizes.data()[i] >= 0 && static_cast<std::size_t>(sizes.data()[i]) <= n_rules, "a size is out of range");
   const pysirus::RidgeFolds folds{static_cast<std::int32_t>(n_rules), static_cast<std::int32_t>(n_folds),
                                   train_gram.data(), train_cross.data(), test_gram.data(), test_cross.data(),
                                   test_square.data()};
-  std::vector<double> errors(n_sizes * penalties.shape(1));
+  std::vector<double> errors(n_rules * penalties.shape(1));
   {
     nb::gil_scoped_release release;
-    pysirus::Ridge ridge(static_cast<int>(n_rules));
-    for (std::size_t i = 0; i < n_sizes; ++i)
-      pysirus::ridge_errors(folds, ridge, sizes.data()[i], penalties.data() + i * penalties.shape(1),
-                            static_cast<int>(penalties.shape(1)), errors.data() + i * penalties.shape(1));
+    pysirus::ridge_errors(folds, penalties.data(), static_cast<int>(penalties.shape(1)), errors.data());
   }
-  return to_numpy(std::move(errors), {n_sizes, penalties.shape(1)});
+  return to_numpy(std::move(errors), {n_rules, penalties.shape(1)});
 }
 
-Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<std::int32_t, 1> sizes,
-                          Array<double, 1> penalties) {
-  const std::size_t n_rules = gram.shape(0), n_sizes = sizes.shape(0);
-  require(gram.shape(1) == n_rules && cross.shape(0) == n_rules && penalties.shape(0) == n_sizes,
+Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<double, 1> penalties) {
+  const std::size_t n_rules = gram.shape(0);
+  require(gram.shape(1) == n_rules && cross.shape(0) == n_rules && penalties.shape(0) == n_rules,
           "the shapes of the Gram matrices do not agree");
-  std::vector<double> weights(n_sizes * n_rules);
-  pysirus::Ridge ridge(static_cast<int>(n_rules));
-  for (std::size_t i = 0; i < n_sizes; ++i) {
-    const int size = sizes.data()[i];
-    require(size >= 0 && static_cast<std::size_t>(size) <= n_rules, "a size is out of range");
-    ridge.restart();
-    const double* x = ridge.solve(gram.data(), static_cast<int>(n_rules), cross.data(), size, penalties.data()[i]);
-    std::copy(x, x + size, weights.begin() + static_cast<std::ptrdiff_t>(i * n_rules));
+  std::vector<double> weights(n_rules * n_rules);
+  {
+    nb::gil_scoped_release release;
+    if (n_rules > 0) {
+      pysirus::Ridge ridge(gram.data(), static_cast<int>(n_rules), cross.data(), penalties.data()[0]);
+      for (std::size_t size = 1; size <= n_rules; ++size) {
+        ridge.set_penalty(penalties.data()[size - 1]);
+        ridge.grow();
+        for (int rule : ridge.positive()) weights[(size - 1) * n_rules + rule] = ridge.weight(rule);
+      }
+    }
   }
-  return to_numpy(std::move(weights), {n_sizes, n_rules});
+  return to_numpy(std::move(weights), {n_rules, n_rules});
 }
 
 Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32_t n_folds) {
@@ -201,9 +208,12 @@ Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core: binned columns in, splits, path counts, moments of rules and ridge weights out.";
   m.def("instruction_sets", &pysirus::instruction_sets, "Instruction sets this machine can run, best first.");
+  nb::class_<StopFlag>(m, "StopFlag", "Makes the forests that other threads grow stop early.")
+      .def(nb::init<>())
+      .def("set", [](StopFlag& flag) { flag.set = true; });
   m.def("grow", &grow, "bins"_a, "n_bins"_a, "has_missing"_a, "split_offset"_a, "value"_a.none(), "slot"_a.none(),
         "n_slots"_a, "weight"_a.none(), "thresholds"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "max_depth"_a,
-        "max_features"_a, "min_node_size"_a, "n_threads"_a, "instruction_set"_a,
+        "max_features"_a, "min_node_size"_a, "n_threads"_a, "instruction_set"_a, "stop"_a.none() = nb::none(),
         "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
   constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
   m.def("encode", &encode<double>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
@@ -212,9 +222,9 @@ NB_MODULE(_core, m) {
         "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a,
         "Sizes, pair sizes and response sums of rules in each fold.");
   m.def("ridge_errors", &ridge_errors, "train_gram"_a, "train_cross"_a, "test_gram"_a, "test_cross"_a, "test_square"_a,
-        "sizes"_a, "penalties"_a, "Cross-validated squared error of each prefix at each of its (falling) penalties.");
-  m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "sizes"_a, "penalties"_a,
-        "Non-negative ridge weights of each prefix at its penalty.");
+        "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");
+  m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "penalties"_a,
+        "Non-negative ridge weights of the first 1, 2, ... rules, each at its penalty.");
   m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
   nb::class_<pysirus::PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
       .def(nb::init<>())

@@ -16,6 +16,10 @@ class PathCounts:
     def add(self, splits: NDArray[np.int32]) -> None: ...
     def paths(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 
+class StopFlag:
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+
 def instruction_sets() -> list[str]: ...
 def grow(
     bins: NDArray[np.uint8],
@@ -35,6 +39,7 @@ def grow(
     min_node_size: int,
     n_threads: int,
     instruction_set: str,
+    stop: StopFlag | None = None,
 ) -> NDArray[np.int32]: ...
 def encode(
     values: NDArray[np.floating], cuts: NDArray[np.float64], missing_bin: int, bins: NDArray[np.uint8]
@@ -57,10 +62,9 @@ def ridge_errors(
     test_gram: NDArray[np.float64],
     test_cross: NDArray[np.float64],
     test_square: NDArray[np.float64],
-    sizes: NDArray[np.int32],
     penalties: NDArray[np.float64],
 ) -> NDArray[np.float64]: ...
 def ridge_weights(
-    gram: NDArray[np.float64], cross: NDArray[np.float64], sizes: NDArray[np.int32], penalties: NDArray[np.float64]
+    gram: NDArray[np.float64], cross: NDArray[np.float64], penalties: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
 def folds_of(seed: int, n_rows: int, n_folds: int) -> NDArray[np.uint32]: ...

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pysirus._bins import CutIdentity
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
 from pysirus._table import Feature
+from pysirus.tune import Size, Tuning, TuningPath
 
 FORMAT = "pysirus-model"
 VERSION = 1
@@ -109,6 +112,41 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
     )
 
 
+def _tuning(tuning: Tuning) -> dict[str, Any]:
+    sizes = [
+        {**vars(size), "weights": list(size.weights), "intercept": _output(size.intercept)} for size in tuning.sizes
+    ]
+    return {
+        "p0": tuning.p0,
+        "error": tuning.error,
+        "stability": tuning.stability,
+        "criterion": tuning.criterion,
+        "changed": tuning.changed,
+        "n_repeats": tuning.path.n_repeats,
+        "path": tuning.path.columns(),
+        "rules": [rule_to_json(rule) for rule in tuning.rules],
+        "sizes": sizes,
+    }
+
+
+def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Tuning:
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in d["path"].items()}
+    sizes = [
+        Size(**{**size, "weights": tuple(size["weights"]), "intercept": _from_output(size["intercept"])})
+        for size in d["sizes"]
+    ]
+    return Tuning(
+        path=TuningPath(**columns, n_repeats=d["n_repeats"]),
+        p0=d["p0"],
+        error=d["error"],
+        stability=d["stability"],
+        criterion=d["criterion"],
+        changed=d["changed"],
+        rules=RuleSet([rule_from_json(rule, classes) for rule in d["rules"]]),
+        sizes=tuple(sizes),
+    )
+
+
 def model_to_json(model: RuleModel) -> dict[str, Any]:
     """A model as a JSON document."""
     return {
@@ -123,6 +161,7 @@ def model_to_json(model: RuleModel) -> dict[str, Any]:
         "intercept": _output(model.intercept),
         "rules": [rule_to_json(rule) for rule in model.selected],
         "facts": dict(model.facts),
+        "tuning": None if model.tuning is None else _tuning(model.tuning),
     }
 
 
@@ -138,6 +177,7 @@ def model_from_json(document: Mapping[str, Any]) -> RuleModel:
         target=document["target"],
         classes=classes,
         facts=document["facts"],
+        tuning=None if document.get("tuning") is None else _from_tuning(document["tuning"], classes),
     )
 
 

@@ -36,6 +36,7 @@ class Recipe:
     max_samples: float = 1.0
     n_threads: int = 1
     instruction_set: str | None = None
+    stop: _core.StopFlag | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ class Forest:
             "min_node_size": recipe.min_node_size,
             "n_threads": recipe.n_threads,
             "instruction_set": recipe.instruction_set or _core.instruction_sets()[0],
+            "stop": recipe.stop,
         }
 
     def grow(self, n_trees: int) -> NDArray[np.int32]:

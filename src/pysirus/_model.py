@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._format import decimals_for
-from pysirus._rule import RuleSet
+from pysirus._rule import RuleSet, with_weights
 from pysirus._table import Feature, Table, align_table, warn_unseen
+from pysirus.tune import Size, Tuning
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class RuleModel:
         The labels, for classification.
     facts : mapping
         How it was made: number of trees, seed, penalty, versions.
+    tuning : Tuning or None
+        The tuning path and the list of every size, when the model was tuned.
     """
 
     selected: RuleSet
@@ -50,11 +53,43 @@ class RuleModel:
     target: str = "y"
     classes: tuple[Any, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    tuning: Tuning | None = None
 
     @property
     def rules(self) -> RuleSet:
         """The rules of positive weight."""
         return RuleSet([rule for rule in self.selected if rule.weight])
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The same under the name that estimators use."""
+        return self.rules
+
+    def with_rules(self, n_rules: int) -> RuleModel:
+        """The model of the first ``n_rules`` rules of a tuned list, without refitting.
+
+        Parameters
+        ----------
+        n_rules : int
+            From 1 to the number of rules that tuning looked at.
+
+        Returns
+        -------
+        model : RuleModel
+            Its ``facts`` hold the out-of-fold ``cv_error`` and ``cv_stability`` of such lists.
+        """
+        if self.tuning is None:
+            raise ValueError("with_rules needs a tuned model: fit SirusRegressorCV, or `pysirus tune`.")
+        for size in self.tuning.sizes:
+            if size.n_rules == n_rules:
+                return self._sized(self.tuning, size)
+        raise ValueError(f"n_rules must be from 1 to {len(self.tuning.sizes)}, got {n_rules!r}.")
+
+    def _sized(self, tuning: Tuning, size: Size) -> RuleModel:
+        facts = {**self.facts, "ridge_penalty": size.penalty, "p0": size.p0, "cv_error": size.error}
+        facts["cv_stability"] = size.stability
+        rules = with_weights(tuning.rules[: size.n_rules], size.weights)
+        return replace(self, selected=rules, intercept=size.intercept, facts=facts)
 
     def align(self, X: Any, owner: str = "RuleModel") -> Table:
         """Read a table as the model's columns."""

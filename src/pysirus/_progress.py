@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pysirus._forest import Progress
@@ -31,3 +31,18 @@ def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Progr
             bar.update(task, completed=done, trees=trees, stability=stability)
 
         yield update
+
+
+@contextmanager
+def show_folds(verbose: int, n_folds: int) -> Iterator[Callable[[], None]]:
+    """A bar of folds over all repetitions, with the time left; silent when not verbose."""
+    if not verbose:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("tuning "), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("folds, time left"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=n_folds)
+        yield lambda: bar.advance(task)

@@ -1,12 +1,13 @@
 """The names that ``import pysirus`` offers; importing them together makes every estimator known to ``load``."""
 
-from pysirus import datasets
+from pysirus import datasets, stability
 from pysirus._base import load
 from pysirus._column import DataError
 from pysirus._file import ModelFileError
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
 from pysirus.regressor import SirusRegressor
+from pysirus.regressor_cv import SirusRegressorCV
 
 __all__ = [
     "Condition",
@@ -16,7 +17,9 @@ __all__ = [
     "RuleModel",
     "RuleSet",
     "SirusRegressor",
+    "SirusRegressorCV",
     "Split",
     "datasets",
     "load",
+    "stability",
 ]

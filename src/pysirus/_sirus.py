@@ -16,6 +16,7 @@ from pysirus._forest import Forest, Paths, Recipe
 from pysirus._progress import show_trees
 from pysirus._response import Response
 from pysirus._rule import Rule, RuleSet, rule_of
+from pysirus._select import select
 from pysirus._table import Feature, Table
 
 
@@ -73,8 +74,6 @@ class SirusBase(RuleEstimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        params.check_real("p0", self.p0, 0, 1, none=True)
-        params.check_integer("n_rules", self.n_rules, 1)
         params.check_integer("max_rules", self.max_rules, 1)
         params.check_integer("n_bins", self.n_bins, 2, 255)
         params.check_integer("max_depth", self.max_depth, 1, 4)
@@ -94,18 +93,20 @@ class SirusBase(RuleEstimator):
                 f"max_features must be at most the number of columns ({table.n_columns}), got {self.max_features}."
             )
         binned = bin_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
-        features = tuple(Feature(c.name, c.kind, c.levels) for c in table.columns)
+        features = tuple(Feature(c.column.name, c.column.kind, c.levels) for c in binned.cuts)
         return Training(binned, response, params.to_seed(self.random_state), features, table.names is not None, target)
 
-    def _grow(self, training: Training) -> Forest:
-        recipe = Recipe(
-            seed=training.seed,
+    def _recipe(self, seed: int) -> Recipe:
+        return Recipe(
+            seed=seed,
             max_depth=self.max_depth,
             max_features=self.max_features,
             min_node_size=self.min_node_size,
             n_threads=self._n_threads(),
         )
-        forest = Forest(training.binned, training.response, recipe)
+
+    def _grow(self, training: Training) -> Forest:
+        forest = Forest(training.binned, training.response, self._recipe(training.seed))
         fixed = None if self.n_trees == "auto" else int(self.n_trees)
         with show_trees(self.verbose, fixed, 1 - self.alpha) as progress:
             if fixed is not None:
@@ -126,6 +127,13 @@ class SirusBase(RuleEstimator):
             reason = f"no node has more than min_node_size ({self.min_node_size}) rows and a split that parts them"
         warnings.warn(f"There are no rules to find: {reason}. The model predicts the mean.", UserWarning, stacklevel=3)
         return Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
+
+    def _select_rules(self, training: Training, paths: Paths) -> list[Rule]:
+        """The rules above p0, or the n_rules most frequent; those that earlier ones span are dropped."""
+        params.check_real("p0", self.p0, 0, 1, none=True)
+        params.check_integer("n_rules", self.n_rules, 1)
+        limit = {"n_rules": self.n_rules} if self.p0 is None else {"p0": self.p0, "n_rules": self.max_rules}
+        return rules_of(paths, select(paths, training.binned, **limit), training.binned)
 
     def _keep_paths(self, training: Training, paths: Paths) -> None:
         self._paths = paths

@@ -254,6 +254,12 @@ def _as_feature(column: Column, feature: Feature) -> Column:
     return Column(feature.name, feature.kind, table[column.values], feature.levels)
 
 
+def recode_table(table: Table, features: Sequence[Feature]) -> Table:
+    """The same rows as a model knows their columns."""
+    columns = tuple(_as_feature(column, feature) for column, feature in zip(table.columns, features))
+    return Table(columns, table.n_rows, table.names)
+
+
 def align_table(X: Any, features: Sequence[Feature], *, named: bool, owner: str) -> Table:
     """Read a table for a fitted model: columns by name where both have names, by position otherwise."""
     frame = as_frame(X)
@@ -266,8 +272,7 @@ def align_table(X: Any, features: Sequence[Feature], *, named: bool, owner: str)
         raise DataError(f"X has {len(columns)} features, but {owner} is expecting {len(features)} features as input.")
     n_rows = len(columns[0].values)
     _check_size(n_rows, len(columns), 1)
-    aligned = tuple(_as_feature(column, feature) for column, feature in zip(columns, features))
-    return Table(aligned, n_rows, tuple(f.name for f in features) if named else None)
+    return recode_table(Table(columns, n_rows, tuple(f.name for f in features) if named else None), features)
 
 
 def _check_same_names(found: Iterable[str], expected: Iterable[str]) -> None:

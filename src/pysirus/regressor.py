@@ -10,14 +10,58 @@ from sklearn.base import RegressorMixin
 
 from pysirus._model import RuleModel
 from pysirus._response import Response, read_numbers, read_weights, target_name
-from pysirus._rule import Rule, with_weights
-from pysirus._select import select
-from pysirus._sirus import SirusBase, Training, rules_of
-from pysirus._table import read_table
-from pysirus._weights import gram_of, ridge_weights, rule_moments, with_outputs
+from pysirus._rule import with_weights
+from pysirus._sirus import SirusBase, Training
+from pysirus._table import Table, read_table
+from pysirus._weights import Weighed, weigh_by_ridge
 
 
-class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
+class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
+    """What the two regressors share: reading a numeric response, predicting it."""
+
+    _fitted_facts = ("n_trees", "ridge_penalty")
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
+        table = read_table(X, categorical=self.categorical_features)
+        values = read_numbers(y, table.n_rows)
+        weights = read_weights(sample_weight, table.n_rows)
+        return table, Response(values, None, 1, weights), target_name(y)
+
+    def _model_of(self, training: Training, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
+        """The model of one of the weighed prefixes."""
+        size = weighed.sizes[row]
+        return RuleModel(
+            selected=with_weights(weighed.rules[:size], weighed.weights[row, :size].tolist()),
+            intercept=weighed.intercepts[row],
+            mean=weighed.mean,
+            features=training.features,
+            named=training.named,
+            target=training.target,
+            facts={
+                "n_trees": n_trees,
+                "ridge_penalty": float(weighed.penalties[row]),
+                "n_rows": training.response.n_rows,
+                "seed": training.seed,
+            },
+        )
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the response.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are found by name where both tables have names.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        table = self._aligned(X)
+        return self.model_.decision(table)
+
+
+class SirusRegressor(RegressionBase):
     """Stable and interpretable rules for regression.
 
     Grows a large forest of shallow trees that cut at quantiles, counts how often each path occurs, keeps the frequent
@@ -84,8 +128,6 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
     if temp < 65 then 6.9 else 18.8
     """
 
-    _fitted_facts = ("n_trees", "ridge_penalty")
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusRegressor:
         """Learn the rules.
 
@@ -103,52 +145,10 @@ class SirusRegressor(RegressorMixin, SirusBase):  # type: ignore[misc]
         self : SirusRegressor
         """
         self._check_parameters()
-        training = self._read(X, y, sample_weight)
+        training = self._bin(*self._read(X, y, sample_weight))
         paths = self._paths_of(training)
-        limit = {"n_rules": self.n_rules} if self.p0 is None else {"p0": self.p0, "n_rules": self.max_rules}
-        kept = select(paths, training.binned, **limit)
-        self._set_model(regression_model(training, rules_of(paths, kept, training.binned), paths.n_trees))
+        rules = self._select_rules(training, paths)
+        weighed = weigh_by_ridge(rules, training.binned, training.response, training.seed, [len(rules)])
+        self._set_model(self._model_of(training, weighed, 0, paths.n_trees))
         self._keep_paths(training, paths)
         return self
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        table = read_table(X, categorical=self.categorical_features)
-        values = read_numbers(y, table.n_rows)
-        weights = read_weights(sample_weight, table.n_rows)
-        return self._bin(table, Response(values, None, 1, weights), target_name(y))
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the response.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Columns are found by name where both tables have names.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        table = self._aligned(X)
-        return self.model_.decision(table)
-
-
-def regression_model(training: Training, rules: list[Rule], n_trees: int) -> RuleModel:
-    """Outputs and weights for a list of rules."""
-    moments = rule_moments(rules, training.binned, training.response, training.seed)
-    gram = gram_of(moments)
-    weights = ridge_weights(gram, [len(rules)])
-    return RuleModel(
-        selected=with_weights(with_outputs(rules, moments), weights.weights[0].tolist()),
-        intercept=float(weights.intercepts[0]),
-        mean=gram.mean,
-        features=training.features,
-        named=training.named,
-        target=training.target,
-        facts={
-            "n_trees": n_trees,
-            "ridge_penalty": float(weights.penalties[0]),
-            "n_rows": training.response.n_rows,
-            "seed": training.seed,
-        },
-    )

@@ -1,0 +1,301 @@
+"""What the tuned estimators share: folds in parallel, one forest each, then the path and the choice."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold
+
+from pysirus import _core
+from pysirus import _params as params
+from pysirus._column import DataError
+from pysirus._forest import Forest, Paths
+from pysirus._model import RuleModel
+from pysirus._progress import show_folds
+from pysirus._response import Response
+from pysirus._rule import Rule, RuleSet
+from pysirus._select import select
+from pysirus._sirus import SirusBase, Training, rules_of
+from pysirus._table import Table, recode_table
+from pysirus._weights import Weighed
+from pysirus.tune import (
+    FoldList,
+    PooledError,
+    Size,
+    Steps,
+    Tuning,
+    TuningPath,
+    average,
+    choose_accurate,
+    choose_stable,
+    walk,
+)
+
+Rows = NDArray[np.intp]
+
+
+class TunedBase(SirusBase):
+    """Tuning of p0 by cross-validation, for any kind of response."""
+
+    def __init__(
+        self,
+        cv: Any = 10,
+        n_repeats: int = 10,
+        criterion: str = "stability",
+        max_rules: int = 25,
+        n_bins: int = 10,
+        max_depth: int = 2,
+        max_features: int | None = None,
+        n_trees: int | str = "auto",
+        alpha: float = 0.05,
+        discrete_limit: int = 10,
+        min_node_size: int = 5,
+        categorical_features: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.criterion = criterion
+        self.max_rules = max_rules
+        self.n_bins = n_bins
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.n_trees = n_trees
+        self.alpha = alpha
+        self.discrete_limit = discrete_limit
+        self.min_node_size = min_node_size
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:
+        """Outputs and weights of every prefix of a list of rules."""
+
+    @abstractmethod
+    def _outcome(self, weighed: Weighed, holds: NDArray[np.bool_], response: Response) -> Any:
+        """What the pooled error needs to know of a fold's held-out rows, for every size."""
+
+    @abstractmethod
+    def _pooled_error(self, outcomes: Sequence[Any]) -> PooledError:
+        """The error of all held-out rows together, given the size that each fold uses."""
+
+    @abstractmethod
+    def _model_of(self, training: Training, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
+        """The model of one of the weighed prefixes."""
+
+    @property
+    def _longest(self) -> int:
+        """Rules to look at, so that max_rules of them may have a positive weight."""
+        return 2 * int(self.max_rules)
+
+    def _check_tuning(self) -> None:
+        params.check_integer("n_repeats", self.n_repeats, 1)
+        params.check_choice("criterion", self.criterion, ("stability", "error"))
+
+    def _splits(self, response: Response, groups: Any, repeat: int, seed: int) -> list[tuple[Rows, Rows]]:
+        """Training and held-out rows of each fold of a repetition."""
+        n_rows = response.n_rows
+        if isinstance(self.cv, numbers.Integral):
+            params.check_integer("cv", self.cv, 2)
+            _check_folds(int(self.cv), n_rows, groups)
+            kind = KFold if groups is None else GroupKFold
+            cv: Any = kind(int(self.cv), shuffle=True, random_state=_derive(seed, repeat) % 2**32)
+            splits: Iterable[Any] = cv.split(np.empty(n_rows), groups=groups)
+        elif hasattr(self.cv, "split"):
+            y = response.values if response.values is not None else response.slots
+            splits = self.cv.split(np.empty((n_rows, 1)), y, groups)
+        else:
+            splits = self.cv
+        result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
+        if len(result) < 2:
+            raise params.ParameterError(f"cv must give at least 2 folds to measure stability, got {len(result)}.")
+        return result
+
+    def _fit_fold(
+        self, table: Table, response: Response, split: tuple[Rows, Rows], seed: int, n_trees: int, stop: _core.StopFlag
+    ) -> tuple[FoldList, Any]:
+        """One fold: bins, forest, list, weights of every prefix, and what they say of the held-out rows."""
+        train, test = split
+        training = replace(self._bin(table.take(train), response.take(train), ""), seed=seed)
+        if training.response.is_constant or training.binned.split_offset[-1] == 0:
+            paths = Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
+        else:
+            recipe = replace(self._recipe(seed), n_threads=1, stop=stop)
+            paths = Forest(training.binned, training.response, recipe).grow_to(n_trees).paths()
+        kept = select(paths, training.binned, n_rules=self._longest)
+        weighed = self._weigh(training, rules_of(paths, kept, training.binned))
+        held_out = recode_table(table.take(test), training.features)
+        holds = np.empty((held_out.n_rows, len(kept)), dtype=bool)
+        for i, rule in enumerate(weighed.rules):
+            holds[:, i] = rule.holds(held_out)
+        outcome = self._outcome(weighed, holds, response.take(test))
+        return FoldList(paths.frequencies[kept], weighed.in_use()), outcome
+
+    def _fold_results(
+        self, table: Table, response: Response, splits: Sequence[Sequence[tuple[Rows, Rows]]], seed: int, n_trees: int
+    ) -> list[list[tuple[FoldList, Any]]]:
+        """All folds of all repetitions, on as many threads as asked for; an interrupt stops the forests at once."""
+        stop = _core.StopFlag()
+        jobs = [(r, f, split) for r, folds in enumerate(splits) for f, split in enumerate(folds)]
+        results: list[list[Any]] = [[None] * len(folds) for folds in splits]
+        with show_folds(self.verbose, len(jobs)) as progress, ThreadPoolExecutor(self._n_threads()) as pool:
+            futures = {
+                pool.submit(self._fit_fold, table, response, split, _derive(seed, r, f), n_trees, stop): (r, f)
+                for r, f, split in jobs
+            }
+            try:
+                for future in as_completed(futures):
+                    r, f = futures[future]
+                    results[r][f] = future.result()
+                    progress()
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return results
+
+    def _tune(self, table: Table, response: Response, target: str, groups: Any) -> None:
+        """Fit on everything, tune on folds, keep the list of every size."""
+        training = self._bin(table, response, target)
+        if training.response.n_rows < table.n_rows:
+            rows = np.flatnonzero(response.weights > 0)  # type: ignore[operator]
+            table, response = table.take(rows), response.take(rows)
+            groups = None if groups is None else np.asarray(groups)[rows]
+        seed = training.seed
+        splits = [self._splits(response, groups, repeat, seed) for repeat in range(self.n_repeats)]
+        paths = self._paths_of(training)
+        kept = select(paths, training.binned, n_rules=self._longest)
+        weighed = self._weigh(training, rules_of(paths, kept, training.binned))
+        self._keep_paths(training, paths)
+        if not kept:
+            self._finish(training, weighed, paths, kept, [])
+            return
+        results = self._fold_results(table, response, splits, seed, paths.n_trees)
+        repetitions = [
+            walk([fold for fold, _ in folds], self._pooled_error([outcome for _, outcome in folds]))
+            for folds in results
+        ]
+        self._finish(training, weighed, paths, kept, repetitions, _changed(splits))
+
+    def _finish(
+        self,
+        training: Training,
+        weighed: Weighed,
+        paths: Paths,
+        kept: list[int],
+        repetitions: Sequence[Steps],
+        changed: float = 0.0,
+    ) -> None:
+        """Choose p0, take the full data's rules above it, and remember all sizes."""
+        if not repetitions:
+            nothing = np.zeros(0)
+            path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, self.n_repeats)
+            tuning = Tuning(path, 1.0, float("nan"), float("nan"), self.criterion, changed, RuleSet(), ())
+            self._set_model(self._model_of(training, weighed, 0, paths.n_trees))
+            self._set_tuning(replace(tuning, error=1.0, stability=1.0))
+            return
+        path = average(repetitions, self.max_rules)
+        p0 = choose_stable(repetitions, self.max_rules) if self.criterion == "stability" else choose_accurate(path)
+        frequencies = paths.frequencies[kept]
+        size = int((frequencies > p0).sum())
+        if size == 0:
+            warnings.warn(
+                f"No rule of the full data is above the chosen p0 = {p0:.4f}; the most frequent one is kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+            size = 1
+        edges = np.append(frequencies, 0.0)
+        sizes = []
+        n_positive = (weighed.weights > 0).sum(axis=1)
+        for k in range(1, len(kept) + 1):
+            if k > size and n_positive[k] > self.max_rules:
+                break
+            own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
+            at = path.at(own_p0)
+            sizes.append(
+                Size(
+                    n_rules=k,
+                    p0=own_p0,
+                    error=float(path.error[at]),
+                    stability=float(path.stability[at]),
+                    weights=tuple(weighed.weights[k, :k].tolist()),
+                    intercept=weighed.intercepts[k],
+                    penalty=float(weighed.penalties[k]),
+                )
+            )
+        chosen = sizes[size - 1]
+        rules = RuleSet(weighed.rules)
+        tuning = Tuning(path, p0, chosen.error, chosen.stability, self.criterion, changed, rules, tuple(sizes))
+        model = replace(self._model_of(training, weighed, size, paths.n_trees), tuning=tuning)
+        self._set_model(model.with_rules(size))
+
+    def _set_model(self, model: RuleModel) -> None:
+        super()._set_model(model)
+        if model.tuning is not None:
+            self.p0_ = model.tuning.p0
+            self.cv_error_ = model.tuning.error
+            self.cv_stability_ = model.tuning.stability
+            self.path_ = model.tuning.path
+
+    def _set_tuning(self, tuning: Tuning) -> None:
+        self._set_model(replace(self.model_, tuning=tuning))
+
+    @property
+    def models_(self) -> tuple[RuleModel, ...]:
+        """The model of every size on the full data, from one rule on; see also ``with_rules``."""
+        model = self._model
+        if model.tuning is None:
+            raise AttributeError("This model was not tuned.")
+        return tuple(model.with_rules(size.n_rules) for size in model.tuning.sizes)
+
+    def with_rules(self, n_rules: int) -> RuleModel:
+        """The model of the first ``n_rules`` rules, without refitting.
+
+        Parameters
+        ----------
+        n_rules : int
+            From 1 to ``len(models_)``.
+
+        Returns
+        -------
+        model : RuleModel
+        """
+        return self._model.with_rules(n_rules)
+
+
+def _derive(seed: int, *path: int) -> int:
+    """A seed of its own for each repetition and fold."""
+    return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
+
+
+def _check_folds(n_folds: int, n_rows: int, groups: Any) -> None:
+    if groups is not None:
+        n_groups = len(np.unique(np.asarray(groups)))
+        if n_groups < n_folds:
+            raise params.ParameterError(
+                f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv."
+            )
+    elif n_rows < 2 * n_folds:
+        raise DataError(
+            f"cv={n_folds} folds need at least {2 * n_folds} rows, found n_samples={n_rows}: use a smaller cv."
+        )
+
+
+def _changed(splits: Sequence[Sequence[tuple[Rows, Rows]]]) -> float:
+    """Share of a fold's training rows that another fold does not have, on average."""
+    folds = splits[0]
+    train = [set(rows.tolist()) for rows, _ in folds[:2]]
+    return 1 - len(train[0] & train[1]) / max(1, len(train[0]))
