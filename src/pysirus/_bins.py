@@ -85,8 +85,7 @@ def _quantiles(values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins
         if (weights != np.rint(weights)).any():
             weights = weights * (len(weights) / weights.sum())
         last = weights.sum() - 1
-    position = last * np.arange(1, n_bins) / n_bins
-    low = np.floor(position)
+    low, rest = np.divmod(last * np.arange(1, n_bins), n_bins)
     high = np.minimum(low + 1, np.ceil(last))
     if weights is None:
         ranks = np.unique(np.concatenate([low, high])).astype(np.intp)
@@ -97,9 +96,10 @@ def _quantiles(values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins
         cumulated = np.cumsum(weights[order])
         at = [np.minimum(np.searchsorted(cumulated, rank, side="right"), len(order) - 1) for rank in (low, high)]
         a, b = (values[order[i]].astype(np.float64) for i in at)
-    # the same two formulas NumPy uses, so that the answer is its answer to the last bit
-    share = position - low
-    interpolated = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+    # NumPy's two formulas, with half the gap so that it cannot overflow, and with an exact position, so that a quantile
+    # that falls on a data value is that value
+    share, half_gap = rest / n_bins, b / 2 - a / 2
+    interpolated = np.where(share < 0.5, a + half_gap * (2 * share), b - half_gap * (2 * (1 - share)))
     return np.where(a == b, a, interpolated)
 
 

@@ -1,0 +1,247 @@
+"""Slow, plain twins of the compiled kernels: what each must answer, to the last bit where the answer is an integer.
+
+Numbers are Python integers or float64 in the documented order of operations; nothing here is shared with the core.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.stats import binom
+
+GOLDEN64 = 0x9E3779B97F4A7C15
+GOLDEN32 = 0x9E3779B9
+MASK64 = 2**64 - 1
+MASK32 = np.uint64(2**32 - 1)
+NO_SPLIT = -1
+
+# ------------------------------------------------------------------------------------------------------------ draws
+
+
+def mix64(x):
+    """The finaliser of SplitMix64."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK64
+    return x ^ (x >> 31)
+
+
+def tree_key(seed, tree):
+    return mix64((mix64((seed + GOLDEN64) & MASK64) + (tree + 1) * GOLDEN64) & MASK64)
+
+
+def node_key(key, node):
+    return mix64(key ^ mix64(((node + 1) * GOLDEN64) & MASK64))
+
+
+def below(key, index, bound):
+    """The integer in [0, bound) at a position of a node's sequence."""
+    return (mix64((key + (index + 1) * GOLDEN64) & MASK64) * bound) >> 64
+
+
+def fold_of_row(seed, row, n_folds):
+    start = mix64(((~seed & MASK64) + GOLDEN64) & MASK64)
+    return (mix64((start + (row + 1) * GOLDEN64) & MASK64) * n_folds) >> 64
+
+
+def row_bits(key, rows):
+    """32 bits for each row of a tree; keys and rows broadcast."""
+    key, rows = np.asarray(key, dtype=np.uint64), np.asarray(rows, dtype=np.uint64)
+    low, high = key & MASK32, key >> np.uint64(32)
+    x = (low + rows * np.uint64(GOLDEN32)) & MASK32
+    x ^= x >> np.uint64(16)
+    x = (x * np.uint64(0x21F0AAAD)) & MASK32
+    x = (x + high) & MASK32
+    x ^= x >> np.uint64(15)
+    x = (x * np.uint64(0x735A2D97)) & MASK32
+    return x ^ (x >> np.uint64(15))
+
+
+def counts_of(seed, trees, n_rows, thresholds):
+    """Bootstrap counts [tree, row]: how many thresholds the row's bits reach."""
+    keys = np.array([tree_key(seed, int(tree)) for tree in trees], dtype=np.uint64)
+    bits = row_bits(keys[:, None], np.arange(n_rows)[None, :])
+    return sum((bits >= np.uint64(t)).astype(np.int64) for t in thresholds)
+
+
+def candidates_of(key, node, n_features, max_features):
+    """Floyd's method: max_features of n_features without replacement."""
+    drawn = set()
+    start = node_key(key, node)
+    for last in range(n_features - max_features, n_features):
+        feature = below(start, last, last + 1)
+        drawn.add(last if feature in drawn else feature)
+    return sorted(drawn)
+
+
+# ------------------------------------------------------------------------------------------------------------ trees
+
+
+@dataclass
+class Problem:
+    """What ``_core.grow`` is told."""
+
+    bins: np.ndarray  # [feature, row]
+    n_bins: np.ndarray
+    has_missing: np.ndarray
+    value: np.ndarray | None = None
+    slot: np.ndarray | None = None
+    n_slots: int = 1
+    weight: np.ndarray | None = None
+    thresholds: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
+    seed: int = 0
+    max_depth: int = 2
+    max_features: int = 1
+    min_node_size: int = 5
+
+    @property
+    def split_offset(self):
+        cuts = self.n_bins - self.has_missing - 1
+        return np.concatenate([[0], np.cumsum(np.where(self.has_missing, 2 * cuts + 1, cuts))]).astype(np.int32)
+
+    def arguments(self):
+        """Keyword arguments of ``_core.grow``."""
+        return {**self.__dict__, "split_offset": self.split_offset}
+
+
+def goes_left(problem, feature, local):
+    """Rows that split number ``local`` of a feature sends left."""
+    bins = problem.bins[feature].astype(int)
+    n_cuts = int(problem.n_bins[feature]) - int(problem.has_missing[feature]) - 1
+    missing = bins == n_cuts + 1
+    if local < n_cuts:
+        return bins <= local
+    if local < 2 * n_cuts:
+        return missing | (bins <= local - n_cuts)
+    return ~missing
+
+
+def splits_to_try(problem, feature, rows):
+    """Split numbers of a feature in the order in which they are tried."""
+    n_cuts = int(problem.n_bins[feature]) - int(problem.has_missing[feature]) - 1
+    if not problem.has_missing[feature]:
+        return list(range(n_cuts))
+    holds_missing = bool((problem.bins[feature, rows] == n_cuts + 1).any())
+    tried = []
+    for cut in range(n_cuts):
+        tried += [cut, n_cuts + cut] if holds_missing else [cut]
+    return [*tried, 2 * n_cuts]
+
+
+def sums_of(problem, size, rows):
+    """Size and response sums of some rows, as Python integers."""
+    if problem.slot is None:
+        return int(size[rows].sum()), [sum(int(a) * int(b) for a, b in zip(size[rows], problem.value[rows]))]
+    slots = problem.slot[rows]
+    return int(size[rows].sum()), [int(size[rows][slots == k].sum()) for k in range(problem.n_slots)]
+
+
+def score_of(n, sums, n_left, left_sums):
+    """The decrease in variance times what is common to all splits of a node, in the core's order of operations."""
+    n, n_left = float(n), float(n_left)
+    n_right = n - n_left
+    score = 0.0
+    for s, s_left in zip(sums, left_sums):
+        d = float(s_left) * n - float(s) * n_left
+        score += d * d
+    return score / (n_left * n_right)
+
+
+def best_split(problem, key, node, size, rows):
+    """The best split of a node, or NO_SPLIT."""
+    n, sums = sums_of(problem, size, rows)
+    best, best_score = NO_SPLIT, -1.0
+    for feature in candidates_of(key, node, len(problem.bins), problem.max_features):
+        for local in splits_to_try(problem, feature, rows):
+            n_left, left_sums = sums_of(problem, size, rows & goes_left(problem, feature, local))
+            if n_left in (0, n):
+                continue
+            score = score_of(n, sums, n_left, left_sums)
+            if score > best_score:
+                best, best_score = int(problem.split_offset[feature]) + local, score
+    return best
+
+
+def grow_tree(problem, tree):
+    """Split numbers of a tree's inner nodes in heap order."""
+    key = tree_key(problem.seed, tree)
+    n_rows = problem.bins.shape[1]
+    counts = counts_of(problem.seed, [tree], n_rows, problem.thresholds)[0]
+    size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
+    answer = problem.value if problem.slot is None else problem.slot
+    splits = [NO_SPLIT] * (2**problem.max_depth - 1)
+    members = {0: counts > 0}
+    for node in range(len(splits)):
+        rows = members.get(node)
+        if rows is None or counts[rows].sum() <= problem.min_node_size or len(np.unique(answer[rows])) < 2:
+            continue
+        split = best_split(problem, key, node, size, rows)
+        if split == NO_SPLIT:
+            continue
+        splits[node] = split
+        feature = int(np.searchsorted(problem.split_offset, split, side="right")) - 1
+        left = goes_left(problem, feature, split - int(problem.split_offset[feature]))
+        members[2 * node + 1], members[2 * node + 2] = rows & left, rows & ~left
+    return splits
+
+
+def grow(problem, first_tree, n_trees):
+    return np.array([grow_tree(problem, first_tree + i) for i in range(n_trees)], dtype=np.int32)
+
+
+def path_counts(splits):
+    """How many trees hold each path, a path being the sorted tuple of its codes 2 * split + side."""
+    counts = Counter()
+    for tree in splits:
+        paths = {0: ()}
+        for node, split in enumerate(tree):
+            if node not in paths or split == NO_SPLIT:
+                continue
+            for side in (0, 1):
+                path = tuple(sorted([*paths[node], 2 * int(split) + side]))
+                paths[2 * node + 1 + side] = path
+                counts[path] += 1
+    return counts
+
+
+def expected_stability(counts, n_trees):
+    """The paper's 1 - epsilon, averaged over the midpoints of the 51 largest distinct frequencies."""
+    frequencies = np.unique(counts)[::-1] / n_trees
+    values = []
+    for high, low in list(pairwise(frequencies))[:50]:
+        z = binom.cdf(n_trees * (high + low) / 2 + 1e-9, n_trees, np.asarray(counts) / n_trees)
+        values.append(1 - (z * (1 - z)).sum() / (1 - z).sum())
+    return float(np.mean(values))
+
+
+# ---------------------------------------------------------------------------------------------------------- weights
+
+
+def nonnegative_ridge(outputs, y, penalty, weights=None):
+    """min mean_w (y - a - outputs b)^2 + penalty |b|^2 over b >= 0 and a, by least squares on the augmented rows."""
+    w = np.ones(len(y)) if weights is None else weights
+    w = w / w.sum()
+    mean_output, mean = w @ outputs, w @ y
+    root = np.sqrt(w)[:, None]
+    n_rules = outputs.shape[1]
+    rows = np.vstack([root * (outputs - mean_output), np.sqrt(penalty) * np.eye(n_rules)])
+    target = np.concatenate([root[:, 0] * (y - mean), np.zeros(n_rules)])
+    b, _ = nnls(rows, target, maxiter=50 * n_rules + 1000)
+    return b, mean - mean_output @ b
+
+
+def cross_validated_error(outputs, y, folds, penalty, weights=None):
+    """Mean squared error of rows predicted by a fit on the other folds, row by row."""
+    w = np.ones(len(y)) if weights is None else weights
+    total = 0.0
+    for fold in np.unique(folds):
+        rest = folds != fold
+        if not rest.any():
+            continue
+        b, a = nonnegative_ridge(outputs[rest], y[rest], penalty, w[rest])
+        for i in np.flatnonzero(~rest):
+            total += w[i] * (y[i] - a - outputs[i] @ b) ** 2
+    return total / w.sum()

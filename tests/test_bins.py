@@ -1,0 +1,202 @@
+"""Cuts by hand, cuts against NumPy, and values at the edges of their bins."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from conftest import bin_arrays
+from pysirus import _core
+from pysirus._bins import find_cuts
+from pysirus._response import Response
+from pysirus._table import Column
+
+FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
+
+
+def cuts_of(values, weights=None, *, n_bins=10, discrete_limit=10):
+    values = np.asarray(values)
+    response = Response(np.zeros(len(values)), None, 1, weights)
+    return find_cuts(Column("x", "numeric", values), response, n_bins=n_bins, discrete_limit=discrete_limit)
+
+
+def bins_of(values, cuts):
+    out = np.empty(len(values), dtype=np.uint8)
+    cuts.encode(Column("x", "numeric", np.asarray(values)), out)
+    return out.tolist()
+
+
+def test_cuts_of_many_values_are_the_deciles():
+    cuts = cuts_of(np.arange(101.0))
+    assert cuts.thresholds.tolist() == [10.0 * i for i in range(1, 10)]
+    assert cuts.identities == tuple(("quantile", i) for i in range(1, 10))
+    assert (cuts.n_cuts, cuts.n_bins, cuts.n_splits) == (9, 10, 9)
+
+
+def test_equal_quantiles_are_merged_under_the_lowest_number():
+    # 12 distinct values; 5 is what quantiles 4 to 7 say
+    values = np.concatenate([np.arange(4.0), np.full(8, 5.0), np.arange(6.0, 13.0)])
+    expected = np.quantile(values, np.arange(1, 10) / 10)
+    cuts = cuts_of(values)
+    numbers = [identity[1] for identity in cuts.identities]
+    assert sorted(set(expected.tolist())) == cuts.thresholds.tolist()
+    assert numbers == [1 + expected.tolist().index(t) for t in cuts.thresholds.tolist()]
+    assert len(numbers) < 9
+
+
+def test_a_quantile_equal_to_the_minimum_is_dropped():
+    values = np.concatenate([np.zeros(35), np.arange(1.0, 66.0)])  # quantiles 1 to 3 are the minimum
+    cuts = cuts_of(values)
+    assert cuts.identities[0] == ("quantile", 4)
+    assert cuts.thresholds[0] > 0
+    assert len(cuts.thresholds) == 6
+
+
+def test_a_discrete_column_is_cut_at_every_value_but_the_smallest():
+    cuts = cuts_of([3.0, 1.0, 2.5, 1.0, 3.0])
+    assert cuts.thresholds.tolist() == [2.5, 3.0]
+    assert cuts.identities == (("value", 2.5), ("value", 3.0))
+    assert bins_of([0.0, 1.0, 2.4, 2.5, 2.9, 3.0, 9.0], cuts) == [0, 0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("n_distinct, kind", [(10, "value"), (11, "quantile")])
+def test_the_discrete_limit_is_ten_distinct_values(n_distinct, kind):
+    cuts = cuts_of(np.tile(np.arange(float(n_distinct)), 7))
+    assert {identity[0] for identity in cuts.identities} == {kind}
+
+
+def test_a_late_distinct_value_is_seen():
+    values = np.zeros(5000)
+    values[-11:] = np.arange(11)
+    assert {identity[0] for identity in cuts_of(values).identities} <= {"quantile"}
+    values[-1] = 9.0
+    assert cuts_of(values).n_cuts == 9
+
+
+def test_a_constant_column_has_no_cut():
+    assert cuts_of(np.full(50, 3.7)).n_cuts == 0
+    assert cuts_of(np.full(50, np.nan)).n_splits == 0
+
+
+def test_missing_values_have_the_last_bin():
+    values = np.array([1.0, np.nan, 2.0, 3.0, np.nan])
+    cuts = cuts_of(values)
+    assert cuts.has_missing
+    assert (cuts.n_cuts, cuts.n_bins, cuts.n_splits) == (2, 4, 5)
+    assert bins_of(values, cuts) == [0, 3, 1, 2, 3]
+    long = np.concatenate([np.arange(101.0), [np.nan] * 40])
+    assert cuts_of(long).thresholds.tolist() == [10.0 * i for i in range(1, 10)]  # quantiles of what is known
+
+
+def exact_quantile(ordered, i, n_bins):
+    """Linear interpolation in fractions."""
+    low, rest = divmod((len(ordered) - 1) * i, n_bins)
+    a, b = Fraction(ordered[low]), Fraction(ordered[low + (rest > 0)])
+    return float(a + (b - a) * Fraction(rest, n_bins))
+
+
+@given(hnp.arrays(np.float64, st.integers(11, 80), elements=FINITE), st.integers(2, 30))
+def test_cuts_are_the_interpolated_quantiles(values, n_bins):
+    assume(len(np.unique(values)) > 10)
+    cuts = cuts_of(values, n_bins=n_bins)
+    ordered = np.sort(values).tolist()
+    rounding = 4 * np.spacing(np.abs(values).max())
+    for (_, i), threshold in zip(cuts.identities, cuts.thresholds):
+        exact = exact_quantile(ordered, i, n_bins)
+        assert abs(threshold - exact) <= rounding
+        assert threshold == exact or (len(values) - 1) * i % n_bins  # a data value is met exactly
+        assert abs(threshold - np.quantile(values, i / n_bins)) <= 100 * rounding
+    assert (np.diff(cuts.thresholds) > 0).all()
+    assert (cuts.thresholds > values.min()).all()
+    assert (cuts.thresholds <= values.max()).all()
+
+
+@given(hnp.arrays(np.int16, st.integers(11, 60)), st.data())
+def test_integer_weights_are_repeated_rows(values, data):
+    weights = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(values), max_size=len(values))))
+    assume(len(np.unique(values)) > 10)
+    values = values.astype(float)
+    weighted = cuts_of(values, weights.astype(float))
+    repeated = cuts_of(np.repeat(values, weights))
+    assert weighted.thresholds.tolist() == repeated.thresholds.tolist()
+    assert weighted.identities == repeated.identities
+
+
+def test_the_scale_of_fractional_weights_does_not_matter(rng):
+    values, weights = rng.normal(size=200), rng.random(200)
+    cuts = cuts_of(values, weights)
+    assert np.allclose(cuts.thresholds, cuts_of(values, weights * 0.3).thresholds)
+    heavy_right = cuts_of(values, np.where(values > 0, 1.5, 0.5))
+    assert heavy_right.thresholds[4] > np.median(values)
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 40), elements=FINITE), st.sampled_from([3, 10, 40, 255]))
+def test_bins_count_the_cuts_at_or_below(values, n_bins):
+    cuts = cuts_of(values, n_bins=n_bins)
+    tried = np.concatenate([values, cuts.thresholds, np.nextafter(cuts.thresholds, -np.inf)])
+    assert bins_of(tried, cuts) == [int((cuts.thresholds <= x).sum()) for x in tried]
+
+
+def test_a_value_on_a_cut_goes_right():
+    cuts = cuts_of(np.arange(101.0))
+    assert bins_of([9.999999, 10.0, 10.000001, -np.inf, np.inf, -5.0, 90.0, 1e300], cuts) == [0, 1, 1, 0, 9, 0, 9, 9]
+
+
+def test_255_bins_fill_a_byte():
+    cuts = cuts_of(np.arange(10_000.0), n_bins=255)
+    assert cuts.n_bins == 255
+    assert bins_of([0.0, 9_999.0], cuts) == [0, 254]
+    with_missing = cuts_of(np.append(np.arange(10_000.0), np.nan), n_bins=255)
+    assert bins_of([9_999.0, np.nan], with_missing) == [254, 255]
+
+
+def test_extreme_values_have_finite_cuts():
+    values = np.concatenate([-1.7e308 + 1e300 * np.arange(8), 1.7e308 - 1e300 * np.arange(8)])
+    with np.errstate(over="raise"):
+        cuts = cuts_of(values)
+    assert np.isfinite(cuts.thresholds).all()
+    tiny = np.arange(20) * 5e-324
+    assert (np.diff(cuts_of(tiny).thresholds) > 0).all()
+
+
+def test_float32_and_float64_agree(rng):
+    values = rng.normal(size=300).astype(np.float32)
+    narrow, wide = cuts_of(values), cuts_of(values.astype(np.float64))
+    assert narrow.thresholds.tolist() == wide.thresholds.tolist()
+    assert bins_of(values, narrow) == bins_of(values.astype(np.float64), wide)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint16, np.int64, np.uint64, np.float16])
+def test_other_number_types_are_cut_as_their_values(rng, dtype):
+    values = rng.integers(0, 100, size=400)
+    expected, _ = bin_arrays(values[:, None].astype(float), np.zeros(400))
+    binned, _ = bin_arrays(values[:, None].astype(dtype), np.zeros(400))
+    assert binned.bins.tolist() == expected.bins.tolist()
+    assert binned.cuts[0].identities == expected.cuts[0].identities
+
+
+def test_the_layout_of_a_table_does_not_matter(rng):
+    X, y = np.round(rng.normal(size=(150, 4)), 1), rng.normal(size=150)
+    expected, _ = bin_arrays(X, y)
+    wide = np.zeros((300, 8))
+    wide[::2, ::2] = X
+    backwards = X[::-1, ::-1].copy()[::-1, ::-1]
+    for same in (np.asfortranarray(X), wide[::2, ::2], backwards, X.tolist()):
+        assert np.array_equal(bin_arrays(same, y)[0].bins, expected.bins)
+
+
+def test_encode_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="entry per row"):
+        _core.encode(np.zeros(3), np.zeros(1), 0, np.zeros(2, np.uint8))
+    with pytest.raises(ValueError, match="at most 255 cuts"):
+        _core.encode(np.zeros(3), np.arange(256.0), 0, np.zeros(3, np.uint8))
+
+
+def test_the_heavier_side_of_a_cut_is_known():
+    binned, _ = bin_arrays(np.array([[0.0], [0.0], [1.0], [2.0]]), np.zeros(4))
+    assert binned.cuts[0].less_is_heavier.tolist() == [True, True]  # a tie goes to the `<` side
+    weighted, _ = bin_arrays(np.array([[0.0], [0.0], [1.0], [2.0]]), np.zeros(4), np.array([1.0, 1.0, 1.0, 4.0]))
+    assert weighted.cuts[0].less_is_heavier.tolist() == [False, False]
