@@ -1,0 +1,277 @@
+"""The kernel grows the oracle's trees: split for split, with every instruction set, any number of threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from pysirus import _core
+from pysirus._forest import poisson_thresholds
+
+SETS = _core.instruction_sets()
+
+
+def grow(problem, n_trees=20, first_tree=0, n_threads=1, instruction_set=SETS[0]):
+    return _core.grow(
+        **problem.arguments(),
+        first_tree=first_tree,
+        n_trees=n_trees,
+        n_threads=n_threads,
+        instruction_set=instruction_set,
+    )
+
+
+def make_problem(n_rows, n_bins, *, missing=(), n_slots=0, weights=False, extreme=False, seed=0, mean=1.0, **recipe):
+    """A table with signal in its first columns, ties, and bins that stay empty."""
+    rng = np.random.default_rng(seed)
+    n_features = len(n_bins)
+    has_missing = np.array([f in missing for f in range(n_features)], dtype=np.uint8)
+    total = np.array(n_bins, dtype=np.int32) + has_missing
+    bins = np.array([rng.integers(0, n, n_rows) for n in total], dtype=np.uint8).reshape(n_features, n_rows)
+    signal_ = bins[0].astype(int) + 3 * (bins[-1] > total[-1] // 2) + rng.integers(0, 3, n_rows)
+    limit = 2**20  # what the largest response may round to
+    value = (signal_ - 5) * 30_000
+    if extreme:  # all but a few at one end, so that sums are as large as they can be
+        value = np.where(signal_ > np.quantile(signal_, 0.02), limit, -limit)
+    slot = (signal_ % max(1, n_slots)).astype(np.uint8)
+    return oracle.Problem(
+        bins=bins,
+        n_bins=total,
+        has_missing=has_missing,
+        value=None if n_slots else np.clip(value, -limit, limit).astype(np.int32),
+        slot=slot if n_slots else None,
+        n_slots=max(1, n_slots),
+        weight=rng.integers(1, 2**20 + 1, n_rows).astype(np.int32) if weights else None,
+        thresholds=poisson_thresholds(mean),
+        seed=seed,
+        **recipe,
+    )
+
+
+@st.composite
+def problems(draw):
+    n_features = draw(st.integers(1, 6))
+    return make_problem(
+        draw(st.integers(1, 80)),
+        draw(st.lists(st.integers(1, 12), min_size=n_features, max_size=n_features)),
+        missing=draw(st.sets(st.integers(0, n_features - 1))),
+        n_slots=draw(st.sampled_from([0, 0, 0, 2, 3, 5])),
+        weights=draw(st.booleans()),
+        extreme=draw(st.booleans()),
+        seed=draw(st.integers(0, 2**32)),
+        mean=draw(st.sampled_from([1.0, 1.0, 0.5, 3.0])),
+        max_depth=draw(st.integers(1, 4)),
+        max_features=draw(st.integers(1, n_features)),
+        min_node_size=draw(st.sampled_from([0, 1, 5, 5, 20])),
+    )
+
+
+@settings(max_examples=300)
+@given(problems(), st.sampled_from(SETS), st.integers(0, 2**40))
+def test_kernel_grows_the_trees_of_the_oracle(problem, instruction_set, first_tree):
+    expected = oracle.grow(problem, first_tree, 3)
+    assert grow(problem, 3, first_tree, 1, instruction_set).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("n_slots, weights", [(0, False), (0, True), (3, False), (3, True)])
+@pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 1536, 2047, 2048, 2049])
+def test_kernel_grows_the_trees_of_the_oracle_at_chunk_limits(n_rows, n_slots, weights):
+    recipe = {"max_depth": 3, "max_features": 2, "min_node_size": 5}
+    problem = make_problem(n_rows, [10, 6, 4], missing=[1], n_slots=n_slots, weights=weights, **recipe)
+    assert grow(problem, 2).tolist() == oracle.grow(problem, 0, 2).tolist()
+
+
+@pytest.mark.parametrize("n_rows, mean", [(680, 3.0), (1950, 1.0), (2040, 1.0), (2049, 3.0), (8193, 1.0), (8193, 3.0)])
+def test_kernel_grows_the_trees_of_the_oracle_where_sums_are_largest(n_rows, mean):
+    """Near 2^11 drawn rows of size 2^20 a 32-bit sum is full; beyond them it must not be used."""
+    problem = make_problem(n_rows, [7, 5], extreme=True, mean=mean, max_depth=2, max_features=2)
+    assert grow(problem, 16)[:6].tolist() == oracle.grow(problem, 0, 6).tolist()
+
+
+@pytest.mark.parametrize("n_rows", [8191, 8192, 8193, 9217])
+def test_kernel_grows_the_trees_of_the_oracle_beyond_the_kept_rows(n_rows):
+    problem = make_problem(n_rows, [7, 5], max_depth=3, max_features=2)
+    assert grow(problem, 2).tolist() == oracle.grow(problem, 0, 2).tolist()
+
+
+@pytest.mark.parametrize("n_bins", [128, 200, 255])
+@pytest.mark.parametrize("missing", [(), (0, 1)])
+def test_kernel_grows_the_trees_of_the_oracle_with_many_bins(n_bins, missing):
+    recipe = {"max_depth": 2, "max_features": 2, "min_node_size": 5}
+    problem = make_problem(600, [n_bins, n_bins], missing=missing, **recipe)
+    assert grow(problem, 4).tolist() == oracle.grow(problem, 0, 4).tolist()
+
+
+@pytest.mark.parametrize("n_slots", [17, 100])
+def test_kernel_grows_the_trees_of_the_oracle_with_many_classes(n_slots):
+    problem = make_problem(300, [50, 80], n_slots=n_slots, max_depth=2, max_features=1, min_node_size=5)
+    assert grow(problem, 3).tolist() == oracle.grow(problem, 0, 3).tolist()
+
+
+@pytest.mark.parametrize("n_features", [15, 16, 17, 33])
+def test_kernel_grows_the_trees_of_the_oracle_with_many_features(n_features):
+    recipe = {"max_depth": 4, "max_features": n_features // 3, "min_node_size": 5}
+    problem = make_problem(150, [4] * n_features, missing=[2], **recipe)
+    assert grow(problem, 17).tolist() == oracle.grow(problem, 0, 17).tolist()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all"])
+@pytest.mark.parametrize("n_rows", [31, 506, 1024, 1536, 2048, 8192, 8193, 20_001])
+def test_instruction_sets_and_threads_agree(kind, n_rows, depth):
+    problem = make_problem(
+        n_rows,
+        [10, 3, 10, 255, 1, 10, 2],
+        missing=[0, 4] if kind in ("missing", "all") else [],
+        n_slots=4 if kind in ("classes", "all") else 0,
+        weights=kind in ("weights", "all"),
+        extreme=kind == "extreme",
+        max_depth=depth,
+        max_features=3,
+        min_node_size=5,
+    )
+    n_trees = 70 if n_rows < 5000 else 20
+    expected = grow(problem, n_trees, instruction_set="plain")
+    assert (expected >= 0).any()
+    for instruction_set in SETS:
+        for n_threads in (1, 2, 3):
+            assert np.array_equal(grow(problem, n_trees, 0, n_threads, instruction_set), expected)
+
+
+def test_trees_do_not_depend_on_the_block_they_are_grown_in():
+    problem = make_problem(200, [10, 10, 10], max_depth=2, max_features=2, min_node_size=5)
+    everything = grow(problem, 100)
+    for first in (1, 7, 16, 31):
+        assert np.array_equal(grow(problem, 20, first), everything[first : first + 20])
+    assert grow(problem, 0).shape == (0, 3)
+
+
+@pytest.mark.parametrize("mean", [1.0, 3.0])
+@pytest.mark.parametrize("rows", [(0, 1), (5, 1023), (1024, 1999)])
+def test_drawn_counts_of_two_rows_show_in_the_trees(rows, mean):
+    """Two rows stand apart from the rest; their node is split when both are drawn, more than min_node_size in all."""
+    n_rows, n_trees = 2000, 20_000
+    bins = np.zeros((1, n_rows), dtype=np.uint8)
+    value = np.full(n_rows, -1_000_000, dtype=np.int32)
+    bins[0, rows], value[list(rows)] = (1, 2), (500_000, 500_100)
+    thresholds = poisson_thresholds(mean)
+    drawn = oracle.counts_of(9, range(n_trees), max(rows) + 1, thresholds)[:, rows]
+    for min_node_size in (1, 4, 7, 9, 11):
+        problem = oracle.Problem(
+            bins=bins,
+            n_bins=np.array([3], np.int32),
+            has_missing=np.zeros(1, np.uint8),
+            value=value,
+            thresholds=thresholds,
+            seed=9,
+            max_features=1,
+            min_node_size=min_node_size,
+        )
+        expected = (drawn > 0).all(axis=1) & (drawn.sum(axis=1) > min_node_size)
+        assert np.array_equal(grow(problem, n_trees)[:, 2] == 1, expected)
+
+
+# ------------------------------------------------------------------------------------------------------- what splits
+
+
+def test_a_node_without_gain_is_split_when_its_response_varies():
+    """XOR: no cut gains anything at the root, and yet the root is split, or the rule below it is never found."""
+    corners = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8)
+    problem = oracle.Problem(
+        bins=np.ascontiguousarray(np.tile(corners, 50)),
+        n_bins=np.array([2, 2], np.int32),
+        has_missing=np.zeros(2, np.uint8),
+        value=np.tile(np.array([-1000, 1000, 1000, -1000], np.int32), 50),
+        thresholds=np.array([0], np.uint32),  # every row once
+        max_features=2,
+    )
+    assert grow(problem, 3).tolist() == [[0, 1, 1]] * 3 == oracle.grow(problem, 0, 3).tolist()
+
+
+@pytest.mark.parametrize("value", [0, 1, -(2**20), 777_777])
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_node_of_constant_response_is_not_split(value, weights):
+    problem = make_problem(3000, [10, 10], weights=weights, max_features=2)
+    problem.value = np.full(3000, value, dtype=np.int32)
+    assert (grow(problem, 64) == -1).all()
+    # constant on the left of the fifth cut alone
+    other = (-(2**19) if value > 0 else 2**19) + 10_000 * problem.bins[1].astype(np.int32)
+    problem.value = np.where(problem.bins[0] < 5, np.int32(value), other)
+    splits = grow(problem, 64)
+    assert (splits[:, 0] >= 0).all()
+    at_fifth = splits[:, 0] == 4
+    assert at_fifth.any()
+    assert (splits[at_fifth, 1] == -1).all()
+    assert (splits[at_fifth, 2] >= 0).all()
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_pure_class_is_not_split(weights):
+    problem = make_problem(500, [10, 10], n_slots=3, weights=weights, max_depth=2, max_features=2)
+    problem.slot = np.where(problem.bins[0] < 5, 1, 1 + problem.bins[1] % 2).astype(np.uint8)
+    splits = grow(problem, 64)
+    assert (splits[:, 0] >= 0).all()
+    assert splits.tolist() == oracle.grow(problem, 0, 64).tolist()
+
+
+@pytest.mark.parametrize("n_rows, split", [(5, False), (6, True)])
+def test_a_node_of_exactly_min_node_size_is_not_split(n_rows, split):
+    problem = oracle.Problem(
+        bins=np.arange(n_rows, dtype=np.uint8)[None, :],
+        n_bins=np.array([n_rows], np.int32),
+        has_missing=np.zeros(1, np.uint8),
+        value=np.arange(n_rows, dtype=np.int32) * 1000,
+        thresholds=np.array([0], np.uint32),
+        max_depth=1,
+        max_features=1,
+        min_node_size=5,
+    )
+    assert (grow(problem, 5) >= 0).all() == split
+
+
+def test_ties_go_to_the_lowest_feature_and_the_lowest_cut():
+    column = np.repeat([0, 5], 20).astype(np.uint8)  # bins 1 to 4 are empty: five cuts, one split
+    problem = oracle.Problem(
+        bins=np.array([column, column, column]),
+        n_bins=np.full(3, 6, np.int32),
+        has_missing=np.zeros(3, np.uint8),
+        value=np.repeat([0, 1000], 20).astype(np.int32),
+        thresholds=poisson_thresholds(1.0),
+        max_depth=1,
+        max_features=2,
+    )
+    splits = grow(problem, 300)[:, 0]
+    assert set(splits.tolist()) == {0, 5}  # the first cut of feature 0, or of feature 1 where 0 was not drawn
+
+
+def test_missing_values_go_right_when_the_node_holds_none():
+    problem = make_problem(100, [5], max_depth=1, max_features=1)
+    with_bin = make_problem(100, [5], max_depth=1, max_features=1)
+    with_bin.n_bins = problem.n_bins + 1
+    with_bin.has_missing = np.ones(1, np.uint8)
+    assert np.array_equal(grow(problem, 50), grow(with_bin, 50))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"max_depth": 5}, "max_depth"),
+        ({"max_depth": 0}, "max_depth"),
+        ({"max_features": 3}, "max_features"),
+        ({"n_slots": 0}, "n_slots"),
+        ({"slot": np.zeros(50, np.uint8)}, "value for regression or slot for classes"),
+        ({"value": np.zeros(49, np.int32)}, "an entry per row"),
+        ({"thresholds": np.zeros(0, np.uint32)}, "thresholds"),
+    ],
+)
+def test_the_core_refuses_what_it_cannot_grow(change, message):
+    problem = make_problem(50, [4, 4], max_features=2)
+    problem.__dict__.update(change)
+    with pytest.raises(ValueError, match=message):
+        grow(problem)
+
+
+def test_the_core_refuses_an_unknown_instruction_set():
+    with pytest.raises(ValueError, match="no instruction set is called 'mmx'"):
+        grow(make_problem(50, [4, 4]), instruction_set="mmx")
