@@ -6,7 +6,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -181,22 +182,30 @@ def model_from_json(document: Mapping[str, Any]) -> RuleModel:
     )
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file under a temporary name and move it into place, so that nothing is lost half way."""
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside `path`, moved into its place at the end, so that nothing is lost half way."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder '{path.parent}' to write '{path.name}' into.")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        yield temporary
         mask = os.umask(0)
         os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file as a whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from pysirus._bins import Binned
 from pysirus._response import Response
 
 BATCH = 1_000
+CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes a tree at depth 2
 MAX_TREES = 200_000
 Progress = Callable[[int, float], None]
 
@@ -142,9 +143,9 @@ class Forest:
         return expected_stability(self._counts.paths()[1], self.n_trees)
 
     def grow_to(self, n_trees: int, progress: Progress | None = None) -> Forest:
-        """Grow a fixed number of trees, in batches when someone watches."""
+        """Grow to a fixed number of trees, in small batches when someone watches."""
         while self.n_trees < n_trees:
-            self.grow(min(BATCH, n_trees - self.n_trees) if progress else n_trees)
+            self.grow(min(BATCH if progress else CHUNK, n_trees - self.n_trees))
             if progress:
                 progress(self.n_trees, self.stability())
         return self

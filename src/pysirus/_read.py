@@ -1,0 +1,99 @@
+"""A file in, a pyarrow table out: CSV or Parquet, told apart by content, with a message for each way it can fail."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from pysirus._table import DataError, check_names
+
+_PARQUET_MAGIC = b"PAR1"
+_DELIMITERS = (",", ";", "\t")
+
+
+def read_file(path: str | os.PathLike[str]) -> pa.Table:
+    """Read a CSV (comma, semicolon or tab; also .gz) or Parquet file that has rows and distinct column names."""
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file '{path}'.")
+    if path.is_dir():
+        raise DataError(f"'{path}' is a folder. Give a CSV or Parquet file.")
+    try:
+        with path.open("rb") as file:
+            is_parquet = file.read(4) == _PARQUET_MAGIC
+        if path.stat().st_size == 0:
+            raise DataError(f"'{path}' is empty: it has no header and no rows.")
+        table = _read_parquet(path) if is_parquet else _read_csv(path)
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be read: {error.strerror or error}.") from error
+    check_names(table.column_names)
+    if table.num_rows == 0:
+        raise DataError(f"'{path}' has columns but no rows.")
+    return table
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    try:
+        return pyarrow.parquet.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"'{path}' begins like a Parquet file but cannot be read: {_first_line(error)}.") from error
+
+
+def _read_csv(path: Path) -> pa.Table:
+    if path.suffix == ".parquet":
+        raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
+    # one block: types are inferred from every row, not from the first megabyte
+    block = min(max(path.stat().st_size + 1, 1 << 20), 1 << 30)
+    try:
+        table = pyarrow.csv.read_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(block_size=block),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True),
+        )
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise DataError(f"'{path}' cannot be read as CSV or Parquet: {_first_line(error)}.") from error
+    for name, kind in zip(table.column_names, table.schema.types):
+        if pa.types.is_binary(kind):
+            raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
+    # an index that pandas wrote has no name
+    return table.rename_columns([name or f"column_{i + 1}" for i, name in enumerate(table.column_names)])
+
+
+def _delimiter(path: Path) -> str:
+    """The delimiter that the header has most of."""
+    with pa.input_stream(str(path)) as stream:
+        header = stream.read(1 << 16).split(b"\n", 1)[0]
+    return max(_DELIMITERS, key=lambda delimiter: header.count(delimiter.encode()))
+
+
+def _first_line(error: Exception) -> str:
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """' Did you mean ...?', or nothing."""
+    folded = {candidate.casefold(): candidate for candidate in names}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f" Did you mean '{folded[close[0]]}'?" if close else ""
+
+
+def list_names(names: Sequence[str], limit: int = 12) -> str:
+    """Names for a message, not more than a reader takes in."""
+    return ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
+
+
+def check_column(table: pa.Table, name: str, role: str) -> None:
+    """Complain, with a suggestion, when a column is not there."""
+    if name not in table.column_names:
+        raise DataError(
+            f"There is no column '{name}' for the {role}.{did_you_mean(name, table.column_names)} "
+            f"The columns are: {list_names(table.column_names)}."
+        )

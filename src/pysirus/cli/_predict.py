@@ -1,0 +1,50 @@
+"""A model and a table in, predictions in a file or on standard output out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from pysirus._file import replacing, write_text
+from pysirus._model import RuleModel
+from pysirus._read import list_names
+from pysirus._table import DataError
+
+COLUMN = "prediction"
+
+
+def features_of(table: pa.Table, model: RuleModel) -> pa.Table:
+    """The columns that the model asks for; others, such as the target, are left out."""
+    if not model.named:
+        return table
+    names = [feature.name for feature in model.features]
+    absent = [name for name in names if name not in table.column_names]
+    if absent:
+        raise DataError(
+            f"The model needs {'a column' if len(absent) == 1 else 'columns'} that the table does not have: "
+            f"{list_names(absent)}. The table has: {list_names(table.column_names)}."
+        )
+    return table.select(names)
+
+
+def write_predictions(predictions: NDArray[Any], output: Path | None) -> None:
+    """Write them as a whole or not at all."""
+    if output is not None and output.suffix == ".parquet":
+        with replacing(output) as temporary:
+            pyarrow.parquet.write_table(pa.table({COLUMN: pa.array(predictions)}), temporary)
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([COLUMN])
+    writer.writerows([value] for value in predictions.tolist())
+    if output is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        write_text(output, text.getvalue())

@@ -1,0 +1,66 @@
+"""A model in, the paper's Table 1 on standard output: mean and intercept, then frequency, rule, weight."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pysirus._format import format_number, format_outputs
+from pysirus._model import RuleModel
+from pysirus._rule import Rule
+
+
+def model_of(estimator: Any) -> RuleModel:
+    """The rules and weights behind what ``load`` gave."""
+    return estimator if isinstance(estimator, RuleModel) else estimator.model_
+
+
+def _rule_text(rule: Rule) -> Text:
+    text = Text.assemble(("if ", "bold"), rule.condition_text)
+    if rule.inside is not None and rule.outside is not None:
+        inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+        text.append_text(Text.assemble((" then ", "bold"), inside, (" else ", "bold"), outside))
+    return text
+
+
+def _rule_table(model: RuleModel) -> Table:
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("frequency", justify="right", no_wrap=True)
+    table.add_column("rule", overflow="fold")
+    table.add_column("weight", justify="right", no_wrap=True)
+    for rule in model.rules:
+        table.add_row(format_number(rule.frequency, 3), _rule_text(rule), format_number(rule.weight or 0.0, 3))
+    return table
+
+
+def print_model(model: RuleModel) -> None:
+    """Print the rules: wrapped and in bold for a terminal, one line a rule for a pipe."""
+    console = Console(highlight=False)
+    if not console.is_terminal or not len(model.rules):
+        print(model)
+        return
+    console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
+    console.print()
+    console.print(_rule_table(model))
+
+
+def print_facts(model: RuleModel) -> None:
+    """Say on standard error how the model came about."""
+    facts = model.facts
+    parts = []
+    n_idle = len(model.selected) - len(model.rules)
+    if n_idle:
+        parts.append(f"{len(model.selected)} rules selected, {n_idle} of them got weight 0")
+    if "n_rows" in facts:
+        parts.append(f"{facts['n_rows']:,} rows, {len(model.features)} features")
+    if facts.get("n_trees"):
+        parts.append(f"{facts['n_trees']:,} trees")
+    if "seed" in facts:
+        parts.append(f"seed {facts['seed']}")
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    sys.stdout.flush()
+    console.print(f"\n{'; '.join(parts)}", style="dim")

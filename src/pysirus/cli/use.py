@@ -1,0 +1,57 @@
+"""``pysirus show`` and ``pysirus predict``: a model file in, its rules or its predictions out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
+
+
+def _load(path: Path) -> Any:
+    from pysirus import ModelFileError, load
+
+    if not path.is_file():
+        raise ModelFileError(f"There is no model file '{path}'. Make one with: pysirus fit TABLE --model {path}")
+    return load(path)
+
+
+@app.command()
+def show(model: Model) -> None:
+    """Print the rules of a model.
+
+    Example: [bold]pysirus show houses.json[/bold]
+    """
+    from pysirus.cli._show import model_of, print_facts, print_model
+
+    loaded = model_of(_load(model))
+    print_model(loaded)
+    print_facts(loaded)
+
+
+@app.command()
+def predict(
+    model: Model,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv or .parquet) instead of printing."),
+    ] = None,
+) -> None:
+    """Predict each row of a table: a column named prediction, in the order of the rows.
+
+    Example: [bold]pysirus predict houses.json new.csv -o predicted.csv[/bold]
+    """
+    if output is not None and not output.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder '{output.parent}'.", param_hint="--output")
+    from pysirus.cli._predict import features_of, write_predictions
+    from pysirus.cli._show import model_of
+    from pysirus.cli._table import open_table
+
+    loaded = _load(model)
+    predictions = loaded.predict(features_of(open_table(table), model_of(loaded)))
+    write_predictions(predictions, output)

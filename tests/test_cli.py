@@ -1,0 +1,251 @@
+"""The command line as a user meets it: output, files, exit codes, one line of complaint."""
+
+from __future__ import annotations
+
+import csv
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import pysirus
+from pysirus.cli import main
+from pysirus.cli._app import DATASETS
+from pysirus.datasets import load_ozone
+from pysirus.datasets._catalog import SHIPPED
+
+COMMAND = [sys.executable, "-m", "pysirus"]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """Run the command in this process; its exit code, output and complaints."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as leaving:
+            main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return int(leaving.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def ozone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the ozone data."""
+    path = tmp_path_factory.mktemp("model") / "ozone.json"
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    pysirus.SirusRegressor(n_rules=5, n_trees=1000, random_state=3).fit(X, y).save(path)
+    return path
+
+
+def test_fit_prints_the_table_of_the_paper(run) -> None:
+    code, out, err = run("fit", "ozone", "--rules", 13, "--seed", 0)
+    assert code == 0
+    lines = out.splitlines()
+    assert re.fullmatch(r"mean O3 = 11\.8 +intercept = -\d\.\d", lines[0])
+    assert lines[2].split() == ["frequency", "rule", "weight"]
+    assert re.fullmatch(r" +0\.2\d+ +if temp < 65\.4 then 7\.0 else 19\.0 +0\.\d+", lines[3])
+    assert "13 rules selected" in err and "seed 0" in err
+
+
+def test_fit_saves_what_it_prints(run, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    code, out, _ = run("fit", "machine", "--rules", 4, "--trees", 2000, "--model", path)
+    assert code == 0
+    assert run("show", path)[:2] == (0, out)
+    model = pysirus.load(path)
+    assert (model.n_trees_, model.n_rules, model.verbose, model.model_.target) == (2000, 4, 0, "perf")
+
+
+def test_fit_is_the_same_with_any_number_of_jobs_and_as_from_python(run) -> None:
+    outputs = {run("fit", "ozone", "--rules", 5, "--trees", 1000, "--jobs", jobs)[1] for jobs in (1, 2)}
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    model = pysirus.SirusRegressor(n_rules=5, n_trees=1000, random_state=0).fit(X, y)
+    assert outputs == {f"{model}\n"}
+
+
+def test_fit_p0_keeps_rules_above_it(run) -> None:
+    _, out, _ = run("fit", "ozone", "--p0", 0.1, "--trees", 3000)
+    frequencies = [float(line.split()[0]) for line in out.splitlines()[3:]]
+    assert frequencies and min(frequencies) > 0.1
+
+
+def test_fit_takes_missing_values(run) -> None:
+    assert run("fit", "mpg", "--trees", 1000)[0] == 0
+
+
+def test_fit_file_wins_over_a_shipped_name(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "\n".join(f"{i},{i // 20}" for i in range(40))
+    Path("ozone").write_text(f"x,answer\n{rows}\n")
+    code, out, _ = run("fit", "ozone", "--target", "answer", "--trees", 500)
+    assert code == 0 and "mean answer" in out
+    assert run("fit", "ozone")[0] == 2
+
+
+def test_predict_writes_csv_parquet_and_standard_output(run, ozone: Path, tmp_path: Path) -> None:
+    X, _ = load_ozone(return_X_y=True, as_frame=True)
+    expected = pysirus.load(ozone).predict(X)
+    code, out, err = run("predict", ozone, "ozone")
+    assert (code, err) == (0, "")
+    rows = list(csv.DictReader(out.splitlines()))
+    assert [float(row["prediction"]) for row in rows] == expected.tolist()
+    for name in ("p.csv", "p.parquet"):
+        assert run("predict", ozone, "ozone", "-o", tmp_path / name)[:2] == (0, "")
+    assert (tmp_path / "p.csv").read_text() == out
+    table = pyarrow.parquet.read_table(tmp_path / "p.parquet")
+    np.testing.assert_array_equal(table["prediction"].to_numpy(), expected)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.csv", "p.parquet"]
+
+
+def test_predict_finds_columns_by_name_in_any_order(run, ozone: Path, tmp_path: Path) -> None:
+    X, _ = load_ozone(return_X_y=True, as_frame=True)
+    X[X.columns[::-1]].assign(extra="text").to_csv(tmp_path / "t.csv", index=False)
+    assert run("predict", ozone, tmp_path / "t.csv") == run("predict", ozone, "ozone")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["fit", "nothere.csv", "--target", "y"], 1, "no file 'nothere.csv'"),
+        (["fit", "ozon"], 1, "Did you mean 'ozone'?"),
+        (["fit", "ozone", "--target", "o3"], 1, "Did you mean 'O3'?"),
+        (["fit", "ozone", "--rules", "0"], 2, "n_rules must be"),
+        (["fit", "ozone", "--p0", "2"], 2, "p0 must be"),
+        (["fit", "ozone", "--p0", "0.1", "--rules", "3"], 2, "not both"),
+        (["fit", "ozone", "--rules", "many"], 2, "--rules"),
+        (["fit", "ozone", "--trees", "some"], 2, "--trees"),
+        (["fit", "ozone", "--seed", "-1"], 2, "random_state"),
+        (["fit", "ozone", "--wrong"], 2, "--wrong"),
+        (["fit", "ozone", "--model", "no/folder/m.json"], 2, "no folder"),
+        (["fit"], 2, "TABLE"),
+        (["fti"], 2, "fti"),
+        (["show", "nothere.json"], 1, "no model file"),
+        (["predict", "nothere.json", "ozone"], 1, "no model file"),
+    ],
+)
+def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: int, message: str) -> None:
+    found, out, err = run(*arguments)
+    assert (found, out) == (code, "")
+    assert err.startswith("Error: ") and err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x,y\n1,2\n2,\n3,4\n", "target, is missing in 1 of 3 rows"),
+        ("x,y\n1,a\n2,b\n3,c\n", "must be numbers"),
+        ("x,y\n1,2\n", "minimum of 2"),
+        ("x,x,y\n1,1,2\n2,2,3\n", "occurs more than once"),
+        ("x,y\n1,2\nhello,3\n3,4\n4,4\n", "numbers and text"),
+        ("y\n1\n2\n3\n", "no columns"),
+    ],
+)
+def test_fit_bad_table_is_one_line(run, tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    code, out, err = run("fit", path, "--target", "y")
+    assert (code, out) == (1, "")
+    assert message in err and err.count("\n") == 1
+
+
+def test_fit_without_target_names_the_columns(run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("first,second\n1,2\n3,4\n")
+    code, _, err = run("fit", tmp_path / "t.csv")
+    assert code == 2 and "--target" in err and "first, second" in err
+
+
+def test_predict_complains_about_absent_columns_and_writes_nothing(run, ozone: Path, tmp_path: Path) -> None:
+    code, _, err = run("predict", ozone, "machine", "-o", tmp_path / "p.csv")
+    assert code == 1 and "vh" in err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"format": "pysirus-model", "version": 99}'])
+def test_show_complains_about_a_file_that_is_no_model(run, tmp_path: Path, content: str) -> None:
+    (tmp_path / "m.json").write_text(content)
+    code, out, err = run("show", tmp_path / "m.json")
+    assert (code, out) == (1, "") and err.count("\n") == 1
+
+
+def test_constant_response_warns_in_one_line_and_gives_the_mean(run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},7\n" for i in range(20)))
+    code, out, err = run("fit", tmp_path / "t.csv", "--target", "y")
+    assert code == 0 and "(no rules)" in out
+    assert err.splitlines()[0].startswith("Warning: There are no rules to find")
+
+
+@pytest.mark.parametrize("command", ["fit", "show", "predict"])
+def test_help_teaches_with_an_example(run, command: str) -> None:
+    code, out, _ = run(command, "--help")
+    assert code == 0 and f"Example: pysirus {command}" in out
+
+
+def test_help_names_the_shipped_datasets() -> None:
+    assert DATASETS.split(", ") == list(SHIPPED)
+
+
+def test_help_does_not_import_scikit_learn() -> None:
+    code = "import sys, pysirus.cli; assert not {'sklearn', 'scipy', 'pyarrow', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_version_is_the_installed_one(run) -> None:
+    import importlib.metadata
+
+    assert run("--version")[1] == f"pysirus {importlib.metadata.version('pysirus')}\n"
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_show_on_a_terminal_truncates_nothing(ozone: Path, width: int) -> None:
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
+    subprocess.run([*COMMAND, "show", str(ozone)], stdout=slave, stderr=slave, env=environment, check=True)
+    os.close(slave)
+    text = b""
+    while chunk := _read_or_end(master):
+        text += chunk
+    os.close(master)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text.decode())
+    assert "…" not in plain
+    table = plain.split("weight", 1)[1].split("5 rules selected" if "rules selected" in plain else "330 rows")[0]
+    words = table.split()
+    for rule in pysirus.load(ozone).rules_:
+        assert all(word in words for word in str(rule).split())
+    assert all(len(line) <= width for line in plain.split("330 rows")[0].splitlines()[:-1])
+
+
+def _read_or_end(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # Linux says so when the other end is closed
+        return b""
+
+
+def test_interrupt_leaves_at_once_with_130(tmp_path: Path) -> None:
+    arguments = ["fit", "housing", "--trees", "2000000000", "--model", str(tmp_path / "m.json")]
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(4)
+        assert process.poll() is None
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert time.monotonic() - start < 2  # a second on a quiet machine
+    assert out == b"" and b"Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_reader_that_leaves_early_is_no_error(ozone: Path) -> None:
+    command = f"set -o pipefail; {sys.executable} -m pysirus predict {ozone} ozone | head -1"
+    found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "prediction\n", "")

@@ -1,0 +1,100 @@
+"""Reading files: each kind, and each way it can fail."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from pysirus import DataError
+from pysirus._read import check_column, did_you_mean, read_file
+
+TEXT = "a,b,label\n1,2.5,x\n3,,y\n"
+
+
+def check(table: pa.Table) -> None:
+    assert table.column_names == ["a", "b", "label"]
+    assert table["a"].to_pylist() == [1, 3]
+    assert table["b"].to_pylist() == [2.5, None]
+    assert table["label"].to_pylist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_read_csv_finds_the_delimiter(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TEXT.replace(",", delimiter))
+    check(read_file(path))
+
+
+def test_read_csv_with_a_byte_order_mark_and_windows_lines(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode())
+    check(read_file(path))
+
+
+def test_read_csv_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    check(read_file(path))
+
+
+def test_read_parquet_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.data"
+    pyarrow.parquet.write_table(pa.table({"a": [1, 3], "b": [2.5, None], "label": ["x", "y"]}), path)
+    check(read_file(path))
+
+
+def test_read_csv_infers_types_from_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n" + "1\n" * 700_000 + "1.5\n")
+    assert read_file(path)["a"].type == pa.float64()
+
+
+def test_read_csv_quoted_line_break_and_empty_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('a,label\n1,"two\nlines"\n2,\n')
+    assert read_file(path)["label"].to_pylist() == ["two\nlines", None]
+
+
+def test_read_csv_names_an_index_without_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(",a\n0,5\n1,6\n")
+    assert read_file(path).column_names == ["column_1", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"a,b\n", "no rows"),
+        ("t.csv", b"a,a\n1,2\n", "'a' occurs more than once"),
+        ("t.csv", b"a,b\n1,2\n3\n", "cannot be read as CSV"),
+        ("t.csv", b"a,b\n1,\xff\xfe\n", "UTF-8"),
+        ("t.csv", bytes(range(256)) * 4, "t.csv"),
+        ("t.parquet", b"a,b\n1,2\n", "not a Parquet file"),
+        ("t.parquet", b"PAR1 and then nothing", "begins like a Parquet file"),
+    ],
+)
+def test_read_file_says_what_is_wrong(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_file(path)
+
+
+def test_read_file_not_there_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no file"):
+        read_file(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match="is a folder"):
+        read_file(tmp_path)
+
+
+def test_check_column_suggests() -> None:
+    table = pa.table({"price": [1], "size": [2]})
+    check_column(table, "size", "target")
+    with pytest.raises(DataError, match=r"no column 'Prize' for the target\. Did you mean 'price'\? .* price, size"):
+        check_column(table, "Prize", "target")
+    assert did_you_mean("zzz", ["price"]) == ""
