@@ -319,6 +319,10 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
     upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
     missing = all(s.missing_inside for s in sides) if cuts.has_missing else None
     known = all(s.cut is not None or s.less for s in sides)
+    if lower is not None and upper is not None and lower >= upper:
+        known = False  # `x < 5 or missing`, then `x >= 5 or missing`
+    if not known:
+        lower = upper = None  # it reads `is missing`, however it came about
     otherwise = all(s.less == (True if s.cut is None else bool(cuts.less_is_heavier[s.cut])) for s in sides)
     values: dict[str, Any] = {}
     if cuts.column.is_numeric:

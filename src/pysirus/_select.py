@@ -44,7 +44,7 @@ def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict
     def add(monomial: Monomial, coefficient: int) -> None:
         terms[monomial] = terms.get(monomial, 0) + coefficient
 
-    if known:
+    if known and (lower is None or upper is None or lower < upper):
         if upper is not None:
             add(((feature, upper),), 1)
         else:
