@@ -10,7 +10,7 @@ Two models fitted on two samples compare by it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ class Cuts:
     thresholds: NDArray[np.float64]  # of a numeric column, rising; empty for categories
     levels: tuple[Any, ...] = ()  # of a categorical column, in the order of their bins
     has_missing: bool = False
+    all_missing: bool = False
     less_is_heavier: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
@@ -51,18 +52,24 @@ class Cuts:
         """Each cut; with missing values each cut twice (missing right, missing left) and missing apart."""
         return 2 * self.n_cuts + 1 if self.has_missing else self.n_cuts
 
+    @property
+    def usual_bin(self) -> int:
+        """The bin of a value that no cut can judge: on the heavier side of each of them."""
+        return int(np.count_nonzero(~self.less_is_heavier))
+
     def encode(self, column: Column, out: NDArray[np.uint8]) -> None:
-        """Write the bin of each value of the training column."""
-        missing_bin = self.n_cuts + 1 if self.has_missing else 0
+        """Write the bin of each value of the training column, or of another one like it."""
+        missing_bin = self.n_cuts + 1 if self.has_missing else self.usual_bin
         if column.is_numeric:
             values = column.values
             if values.dtype not in (np.float32, np.float64):
                 values = values.astype(np.float64)
             _core.encode(values, self.thresholds, missing_bin, out)
             return
-        # codes of the training levels -> position of the level; -1 (missing) picks the last entry
+        # codes -> position of the level; -2 (never seen) and -1 (missing) pick the last two entries
         position = {level: i for i, level in enumerate(self.levels)}
-        table = np.array([position.get(level, 0) for level in column.levels] + [missing_bin], dtype=np.uint8)
+        known = [position.get(level, self.usual_bin) for level in column.levels]
+        table = np.array([*known, self.usual_bin, missing_bin], dtype=np.uint8)
         np.take(table, column.values, out=out, mode="wrap")
 
 
@@ -128,7 +135,7 @@ def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDA
     """What levels are ordered by: their mean response; for classes the first principal component of their shares."""
     weights = response.weights if response.weights is not None else np.ones(len(codes))
     known = codes >= 0
-    codes, weights = codes[known], weights[known]
+    codes, weights = codes[known].astype(np.intp), weights[known]
     size = np.bincount(codes, weights, n_levels)
     with np.errstate(invalid="ignore", divide="ignore"):
         if response.values is not None:
@@ -162,14 +169,15 @@ def _level_cuts(column: Column, response: Response) -> tuple[tuple[CutIdentity, 
 def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit: int) -> Cuts:
     """The cut points of a column on the training sample."""
     missing = column.missing()
-    has_missing = missing is not None and not missing.all()
+    all_missing = missing is not None and bool(missing.all())
+    has_missing = missing is not None and not all_missing
     if column.is_numeric:
         identities, thresholds = _numeric_cuts(
             column, None if missing is None else ~missing, response.weights, n_bins, discrete_limit
         )
-        return Cuts(column.without_values(), identities, thresholds, (), has_missing)
+        return Cuts(column.without_values(), identities, thresholds, (), has_missing, all_missing)
     identities, levels = _level_cuts(column, response)
-    return Cuts(column.without_values(), identities, np.zeros(0), levels, has_missing)
+    return Cuts(column.without_values(), identities, np.zeros(0), levels, has_missing, all_missing)
 
 
 def _heavier_sides(cuts: Cuts, bins: NDArray[np.uint8], weights: NDArray[np.float64] | None) -> NDArray[np.bool_]:
@@ -208,6 +216,5 @@ def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: 
     for column, out in zip(table.columns, bins):
         cuts = find_cuts(column, response, n_bins=n_bins, discrete_limit=discrete_limit)
         cuts.encode(column, out)
-        heavier = _heavier_sides(cuts, out, response.weights)
-        all_cuts.append(Cuts(cuts.column, cuts.identities, cuts.thresholds, cuts.levels, cuts.has_missing, heavier))
+        all_cuts.append(replace(cuts, less_is_heavier=_heavier_sides(cuts, out, response.weights)))
     return Binned(bins, tuple(all_cuts))

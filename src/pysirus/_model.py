@@ -79,17 +79,25 @@ class RuleModel:
             Its ``facts`` hold the out-of-fold ``cv_error`` and ``cv_stability`` of such lists.
         """
         if self.tuning is None:
-            raise ValueError("with_rules needs a tuned model: fit SirusRegressorCV, or `pysirus tune`.")
+            raise ValueError(
+                "with_rules needs a tuned model: fit SirusRegressorCV or SirusClassifierCV, or `pysirus tune`."
+            )
         for size in self.tuning.sizes:
             if size.n_rules == n_rules:
                 return self._sized(self.tuning, size)
         raise ValueError(f"n_rules must be from 1 to {len(self.tuning.sizes)}, got {n_rules!r}.")
 
     def _sized(self, tuning: Tuning, size: Size) -> RuleModel:
-        facts = {**self.facts, "ridge_penalty": size.penalty, "p0": size.p0, "cv_error": size.error}
-        facts["cv_stability"] = size.stability
+        facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
+        if self.classes is None:
+            facts["ridge_penalty"] = size.penalty
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
         return replace(self, selected=rules, intercept=size.intercept, facts=facts)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels as an array of the type they came in."""
+        return np.asarray(self.classes, dtype=self.facts.get("label_type"))
 
     def align(self, X: Any, owner: str = "RuleModel") -> Table:
         """Read a table as the model's columns."""
@@ -114,7 +122,7 @@ class RuleModel:
         decision = self.decision(self.align(X))
         if self.classes is None:
             return decision
-        return np.asarray(np.asarray(self.classes)[decision.argmax(axis=1)])
+        return np.asarray(self.labels[decision.argmax(axis=1)])
 
     def __str__(self) -> str:
         if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):

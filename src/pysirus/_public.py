@@ -6,6 +6,7 @@ from pysirus._column import DataError
 from pysirus._file import ModelFileError
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
+from pysirus.classifier import SirusClassifier
 from pysirus.regressor import SirusRegressor
 from pysirus.regressor_cv import SirusRegressorCV
 
@@ -16,6 +17,7 @@ __all__ = [
     "Rule",
     "RuleModel",
     "RuleSet",
+    "SirusClassifier",
     "SirusRegressor",
     "SirusRegressorCV",
     "Split",

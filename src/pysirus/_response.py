@@ -57,6 +57,7 @@ class Response:
     slots: NDArray[np.uint8] | None
     n_slots: int
     weights: NDArray[np.float64] | None
+    classes: NDArray[Any] | None = None  # the label of each slot
 
     @property
     def n_rows(self) -> int:
@@ -103,7 +104,7 @@ class Response:
         def part(array: NDArray[Any] | None) -> Any:
             return None if array is None else array[rows]
 
-        return Response(part(self.values), part(self.slots), self.n_slots, part(self.weights))
+        return Response(part(self.values), part(self.slots), self.n_slots, part(self.weights), self.classes)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -171,6 +172,8 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
             f"Input y contains NaN or a missing label, first in row {first_row(missing)} ({missing.sum()} in all). "
             "Rows without a label cannot be learned from: drop them."
         )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError(f"Input y contains infinity, first in row {first_row(np.isinf(labels))}: it is no label.")
     if labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
         value = labels[first_row(labels != np.rint(labels))]
         raise DataError(
@@ -180,15 +183,18 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def to_slots(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """The distinct labels in order, and the number of each row's label among them."""
-    classes, slots = np.unique(labels.astype(object) if labels.dtype.kind == "T" else labels, return_inverse=True)
+def class_response(labels: NDArray[Any], weights: NDArray[np.float64] | None) -> Response:
+    """Labels as slots; a class whose rows all weigh nothing is not there."""
+    labels = labels.astype(object) if labels.dtype.kind == "T" else labels
+    there = labels if weights is None else labels[weights > 0]
+    classes = np.unique(there)
     if len(classes) > MAX_CLASSES:
         raise DataError(
             f"y has {len(classes)} classes; at most {MAX_CLASSES} are taken. Group the rare ones, or use "
             "SirusRegressor if y is a quantity."
         )
-    return classes, slots.astype(np.uint8)
+    slots = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.uint8)
+    return Response(None, slots, len(classes), weights, classes)
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

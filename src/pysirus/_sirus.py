@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from sklearn.utils import Tags
@@ -30,6 +31,29 @@ class Training:
     features: tuple[Feature, ...]
     named: bool
     target: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a model remembers of its training, whatever its rules."""
+        return {"n_rows": self.response.n_rows, "seed": self.seed, "idle_columns": idle_columns(self.binned)}
+
+
+def idle_columns(binned: Binned) -> dict[str, str]:
+    """Columns that add nothing to the forest, and why; a copy takes paths from the column that it repeats."""
+    idle: dict[str, str] = {}
+    alike: dict[int, list[int]] = {}
+    for i, (cuts, bins) in enumerate(zip(binned.cuts, binned.bins)):
+        name = cuts.column.name
+        if cuts.n_bins == 1:
+            idle[name] = "all missing" if cuts.all_missing else "constant"
+            continue
+        same_sum = alike.setdefault(crc32(bins), [])
+        twin = next((k for k in same_sum if np.array_equal(bins, binned.bins[k])), None)
+        if twin is None:
+            same_sum.append(i)
+        else:
+            idle[name] = f"same as {binned.cuts[twin].column.name}"
+    return idle
 
 
 def rules_of(paths: Paths, kept: list[int], binned: Binned) -> list[Rule]:
@@ -115,6 +139,9 @@ class SirusBase(RuleEstimator):
 
     def _paths_of(self, training: Training) -> Paths:
         """Grow the forest, unless there is nothing to split or to explain."""
+        if unknown := [f"'{c.column.name}'" for c in training.binned.cuts if c.all_missing]:
+            shown = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
+            warnings.warn(f"All values are missing in {shown}: no rule can use it.", UserWarning, stacklevel=3)
         reason = None
         if training.response.is_constant:
             reason = "the response is constant"

@@ -267,3 +267,18 @@ def weigh_by_ridge(
     intercepts = np.where(np.asarray(sizes) == 1, 0.0, gram.mean - weights @ gram.mean_output)
     outputs = tuple(with_outputs(rules, moments))
     return Weighed(outputs, tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean)
+
+
+def weigh_by_mean(
+    rules: Sequence[Rule], binned: Binned, response: Response, seed: int, sizes: Sequence[int]
+) -> Weighed:
+    """Outputs and equal weights for classes. No rule at all is the share of each class."""
+    assert response.classes is not None
+    classes = tuple(response.classes.tolist())
+    moments = rule_moments(rules, binned, response, seed)
+    mean = tuple(map(float, moments.means[0]))
+    size = np.asarray(sizes)[:, None]
+    weights = (np.arange(len(rules)) < size) / np.maximum(size, 1)
+    intercepts = tuple((0.0,) * len(classes) if k else mean for k in sizes)
+    outputs = tuple(with_outputs(rules, moments, classes))
+    return Weighed(outputs, tuple(sizes), weights, intercepts, np.zeros(len(sizes)), mean)

@@ -19,7 +19,7 @@ from pysirus._weights import Weighed, weigh_by_ridge
 class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
     """What the two regressors share: reading a numeric response, predicting it."""
 
-    _fitted_facts = ("n_trees", "ridge_penalty")
+    _fitted_facts = ("n_trees", "ridge_penalty", "idle_columns")
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         table = read_table(X, categorical=self.categorical_features)
@@ -37,12 +37,7 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
             features=training.features,
             named=training.named,
             target=training.target,
-            facts={
-                "n_trees": n_trees,
-                "ridge_penalty": float(weighed.penalties[row]),
-                "n_rows": training.response.n_rows,
-                "seed": training.seed,
-            },
+            facts={**training.facts, "n_trees": n_trees, "ridge_penalty": float(weighed.penalties[row])},
         )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -111,6 +106,8 @@ class SirusRegressor(RegressionBase):
         Trees grown.
     ridge_penalty_ : float
         The penalty that cross-validation chose.
+    idle_columns_ : dict
+        Columns that add nothing to the forest, and why: constant, all missing, or the same as another.
     candidates_ : RuleSet
         Every path of the forest, before post-treatment.
     n_features_in_ : int
