@@ -23,6 +23,7 @@ from pysirus._response import Response
 from pysirus._table import Table
 
 CutIdentity = tuple[str, Hashable]
+ALL_MISSING = "all missing"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Cuts:
     thresholds: NDArray[np.float64]  # of a numeric column, rising; empty for categories
     levels: tuple[Any, ...] = ()  # of a categorical column, in the order of their bins
     has_missing: bool = False
-    all_missing: bool = False
+    idle: str = ""  # why there are no cuts, where there are none
     less_is_heavier: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
@@ -170,14 +171,21 @@ def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit
     """The cut points of a column on the training sample."""
     missing = column.missing()
     all_missing = missing is not None and bool(missing.all())
-    has_missing = missing is not None and not all_missing
+    levels: tuple[Any, ...] = ()
+    thresholds = np.zeros(0)
     if column.is_numeric:
-        identities, thresholds = _numeric_cuts(
-            column, None if missing is None else ~missing, response.weights, n_bins, discrete_limit
-        )
-        return Cuts(column.without_values(), identities, thresholds, (), has_missing, all_missing)
-    identities, levels = _level_cuts(column, response)
-    return Cuts(column.without_values(), identities, np.zeros(0), levels, has_missing, all_missing)
+        known = None if missing is None else ~missing
+        identities, thresholds = _numeric_cuts(column, known, response.weights, n_bins, discrete_limit)
+    else:
+        identities, levels = _level_cuts(column, response)
+    has_missing = missing is not None and not all_missing
+    idle = ""
+    if all_missing:
+        idle = ALL_MISSING
+    elif not identities and not has_missing:
+        constant = not column.is_numeric or bool((column.values == column.values[0]).all())
+        idle = "constant" if constant else "nearly constant: no quantile is above the minimum"
+    return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle)
 
 
 def _heavier_sides(cuts: Cuts, bins: NDArray[np.uint8], weights: NDArray[np.float64] | None) -> NDArray[np.bool_]:

@@ -11,6 +11,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+MAX_SHOWN = 3  # classes named in an output
+
 
 def format_number(value: float, digits: int) -> str:
     """A number with this many significant digits, without an exponent unless it is very large or small."""
@@ -40,13 +42,42 @@ def decimals_for(values: Sequence[float], gap: float) -> int:
     return min(max(needed, 0), 10)
 
 
-def _shares(shares: Sequence[float], other: Sequence[float], classes: Sequence[Any]) -> str:
-    """Class shares, largest first; of two classes the second alone, of many those above one percent."""
-    if len(classes) == 2:
-        return f"{classes[1]} {100 * shares[1]:.0f}%"
-    shown = [i for i in np.argsort(-np.asarray(shares), kind="stable") if shares[i] >= 0.005]
-    moved = [i for i in shown if abs(shares[i] - other[i]) >= 0.005] or shown
-    return ", ".join(f"{classes[i]} {100 * shares[i]:.0f}%" for i in moved)
+def format_label(label: Any) -> str:
+    """A class as it is read in a sentence: a number needs a word before it, or `1 90%` would be two numbers."""
+    return f"class {label}" if isinstance(label, (int, float)) and not isinstance(label, bool) else str(label)
+
+
+def format_shares(shares: Sequence[float], classes: Sequence[Any], decimals: int = 0) -> str:
+    """Class shares, largest first: `setosa 92%, versicolor 8%`. Of many classes three, the rest together."""
+    least = 0.005 / 10**decimals  # what rounds to zero is not shown
+    order = [i for i in np.argsort(-np.asarray(shares), kind="stable") if shares[i] >= least]
+    shown = order if len(order) <= MAX_SHOWN + 1 else order[:MAX_SHOWN]
+    parts = [f"{format_label(classes[i])} {100 * shares[i]:.{decimals}f}%" for i in shown]
+    if len(shown) < len(order):
+        parts.append(f"others {100 * sum(shares[i] for i in order[MAX_SHOWN:]):.{decimals}f}%")
+    return ", ".join(parts)
+
+
+def _only_mover(inside: Sequence[float], outside: Sequence[float]) -> int | None:
+    """The class that moves, where the other classes keep their proportions to each other; None if several do."""
+    a, b = np.asarray(inside), np.asarray(outside)
+    if len(a) == 2:
+        return 1
+    mover = int(np.abs(a - b).argmax())
+    rest_a, rest_b = np.delete(a, mover), np.delete(b, mover)
+    if min(rest_a.sum(), rest_b.sum()) < 0.01:
+        return None
+    return mover if np.abs(rest_a / rest_a.sum() - rest_b / rest_b.sum()).max() < 0.05 else None
+
+
+def _format_class_outputs(inside: Sequence[float], outside: Sequence[float], classes: Sequence[Any]) -> tuple[str, str]:
+    mover = _only_mover(inside, outside)
+    if mover is not None:
+        gap = abs(inside[mover] - outside[mover])
+        decimals = next((d for d in (0, 1) if 100 * gap >= 10**-d), 2)
+        name = format_label(classes[mover])
+        return f"{name} {100 * inside[mover]:.{decimals}f}%", f"{100 * outside[mover]:.{decimals}f}%"
+    return format_shares(inside, classes), format_shares(outside, classes)
 
 
 def format_outputs(
@@ -55,7 +86,7 @@ def format_outputs(
     """The two outputs of a rule, with as many decimals as it takes to tell them apart."""
     if isinstance(inside, tuple) or isinstance(outside, tuple):
         assert isinstance(inside, tuple) and isinstance(outside, tuple) and classes is not None
-        return _shares(inside, outside, classes), _shares(outside, inside, classes)
+        return _format_class_outputs(inside, outside, classes)
     decimals = decimals_for([inside, outside], inside - outside)
     return f"{inside:.{decimals}f}", f"{outside:.{decimals}f}"
 

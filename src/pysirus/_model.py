@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._format import decimals_for
+from pysirus._format import decimals_for, format_shares
 from pysirus._rule import RuleSet, with_weights
 from pysirus._table import Feature, Table, align_table, warn_unseen
 from pysirus.tune import Size, Tuning
@@ -129,7 +129,6 @@ class RuleModel:
             decimals = decimals_for([self.mean, self.intercept], 0.0)
             head = f"mean {self.target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
         else:
-            shares = self.mean if isinstance(self.mean, tuple) else (self.mean,)
-            names: Sequence[Any] = self.classes or ()
-            head = f"shares of {self.target}: " + ", ".join(f"{c} {100 * s:.1f}%" for c, s in zip(names, shares))
+            assert isinstance(self.mean, tuple) and self.classes is not None
+            head = f"shares of {self.target}: {format_shares(self.mean, self.classes, decimals=1)}"
         return f"{head}\n\n{self.rules}"

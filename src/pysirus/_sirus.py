@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 
 from pysirus import _params as params
 from pysirus._base import RuleEstimator
-from pysirus._bins import Binned, bin_table
+from pysirus._bins import ALL_MISSING, Binned, bin_table
 from pysirus._forest import Forest, Paths, Recipe
 from pysirus._progress import show_trees
 from pysirus._response import Response
@@ -44,8 +44,8 @@ def idle_columns(binned: Binned) -> dict[str, str]:
     alike: dict[int, list[int]] = {}
     for i, (cuts, bins) in enumerate(zip(binned.cuts, binned.bins)):
         name = cuts.column.name
-        if cuts.n_bins == 1:
-            idle[name] = "all missing" if cuts.all_missing else "constant"
+        if cuts.idle:
+            idle[name] = cuts.idle
             continue
         same_sum = alike.setdefault(crc32(bins), [])
         twin = next((k for k in same_sum if np.array_equal(bins, binned.bins[k])), None)
@@ -139,7 +139,7 @@ class SirusBase(RuleEstimator):
 
     def _paths_of(self, training: Training) -> Paths:
         """Grow the forest, unless there is nothing to split or to explain."""
-        if unknown := [f"'{c.column.name}'" for c in training.binned.cuts if c.all_missing]:
+        if unknown := [f"'{c.column.name}'" for c in training.binned.cuts if c.idle == ALL_MISSING]:
             shown = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
             warnings.warn(f"All values are missing in {shown}: no rule can use it.", UserWarning, stacklevel=3)
         reason = None
