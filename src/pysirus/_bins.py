@@ -35,8 +35,8 @@ class Cuts:
     thresholds: NDArray[np.float64]  # of a numeric column, rising; empty for categories
     levels: tuple[Any, ...] = ()  # of a categorical column, in the order of their bins
     has_missing: bool = False
-    idle: str = ""  # why there are no cuts, where there are none
     less_is_heavier: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    idle: str = ""  # why there are no cuts, where there are none
 
     @property
     def n_cuts(self) -> int:
@@ -185,7 +185,7 @@ def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit
     elif not identities and not has_missing:
         constant = not column.is_numeric or bool((column.values == column.values[0]).all())
         idle = "constant" if constant else "nearly constant: no quantile is above the minimum"
-    return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle)
+    return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle=idle)
 
 
 def _heavier_sides(cuts: Cuts, bins: NDArray[np.uint8], weights: NDArray[np.float64] | None) -> NDArray[np.bool_]:

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from pysirus._table import DataError, check_names
+from pysirus._column import DataError
+from pysirus._table import check_names
 
 _PARQUET_MAGIC = b"PAR1"
 _DELIMITERS = (",", ";", "\t")

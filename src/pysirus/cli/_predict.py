@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from pysirus._column import DataError
 from pysirus._file import replacing, write_text
 from pysirus._model import RuleModel
 from pysirus._read import list_names
-from pysirus._table import DataError
 
 COLUMN = "prediction"
 

@@ -60,9 +60,9 @@ def _run(arguments: list[str] | None) -> int:
         file = f"'{error.filename}': " if error.filename and error.strerror else ""
         return _fail(f"{file}{error.strerror or error}", 1)
     except ValueError as error:
+        from pysirus._column import DataError
         from pysirus._file import ModelFileError
         from pysirus._params import ParameterError
-        from pysirus._table import DataError
 
         if isinstance(error, ParameterError):
             return _fail(error, 2)

@@ -9,8 +9,8 @@ import narwhals as nw
 import pyarrow as pa
 import typer
 
+from pysirus._column import DataError
 from pysirus._read import check_column, did_you_mean, list_names, read_file
-from pysirus._table import DataError
 from pysirus.datasets._catalog import SHIPPED
 
 
