@@ -122,7 +122,7 @@ class SirusRegressor(RegressionBase):
     >>> X, y = load_ozone(return_X_y=True, as_frame=True)
     >>> model = SirusRegressor(n_rules=3, random_state=0).fit(X, y)
     >>> print(model.rules_[0])
-    if temp < 65 then 6.9 else 18.8
+    if temp < 65.4 then 7.0 else 19.0
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusRegressor:

@@ -1,0 +1,87 @@
+# make demo     the paper's Table 1, live        make bench       speed and memory against scikit-learn
+# make test     the tests                        make core-check  the C++ core alone, also under sanitizers
+# make lint     ruff and mypy                    make clean       remove what was built
+#
+# Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
+
+PYTHON ?= python3
+CXX ?= c++
+BIN := .venv/bin
+CORE := pyproject.toml CMakeLists.txt LICENSE $(wildcard cpp/*.cpp cpp/*.hpp)
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test bench lint core-check clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^# \?//p;/^$$/q' Makefile
+
+demo: .venv/run.stamp
+	@echo 'SIRUS on the LA Ozone data (the paper, Table 1):'
+	@echo '$$ pysirus fit ozone --rules 13'
+	@echo
+	@$(BIN)/pysirus fit ozone --rules 13
+
+test: .venv/dev.stamp
+	$(BIN)/python -m pytest
+
+bench: .venv/run.stamp
+	$(BIN)/python benchmarks/run.py
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ------------------------------------------------------------------------------------------------- the environment
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "Python 3.10 or later is needed, $$($(PYTHON) -V) found: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv || { rm -rf .venv; \
+	  echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+.venv/run.stamp: .venv/bin/python $(CORE)
+	$(PIP) install -e .
+	@touch $@
+
+# the package is there already: this adds what its extras name
+.venv/dev.stamp: .venv/run.stamp
+	$(PIP) install 'pysirus[test,lint]'
+	@touch $@
+
+# --------------------------------------------------------------------------------------------------- the core alone
+
+CORE_FLAGS := -std=c++20 -ffp-contract=off -Wall -Wextra -Wno-psabi -pthread
+FLAGS_release := -O3 -Werror -Wno-error=maybe-uninitialized
+FLAGS_address := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_thread := -O1 -g -fsanitize=thread
+VARIANTS := release address thread
+KERNELS := plain
+ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+KERNELS += avx2 avx512
+CORE_FLAGS += -DPYSIRUS_X86
+endif
+KERNEL_avx2 := -mavx2
+KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+
+core-check: $(VARIANTS:%=build/core/%/driver)
+	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done
+
+define variant_rules
+build/core/$(1)/driver: build/core/$(1)/driver.o build/core/$(1)/forest.o $(KERNELS:%=build/core/$(1)/kernel_%.o)
+	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$^ -o $$@
+
+build/core/$(1)/kernel_%.o: cpp/kernel.cpp $(wildcard cpp/*.hpp)
+	@mkdir -p $$(@D)
+	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$(KERNEL_$$*) -DPYSIRUS_ISA=$$* -c $$< -o $$@
+
+build/core/$(1)/%.o: cpp/%.cpp $(wildcard cpp/*.hpp)
+	@mkdir -p $$(@D)
+	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) -c $$< -o $$@
+endef
+$(foreach variant,$(VARIANTS),$(eval $(call variant_rules,$(variant))))

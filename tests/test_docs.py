@@ -1,0 +1,44 @@
+"""The documentation runs: the README's Python and every docstring example."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import pysirus
+
+ROOT = Path(__file__).parents[1]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = sorted(m.name for m in pkgutil.walk_packages(pysirus.__path__, "pysirus.") if not m.name.endswith("__main__"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed == 0
+
+
+def test_readme_examples_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=FLAGS)
+    assert result.attempted > 3 and result.failed == 0
+
+
+def test_readme_shows_the_table_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    from pysirus.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["fit", "ozone", "--rules", "13"])
+    assert capsys.readouterr().out.strip() in (ROOT / "README.md").read_text()
+
+
+def test_local_links_lead_somewhere() -> None:
+    import re
+
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
