@@ -161,7 +161,7 @@ class SirusClassifier(ClassBase):
     >>> y = y.map({0: "setosa", 1: "versicolor", 2: "virginica"})
     >>> model = SirusClassifier(n_rules=3, random_state=0).fit(X, y)
     >>> print(model.rules_[0])
-    if petal length (cm) < 2.2 then setosa 100% else versicolor 50%, virginica 50%
+    if petal width (cm) < 1.8 then setosa 48%, versicolor 47%, virginica 5% else virginica 98%, versicolor 2%
     >>> print(model.predict(X[:1])[0])
     setosa
     """
