@@ -7,6 +7,7 @@ from pysirus._file import ModelFileError
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
 from pysirus.classifier import SirusClassifier
+from pysirus.classifier_cv import SirusClassifierCV
 from pysirus.regressor import SirusRegressor
 from pysirus.regressor_cv import SirusRegressorCV
 
@@ -18,6 +19,7 @@ __all__ = [
     "RuleModel",
     "RuleSet",
     "SirusClassifier",
+    "SirusClassifierCV",
     "SirusRegressor",
     "SirusRegressorCV",
     "Split",
