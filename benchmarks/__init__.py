@@ -1,0 +1,1 @@
+"""Speed and memory of pysirus against other libraries: ``make bench``."""

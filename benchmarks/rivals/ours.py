@@ -1,0 +1,22 @@
+"""pysirus, one thread."""
+
+from __future__ import annotations
+
+from benchmarks.problems import Problem
+from pysirus import SirusRegressor
+from pysirus._bins import bin_table
+from pysirus._forest import Forest, Recipe
+from pysirus._response import Response
+from pysirus._table import read_table
+
+
+def forest(problem: Problem, n_trees: int) -> None:
+    """Bins and trees alone."""
+    response = Response(problem.y, None, 1, None)
+    binned = bin_table(read_table(problem.X), response, n_bins=10, discrete_limit=10)
+    Forest(binned, response, Recipe(seed=0, n_threads=1)).grow_to(n_trees)
+
+
+def fit(problem: Problem, n_trees: int) -> None:
+    """A whole fit: bins, trees, selection, weights."""
+    SirusRegressor(n_trees=n_trees, n_jobs=1, random_state=0).fit(problem.X, problem.y)

@@ -1,0 +1,98 @@
+"""Everything that ``make bench`` measures, in one run, one thread each; ratios are what to compare between machines.
+
+Exits with 1 when a ratio is above its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.clock import best_of, in_new_process
+from benchmarks.problems import Problem, made_up, shipped
+from benchmarks.rivals import ours, scikit_learn
+
+N_TREES = 10_000
+FOREST_LIMIT, FIT_LIMIT = 0.05, 0.08  # of the time of scikit-learn's forest of 500 trees
+MEMORY_LIMIT = 1.0  # of the size of the array
+
+
+def _mark(value: float, limit: float) -> str:
+    return f"{value:.3f}" if value <= limit else f"[red]{value:.3f} (limit {limit})[/red]"
+
+
+def measure_small(problem: Problem, n_rounds: int, table: Table) -> bool:
+    """The forest and the whole fit against scikit-learn's forest."""
+    seconds = best_of(
+        {
+            "sklearn": partial(scikit_learn.fit, problem, 500),
+            "forest": partial(ours.forest, problem, N_TREES),
+            "fit": partial(ours.fit, problem, N_TREES),
+        },
+        n_rounds,
+    )
+    forest, fit = seconds["forest"] / seconds["sklearn"], seconds["fit"] / seconds["sklearn"]
+    rows, columns = problem.X.shape
+    table.add_row(
+        f"{problem.name} ({rows} x {columns})",
+        f"{1000 * seconds['sklearn']:.0f} ms",
+        f"{1000 * seconds['forest']:.1f} ms",
+        _mark(forest, FOREST_LIMIT),
+        f"{1000 * seconds['fit']:.1f} ms",
+        _mark(fit, FIT_LIMIT),
+    )
+    return forest <= FOREST_LIMIT and fit <= FIT_LIMIT
+
+
+def measure_large(n_rounds: int) -> str:
+    """Microseconds a tree on 100,000 rows, from the difference of two forests, so that binning does not count."""
+    problem = made_up(100_000, 50)
+    seconds = best_of({str(n): partial(ours.forest, problem, n) for n in (4, 104)}, n_rounds)
+    binning = seconds["4"] - (seconds["104"] - seconds["4"]) * 0.04
+    return (
+        f"{problem.name}, 100 trees: {(seconds['104'] - seconds['4']) / 100 * 1e6:,.0f} microseconds a tree "
+        f"(and {binning:.2f} s to bin the table, once)"
+    )
+
+
+def measure_memory(console: Console) -> bool:
+    """Peak memory that fitting 1,000,000 x 50 adds, against the array's own size."""
+    found = json.loads(in_new_process("benchmarks.memory", 1_000_000, 50, 32))
+    added = found["after"] - found["before"]
+    share = added / found["array"]
+    console.print(
+        f"1,000,000 x 50 float32: fitting adds {added:.0f} MB to the peak of {found['before']:.0f} MB; the array has "
+        f"{found['array']:.0f} MB: {_mark(share, MEMORY_LIMIT)}"
+    )
+    return share <= MEMORY_LIMIT
+
+
+def main() -> int:
+    """Measure, print, and say whether all is within limits."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; the best of each job counts")
+    rounds = parser.parse_args().rounds
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    table = Table(
+        title=f"{N_TREES:,} trees, one thread, against RandomForestRegressor(500)", box=None, title_justify="left"
+    )
+    for name in ("problem", "scikit-learn", "our forest", "ratio", "our fit", "ratio"):
+        table.add_column(name, justify="left" if name == "problem" else "right", no_wrap=True)
+    passed = [measure_small(shipped(name), rounds, table) for name in ("housing", "diabetes")]
+    console.print(table)
+    console.print()
+    console.print(measure_large(max(2, rounds // 3)))
+    passed.append(measure_memory(console))
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
