@@ -96,15 +96,14 @@ class Condition:
         """Evaluate the condition on a column."""
         values = column.values
         if column.is_numeric:
+            values = values.astype(np.float64, copy=False)  # or NumPy would round the threshold to float32
             inside = np.full(len(values), self.known)
             with np.errstate(invalid="ignore"):
                 if self.lower is not None:
                     inside &= values >= self.lower
                 if self.upper is not None:
                     inside &= values < self.upper
-            if values.dtype.kind == "f":
-                unknown = np.isnan(values)
-                inside[unknown] = self.otherwise if self.missing is None else self.missing
+            inside[np.isnan(values)] = self.otherwise if self.missing is None else self.missing
             return inside
         wanted = set(self.levels or ())
         answers = [self.known and level in wanted for level in column.levels]
