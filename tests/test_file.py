@@ -1,0 +1,213 @@
+"""Model files: an exact round trip, every damage named, never half a file."""
+
+import json
+import os
+import stat
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+import pysirus
+from pysirus import ModelFileError, SirusRegressor
+from pysirus._file import write_text
+
+
+@pytest.fixture(scope="module")
+def model(ozone):
+    return SirusRegressor(n_trees=2000, n_rules=8, random_state=3).fit(*ozone)
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    path = tmp_path / "m.json"
+    model.save(path)
+    return path
+
+
+def test_a_model_comes_back_exactly(model, saved, ozone):
+    X, _ = ozone
+    again = pysirus.load(saved)
+    assert type(again) is SirusRegressor
+    assert again.get_params() == model.get_params()
+    assert again.rules_ == model.rules_
+    assert again.selected_ == model.selected_
+    for ours, theirs in zip(again.selected_, model.selected_):
+        assert ours.__getstate__() == theirs.__getstate__()
+    assert again.intercept_ == model.intercept_
+    assert (again.n_trees_, again.ridge_penalty_) == (model.n_trees_, model.ridge_penalty_)
+    assert again.n_features_in_ == model.n_features_in_
+    assert again.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert str(again) == str(model)
+
+
+def test_a_loaded_model_saves_to_the_same_file(saved, tmp_path):
+    pysirus.load(saved).save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == saved.read_bytes()
+
+
+def test_a_model_of_an_array_with_missing_values_comes_back(rng, tmp_path):
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = np.where(np.isnan(X[:, 0]), 5.0, np.nan_to_num(X[:, 0])) + 0.1 * rng.normal(size=300)
+    model = SirusRegressor(n_trees=500, random_state=0).fit(X, y)
+    assert any(c.missing is not None for rule in model.rules_ for c in rule.conditions)
+    model.save(tmp_path / "m.json")
+    again = pysirus.load(str(tmp_path / "m.json"))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.rules_ == model.rules_
+    assert not hasattr(again, "feature_names_in_")
+
+
+def test_a_model_of_no_rules_comes_back(tmp_path):
+    with pytest.warns(UserWarning, match="constant"):
+        model = SirusRegressor().fit([[1.0], [2.0]], [3.0, 3.0])
+    model.save(tmp_path / "m.json")
+    assert pysirus.load(tmp_path / "m.json").predict([[7.0]]).tolist() == [3.0]
+
+
+def test_odd_names_come_back(rng, tmp_path):
+    X = pd.DataFrame(rng.normal(size=(100, 2)), columns=['é"<\n', "日本"])
+    model = SirusRegressor(n_trees=200, random_state=0).fit(X, X.iloc[:, 0])
+    model.save(tmp_path / "m.json")
+    assert pysirus.load(tmp_path / "m.json").rules_ == model.rules_
+
+
+def test_a_generator_as_seed_can_be_saved(ozone, tmp_path):
+    model = SirusRegressor(n_trees=200, random_state=np.random.default_rng(0)).fit(*ozone)
+    model.save(tmp_path / "m.json")
+    assert pysirus.load(tmp_path / "m.json").rules_ == model.rules_
+
+
+def test_joblib_works_too(model, ozone, tmp_path):
+    joblib.dump(model, tmp_path / "m.joblib")
+    again = joblib.load(tmp_path / "m.joblib")
+    assert again.rules_ == model.rules_
+    assert again.candidates_ == model.candidates_
+    assert np.array_equal(again.predict(ozone[0]), model.predict(ozone[0]))
+
+
+def test_the_file_is_json_that_says_what_it_is(saved, model):
+    document = json.loads(saved.read_text())
+    assert document["format"] == "pysirus-model"
+    assert document["version"] == 1
+    assert len(document["rules"]) == len(model.selected_)
+    assert document["rules"][0]["text"] == str(model.selected_[0])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.7, 0.99])
+def test_a_truncated_file_is_named(saved, share):
+    text = saved.read_text()
+    saved.write_text(text[: int(len(text) * share)])
+    with pytest.raises(ModelFileError, match=r"m\.json' is not a pysirus model file, or it is truncated"):
+        pysirus.load(saved)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None])
+def test_a_file_of_another_version_is_named(saved, version):
+    saved.write_text(json.dumps({**json.loads(saved.read_text()), "version": version}))
+    with pytest.raises(ModelFileError, match=r"version .* this pysirus reads version 1"):
+        pysirus.load(saved)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "3", '"pysirus-model"', "null", '{"format": "onnx", "version": 1}'])
+def test_a_file_that_is_not_ours_is_named(tmp_path, text):
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(ModelFileError, match="is JSON but not a pysirus model file"):
+        pysirus.load(tmp_path / "m.json")
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path):
+    (tmp_path / "m.json").write_bytes(bytes(range(256)))
+    with pytest.raises(ModelFileError, match="it is not text"):
+        pysirus.load(tmp_path / "m.json")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.json"):
+        pysirus.load(tmp_path / "nowhere.json")
+
+
+def test_every_missing_or_wrong_entry_is_a_damaged_file(saved):
+    whole = json.loads(saved.read_text())
+    for key in set(whole) - {"format", "version", "estimator"}:
+        for change in ({}, {key: 17}):
+            damaged = {k: v for k, v in whole.items() if k != key} | change
+            if key in ("target", "task", "mean", "intercept") and change:
+                continue  # text and numbers that the model only shows, or a number that is as good as another
+            saved.write_text(json.dumps(damaged))
+            try:
+                pysirus.load(saved)
+            except ModelFileError as error:
+                assert "m.json" in str(error)
+            else:
+                assert change or key in ("task", "tuning"), f"a file without {key} was read"
+
+
+@pytest.mark.parametrize("key", ["conditions", "path", "inside", "weight", "n_inside", "frequency"])
+def test_a_rule_that_lacks_an_entry_is_a_damaged_file(saved, key):
+    document = json.loads(saved.read_text())
+    del document["rules"][1][key]
+    saved.write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match="damaged"):
+        pysirus.load(saved)
+
+
+def test_an_unknown_estimator_is_named(saved):
+    document = json.loads(saved.read_text())
+    document["estimator"]["name"] = "Oracle"
+    saved.write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match="holds a Oracle, which this pysirus does not know"):
+        pysirus.load(saved)
+
+
+def test_a_file_without_estimator_is_a_bare_model(saved, model, ozone):
+    document = json.loads(saved.read_text())
+    del document["estimator"]
+    saved.write_text(json.dumps(document))
+    again = pysirus.load(saved)
+    assert isinstance(again, pysirus.RuleModel)
+    assert np.array_equal(again.predict(ozone[0]), model.predict(ozone[0]))
+
+
+def test_an_unfitted_model_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        SirusRegressor().save(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("call", ["replace", "chmod"])
+def test_a_failing_write_leaves_the_old_file_and_nothing_else(saved, model, monkeypatch, call):
+    before = saved.read_bytes()
+
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(f"pathlib.Path.{call}", fail)
+    with pytest.raises(OSError, match="No space left"):
+        model.save(saved)
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == ["m.json"]
+
+
+def test_text_that_cannot_be_written_leaves_the_old_file(tmp_path):
+    path = tmp_path / "m.json"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "x" * 100_000 + "\ud800")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_a_folder_that_is_not_there_is_named(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        model.save(tmp_path / "no" / "m.json")
+
+
+def test_a_file_has_the_usual_permissions(saved):
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o666 & ~mask
