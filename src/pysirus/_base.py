@@ -11,8 +11,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from pysirus._actions import Actions
 from pysirus._file import ModelFileError, model_from_json, model_to_json, read_document, write_document
 from pysirus._model import RuleModel
 from pysirus._rule import RuleSet
@@ -21,7 +23,7 @@ from pysirus._table import Table
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 
 
-class RuleEstimator(BaseEstimator):  # type: ignore[misc]
+class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator whose fitted state is a ``RuleModel``."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ()
@@ -88,6 +90,18 @@ class RuleEstimator(BaseEstimator):  # type: ignore[misc]
         parameters = {name: value for name, value in self.get_params(deep=False).items() if _is_json(value)}
         estimator = {"name": type(self).__name__, "parameters": parameters}
         write_document(path, {**model_to_json(self.model_), "estimator": estimator})
+
+    def _as_model(self) -> RuleModel:
+        check_is_fitted(self)
+        return self.model_
+
+    def _repr_html_(self) -> str:
+        if self.__sklearn_is_fitted__():
+            return self.model_._repr_html_()
+        return str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def _restore(self, document: Mapping[str, Any]) -> None:
         """Take the fitted state from a model file."""

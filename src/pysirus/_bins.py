@@ -37,6 +37,7 @@ class Cuts:
     has_missing: bool = False
     less_is_heavier: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     idle: str = ""  # why there are no cuts, where there are none
+    shares: NDArray[np.float64] | None = None  # of the training weight in each bin
 
     @property
     def n_cuts(self) -> int:
@@ -188,10 +189,11 @@ def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit
     return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle=idle)
 
 
-def _heavier_sides(cuts: Cuts, bins: NDArray[np.uint8], weights: NDArray[np.float64] | None) -> NDArray[np.bool_]:
-    """For each cut: did its ``<`` side hold at least half of the known training weight?"""
-    sizes = np.bincount(bins, weights, cuts.n_bins)[: cuts.n_cuts + 1]
-    return np.asarray(np.cumsum(sizes)[:-1] * 2 >= sizes.sum())
+def with_sizes(cuts: Cuts, sizes: NDArray[Any]) -> Cuts:
+    """Add what the training weight of each bin says: its shares, and the heavier side of each cut."""
+    known = sizes[: cuts.n_cuts + 1]
+    heavier = np.asarray(np.cumsum(known)[:-1] * 2 >= known.sum())
+    return replace(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))
 
 
 @dataclass(frozen=True)
@@ -224,5 +226,5 @@ def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: 
     for column, out in zip(table.columns, bins):
         cuts = find_cuts(column, response, n_bins=n_bins, discrete_limit=discrete_limit)
         cuts.encode(column, out)
-        all_cuts.append(replace(cuts, less_is_heavier=_heavier_sides(cuts, out, response.weights)))
+        all_cuts.append(with_sizes(cuts, np.bincount(out, response.weights, cuts.n_bins)))
     return Binned(bins, tuple(all_cuts))

@@ -17,6 +17,7 @@ from pysirus._bins import CutIdentity
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
 from pysirus._table import Feature
+from pysirus._weights import Moments
 from pysirus.tune import Size, Tuning, TuningPath
 
 FORMAT = "pysirus-model"
@@ -61,6 +62,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
         "otherwise": condition.otherwise,
         "lower_cut": _cut(condition.lower_cut),
         "upper_cut": _cut(condition.upper_cut),
+        "share": condition.share,
     }
 
 
@@ -148,6 +150,48 @@ def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Tunin
     )
 
 
+def _number(value: float) -> int | float:
+    """Whole numbers without a decimal point: most moments are counts."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _moments(moments: Moments | None) -> dict[str, Any] | None:
+    """Sums over each fold; of the symmetric pairs the lower triangle."""
+    if moments is None:
+        return None
+    lower = np.tril_indices(moments.n_rules)
+    return {
+        "rows": moments.rows.tolist(),
+        "n_rows": moments.n_rows,
+        "size": [_number(v) for v in moments.size],
+        "pair": [[_number(v) for v in fold[lower]] for fold in moments.pair],
+        "sum": moments.sum.tolist(),
+        "rule_sum": moments.rule_sum.tolist(),
+        "square": moments.square.tolist(),
+        "centre": moments.centre,
+    }
+
+
+def _from_moments(d: Mapping[str, Any] | None) -> Moments | None:
+    if d is None:
+        return None
+    n_rules, n_folds = len(d["rows"]), len(d["size"])
+    i, j = np.tril_indices(n_rules)
+    pair = np.zeros((n_folds, n_rules, n_rules))
+    pair[:, i, j] = np.array(d["pair"], dtype=np.float64).reshape(n_folds, len(i))
+    pair[:, j, i] = pair[:, i, j]
+    return Moments(
+        rows=np.array(d["rows"], dtype=np.int64),
+        n_rows=d["n_rows"],
+        size=np.array(d["size"], dtype=np.float64),
+        pair=pair,
+        sum=np.array(d["sum"], dtype=np.float64),
+        rule_sum=np.array(d["rule_sum"], dtype=np.float64).reshape(n_folds, n_rules, -1 if n_rules else 1),
+        square=np.array(d["square"], dtype=np.float64),
+        centre=d["centre"],
+    )
+
+
 def model_to_json(model: RuleModel) -> dict[str, Any]:
     """A model as a JSON document."""
     return {
@@ -163,6 +207,7 @@ def model_to_json(model: RuleModel) -> dict[str, Any]:
         "rules": [rule_to_json(rule) for rule in model.selected],
         "facts": dict(model.facts),
         "tuning": None if model.tuning is None else _tuning(model.tuning),
+        "moments": _moments(model.moments),
     }
 
 
@@ -179,6 +224,7 @@ def model_from_json(document: Mapping[str, Any]) -> RuleModel:
         classes=classes,
         facts=document["facts"],
         tuning=None if document.get("tuning") is None else _from_tuning(document["tuning"], classes),
+        moments=_from_moments(document.get("moments")),
     )
 
 
@@ -206,6 +252,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file as a whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """The same for a binary file."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,14 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._actions import Actions
 from pysirus._format import decimals_for, format_shares
 from pysirus._rule import RuleSet, with_weights
 from pysirus._table import Feature, Table, align_table, warn_unseen
+from pysirus._weights import Moments
 from pysirus.tune import Size, Tuning
 
 
 @dataclass(frozen=True)
-class RuleModel:
+class RuleModel(Actions):
     """A list of rules and their weights.
 
     The prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``; for classes the outputs
@@ -43,6 +47,9 @@ class RuleModel:
         How it was made: number of trees, seed, penalty, versions.
     tuning : Tuning or None
         The tuning path and the list of every size, when the model was tuned.
+    moments : Moments or None
+        The sums over ten folds from which the weights of any part of the list can be fitted again, those of the
+        longest list for a tuned model; None where weights do not come from them.
     """
 
     selected: RuleSet
@@ -54,6 +61,7 @@ class RuleModel:
     classes: tuple[Any, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     tuning: Tuning | None = None
+    moments: Moments | None = field(default=None, compare=False, repr=False)
 
     @property
     def rules(self) -> RuleSet:
@@ -65,29 +73,8 @@ class RuleModel:
         """The same under the name that estimators use."""
         return self.rules
 
-    def with_rules(self, n_rules: int) -> RuleModel:
-        """The model of the first ``n_rules`` rules of a tuned list, without refitting.
-
-        Parameters
-        ----------
-        n_rules : int
-            From 1 to the number of rules that tuning looked at.
-
-        Returns
-        -------
-        model : RuleModel
-            Its ``facts`` hold the out-of-fold ``cv_error`` and ``cv_stability`` of such lists.
-        """
-        if self.tuning is None:
-            raise ValueError(
-                "with_rules needs a tuned model: fit SirusRegressorCV or SirusClassifierCV, or `pysirus tune`."
-            )
-        for size in self.tuning.sizes:
-            if size.n_rules == n_rules:
-                return self._sized(self.tuning, size)
-        raise ValueError(f"n_rules must be from 1 to {len(self.tuning.sizes)}, got {n_rules!r}.")
-
-    def _sized(self, tuning: Tuning, size: Size) -> RuleModel:
+    def sized(self, tuning: Tuning, size: Size) -> RuleModel:
+        """The model of one size of its tuned list, with the error and stability of such lists among its facts."""
         facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
         if self.classes is None:
             facts["ridge_penalty"] = size.penalty
@@ -124,11 +111,31 @@ class RuleModel:
             return decision
         return np.asarray(self.labels[decision.argmax(axis=1)])
 
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, one column a class."""
+        if self.classes is None:
+            raise AttributeError("predict_proba is for classes; this model predicts numbers.")
+        return self.decision(self.align(X))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file that ``pysirus.load`` reads."""
+        from pysirus._file import model_to_json, write_document
+
+        write_document(path, model_to_json(self))
+
+    def _as_model(self) -> RuleModel:
+        return self
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self._head())}</p>{self.rules._repr_html_()}"
+
     def __str__(self) -> str:
+        return f"{self._head()}\n\n{self.rules}"
+
+    def _head(self) -> str:
+        """Mean and intercept, or the class shares, in one line."""
         if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
             decimals = decimals_for([self.mean, self.intercept], 0.0)
-            head = f"mean {self.target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
-        else:
-            assert isinstance(self.mean, tuple) and self.classes is not None
-            head = f"shares of {self.target}: {format_shares(self.mean, self.classes, decimals=1)}"
-        return f"{head}\n\n{self.rules}"
+            return f"mean {self.target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
+        assert isinstance(self.mean, tuple) and self.classes is not None
+        return f"shares of {self.target}: {format_shares(self.mean, self.classes, decimals=1)}"

@@ -74,6 +74,8 @@ class Condition:
         Whether a value that the condition cannot judge satisfies it: the side that held more of the training data.
     lower_cut, upper_cut : tuple or None
         Identities of the ends.
+    share : float or None
+        Share of the training weight that satisfies it.
     """
 
     feature: str
@@ -86,6 +88,7 @@ class Condition:
     lower_cut: CutIdentity | None = None
     upper_cut: CutIdentity | None = None
     index: int = field(default=0, compare=False)
+    share: float | None = field(default=None, compare=False)
 
     @property
     def key(self) -> Hashable:
@@ -191,7 +194,9 @@ class Rule:
     @property
     def condition_text(self) -> str:
         """The conditions alone."""
-        return " & ".join(map(str, self.conditions)) or "always"
+        if len(self.conditions) > 1:  # "or missing" binds to its own condition
+            return " & ".join(f"({c})" if c.known and c.missing else str(c) for c in self.conditions)
+        return str(self.conditions[0]) if self.conditions else "always"
 
     def __str__(self) -> str:
         if self.inside is None or self.outside is None:
@@ -329,6 +334,11 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
         values["upper"] = None if upper is None else float(cuts.thresholds[upper])
     else:
         values["levels"] = cuts.levels[0 if lower is None else lower + 1 : None if upper is None else upper + 1]
+    share = None
+    if cuts.shares is not None:
+        first, last = 0 if lower is None else lower + 1, cuts.n_cuts if upper is None else upper
+        inside = float(cuts.shares[first : last + 1].sum()) if known else 0.0
+        share = inside + (float(cuts.shares[cuts.n_cuts + 1]) if missing else 0.0)
     return Condition(
         feature=cuts.column.name,
         missing=missing,
@@ -337,6 +347,7 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
         lower_cut=None if lower is None else cuts.identities[lower],
         upper_cut=None if upper is None else cuts.identities[upper],
         index=index,
+        share=share,
         **values,
     )
 

@@ -261,20 +261,6 @@ class TunedBase(SirusBase):
             raise AttributeError("This model was not tuned.")
         return tuple(model.with_rules(size.n_rules) for size in model.tuning.sizes)
 
-    def with_rules(self, n_rules: int) -> RuleModel:
-        """The model of the first ``n_rules`` rules, without refitting.
-
-        Parameters
-        ----------
-        n_rules : int
-            From 1 to ``len(models_)``.
-
-        Returns
-        -------
-        model : RuleModel
-        """
-        return self._model.with_rules(n_rules)
-
 
 def _derive(seed: int, *path: int) -> int:
     """A seed of its own for each repetition and fold."""

@@ -219,6 +219,7 @@ class Weighed:
     intercepts: tuple[float | tuple[float, ...], ...]
     penalties: NDArray[np.float64]
     mean: float | tuple[float, ...]  # of the response
+    moments: Moments | None = None  # what the weights came from
 
     def in_use(self) -> tuple[frozenset[Hashable], ...]:
         """The rules of positive weight in each model."""
@@ -260,13 +261,17 @@ def ridge_weights(gram: Gram, sizes: Sequence[int]) -> tuple[NDArray[np.float64]
 def weigh_by_ridge(
     rules: Sequence[Rule], binned: Binned, response: Response, seed: int, sizes: Sequence[int]
 ) -> Weighed:
-    """Outputs, weights and intercepts for regression. One rule has no intercept; no rule at all is the mean."""
-    moments = rule_moments(rules, binned, response, seed)
+    """Outputs, weights and intercepts for regression."""
+    return weigh_moments(rules, rule_moments(rules, binned, response, seed), sizes)
+
+
+def weigh_moments(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]) -> Weighed:
+    """The same from their moments alone. One rule has no intercept; no rule at all is the mean."""
     gram = gram_of(moments)
     weights, penalties = ridge_weights(gram, sizes)
     intercepts = np.where(np.asarray(sizes) == 1, 0.0, gram.mean - weights @ gram.mean_output)
     outputs = tuple(with_outputs(rules, moments))
-    return Weighed(outputs, tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean)
+    return Weighed(outputs, tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments)
 
 
 def weigh_by_mean(

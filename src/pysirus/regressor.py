@@ -37,6 +37,7 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
             features=training.features,
             named=training.named,
             target=training.target,
+            moments=weighed.moments,
             facts={**training.facts, "n_trees": n_trees, "ridge_penalty": float(weighed.penalties[row])},
         )
 

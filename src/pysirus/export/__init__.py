@@ -1,0 +1,72 @@
+"""A model in, the same model in the language of another system out: one file for each format.
+
+Every export computes what ``predict`` computes, missing values and unseen levels included. Where a format cannot say
+something, an ``ExportError`` names it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from pysirus._file import write_bytes, write_text
+from pysirus._model import RuleModel
+from pysirus.export._conditions import ExportError
+
+__all__ = ["FORMATS", "ExportError", "export", "format_of"]
+
+# format -> endings of its files; the module and its function bear the name of the format
+FORMATS: dict[str, tuple[str, ...]] = {
+    "sql": (".sql",),
+    "python": (".py",),
+    "excel": (".xlsx",),
+    "latex": (".tex",),
+    "markdown": (".md",),
+    "html": (".html", ".htm"),
+    "json": (".json",),
+    "pmml": (".pmml", ".xml"),
+    "onnx": (".onnx",),
+}
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """The format that the ending of a file name suggests."""
+    name = os.fspath(path).lower()
+    return next((format for format, endings in FORMATS.items() if name.endswith(endings)), None)
+
+
+def export(model: RuleModel, format: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str | bytes:
+    """Write a model in another format.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    format : str
+        One of ``FORMATS``.
+    path : str or path, optional
+        The file to write.
+    **options
+        What the format takes; see the function of its module, such as ``pysirus.export.sql.to_sql``.
+
+    Returns
+    -------
+    content : str or bytes
+        What was, or would be, written.
+    """
+    if format not in FORMATS:
+        raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
+    write = getattr(importlib.import_module(f"pysirus.export.{format}"), f"to_{format}")
+    try:
+        content: str | bytes = write(model, **options)
+    except TypeError as error:
+        if "keyword argument" not in str(error):
+            raise
+        raise ExportError(f"The format {format} does not take this option: {error}.") from error
+    if path is not None:
+        if isinstance(content, bytes):
+            write_bytes(path, content)
+        else:
+            write_text(path, content)
+    return content

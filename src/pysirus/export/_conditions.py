@@ -1,0 +1,106 @@
+"""A condition in, what it asks out, in the few words that every target language has.
+
+A rule is a conjunction, and each of its conditions is one of: a test of known values, with missing values added or not.
+For categories the test lists the levels that hold, or those that do not: a level that training never saw is in neither
+list, so which of the two is written decides where it goes (the condition's ``otherwise``).
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+from pysirus._model import RuleModel
+from pysirus._rule import Condition, Rule
+
+
+class ExportError(ValueError):
+    """The format cannot say what the model says; the message names it."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """What a condition asks, resolved.
+
+    ``kind`` is "interval", "in", "not in", "known" (any known value) or "never" (no known value); ``missing`` says
+    whether missing values pass.
+    """
+
+    feature: str
+    index: int
+    numeric: bool
+    kind: str
+    missing: bool
+    lower: float | None = None
+    upper: float | None = None
+    levels: tuple[Any, ...] = ()
+
+
+def resolve(condition: Condition, model: RuleModel) -> Test:
+    """The test that a condition amounts to."""
+    feature = model.features[condition.index]
+    numeric = feature.kind == "numeric"
+    missing = condition.otherwise if condition.missing is None else condition.missing
+    names = (condition.feature, condition.index, numeric)
+    if numeric:
+        if not condition.known:
+            return Test(*names, "never", missing)
+        if condition.lower is None and condition.upper is None:
+            return Test(*names, "known", missing)
+        return Test(*names, "interval", missing, condition.lower, condition.upper)
+    wanted = tuple(level for level in feature.levels if condition.known and level in (condition.levels or ()))
+    others = tuple(level for level in feature.levels if level not in wanted)
+    if condition.otherwise:
+        return Test(*names, "not in" if others else "known", missing, levels=others)
+    return Test(*names, "in" if wanted else "never", missing, levels=wanted)
+
+
+def tests_of(rule: Rule, model: RuleModel) -> list[Test]:
+    """The tests of a rule; all must pass."""
+    return [resolve(condition, model) for condition in rule.conditions]
+
+
+def parts(model: RuleModel, k: int = 0) -> tuple[float, list[tuple[float, float]]]:
+    """The intercept, and weight times output inside and outside of each rule; of class ``k`` for classes."""
+
+    def of(value: Any) -> float:
+        return float(value[k]) if isinstance(value, tuple) else float(value)
+
+    weighted = [
+        ((rule.weight or 0.0) * of(rule.inside), (rule.weight or 0.0) * of(rule.outside)) for rule in model.rules
+    ]
+    return of(model.intercept), weighted
+
+
+def used_features(model: RuleModel) -> list[int]:
+    """The columns that rules look at, in the order of the table."""
+    return sorted({condition.index for rule in model.rules for condition in rule.conditions})
+
+
+def one_line(text: str) -> str:
+    """Text for a comment: line breaks, control and direction characters are written out."""
+    hidden = ("C", "Zl", "Zp")
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c).startswith(hidden) else c for c in text
+    )
+
+
+def number(value: float) -> str:
+    """A number that every language reads back as the same double."""
+    assert math.isfinite(value)
+    return repr(float(value))
+
+
+def level_type(model: RuleModel, index: int, format: str) -> type:
+    """str, bool, int or float: what the levels of a column are; anything else cannot be exported."""
+    kinds = {type(level) for level in model.features[index].levels}
+    for kind in (str, bool, int, float):
+        if kinds <= {kind} or (kind is float and kinds <= {int, float}):
+            return kind
+    found = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ExportError(
+        f"Column '{model.features[index].name}' has levels of type {found}, which {format} cannot hold. "
+        "Fit with levels that are text, numbers or true and false."
+    )

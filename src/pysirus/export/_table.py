@@ -1,0 +1,78 @@
+"""A model in, the cells of its rule table out, as the paper prints it: frequency, rule, weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pysirus._format import decimals_for, format_number, format_outputs, format_threshold
+from pysirus._model import RuleModel
+from pysirus._rule import Condition, Rule
+
+
+@dataclass(frozen=True)
+class ConditionText:
+    """A condition around its feature: ``3 <= ``, ``x``, `` < 5 or missing``, and whether it takes brackets."""
+
+    head: str
+    feature: str
+    tail: str
+    bracket: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.head}{self.feature}{self.tail}"
+        return f"({text})" if self.bracket else text
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule as text, without markup."""
+
+    frequency: str
+    conditions: tuple[ConditionText, ...]
+    inside: str
+    outside: str
+    weight: str
+
+
+def _condition(condition: Condition, alone: bool) -> ConditionText:
+    bracket = bool(condition.missing) and condition.known and not alone
+    tail = " or missing" if condition.missing else ""
+    if not condition.known:
+        return ConditionText("", condition.feature, " is missing")
+    if condition.levels is not None and (condition.lower_cut is not None or condition.upper_cut is not None):
+        return ConditionText("", condition.feature, f" in {{{', '.join(map(str, condition.levels))}}}{tail}", bracket)
+    if condition.levels is not None or (condition.lower is None and condition.upper is None):
+        return ConditionText("", condition.feature, " is known")
+    if condition.upper is None:
+        return ConditionText("", condition.feature, f" >= {format_threshold(condition.lower)}{tail}", bracket)
+    head = "" if condition.lower is None else f"{format_threshold(condition.lower)} <= "
+    return ConditionText(head, condition.feature, f" < {format_threshold(condition.upper)}{tail}", bracket)
+
+
+def _row(rule: Rule) -> RuleRow:
+    assert rule.inside is not None and rule.outside is not None
+    inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+    return RuleRow(
+        frequency=format_number(rule.frequency, 2),
+        conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
+        inside=inside,
+        outside=outside,
+        weight=format_number(rule.weight or 0.0, 2),
+    )
+
+
+def rule_rows(model: RuleModel) -> list[RuleRow]:
+    """The rules as text."""
+    return [_row(rule) for rule in model.rules]
+
+
+def head_pairs(model: RuleModel) -> list[tuple[str, str]]:
+    """What stands above the table: the mean and the intercept, or the share of each class."""
+    if isinstance(model.mean, tuple):
+        return [(f"share of {c}", f"{100 * s:.1f}%") for c, s in zip(model.classes or (), model.mean)]
+    assert not isinstance(model.intercept, tuple)
+    decimals = decimals_for([model.mean, model.intercept], 0.0)
+    return [
+        (f"mean {model.target}", f"{model.mean:.{decimals}f}"),
+        ("intercept", f"{model.intercept:.{decimals}f}"),
+    ]

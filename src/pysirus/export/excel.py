@@ -1,0 +1,240 @@
+"""A model in, an Excel workbook out that computes its predictions by live formulas.
+
+Sheet "Predict" has a column for each feature the rules look at, then the prediction, then for each rule whether it
+fires. Sheets "Rules" and "Conditions" hold weights, outputs, thresholds and levels: change one there, and the
+predictions follow. Thresholds are cells and not part of formulas, because Excel reads a number in a formula to 15
+digits only. An empty cell is a missing value.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from pysirus._format import format_outputs
+from pysirus._model import RuleModel
+from pysirus.export._conditions import ExportError, Test, level_type, parts, tests_of, used_features
+
+LONGEST_FORMULA = 8192
+BLANK_ROWS = 100
+
+
+def _letters(column: int) -> str:
+    """The letters of a column; the first is 1."""
+    text = ""
+    while column:
+        column, digit = divmod(column - 1, 26)
+        text = chr(65 + digit) + text
+    return text
+
+
+def _text(cell: Any, value: Any) -> None:
+    """Text stays text, even where it looks like a formula."""
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    try:
+        cell.value = value
+    except IllegalCharacterError as error:
+        raise ExportError(f"{value!r} holds a control character, which a workbook cannot hold. Rename it.") from error
+    if isinstance(value, str):
+        if len(value) > 32767:
+            raise ExportError(f"{value[:40]!r}... is longer than the 32767 characters that a cell can hold.")
+        cell.data_type = "s"
+        cell.quotePrefix = True
+
+
+class _Workbook:
+    """The sheets as they are filled; ``Rules`` hands out addresses."""
+
+    def __init__(self, model: RuleModel) -> None:
+        from openpyxl import Workbook
+
+        self.model = model
+        self.book = Workbook()
+        self.predict = self.book.active
+        self.predict.title = "Predict"
+        self.rules = self.book.create_sheet("Rules")
+        self.tests = self.book.create_sheet("Conditions")
+        self.features = used_features(model)
+        self.labels = model.classes or ("prediction",)
+
+    def fill(self, rows: list[list[Any]] | None) -> None:
+        self._write_rules()
+        formulas = self._formulas()
+        self._write_predict(formulas, rows)
+        self._dress()
+
+    # ------------------------------------------------------------------------------------------------------- Rules
+
+    def _write_rules(self) -> None:
+        """One row a rule, from row 4; weight times output of class k in columns F, G, H, I, ..."""
+        sheet, model = self.rules, self.model
+        _text(sheet["A1"], "intercept")
+        pairs = [f"{side}: {label}" for label in self.labels for side in ("adds inside", "adds outside")]
+        outputs = [f"{side}: {label}" for label in self.labels for side in ("inside", "outside")]
+        for c, name in enumerate(["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs], start=1):
+            _text(sheet.cell(3, c), name)
+        first = 7 + len(outputs)
+        for k in range(len(self.labels)):
+            sheet.cell(1, first + 2 * k, parts(model, k)[0])
+        for r, rule in enumerate(model.rules):
+            assert rule.inside is not None and rule.outside is not None
+            row = r + 4
+            inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+            for c, value in enumerate(
+                [r + 1, rule.condition_text, inside, outside, rule.frequency, rule.weight], start=1
+            ):
+                if value == value:  # a frequency that is not known stays empty
+                    _text(sheet.cell(row, c), value)
+            for k in range(len(self.labels)):
+                both = [o[k] if isinstance(o, tuple) else o for o in (rule.inside, rule.outside)]
+                for side, output in enumerate(both):
+                    sheet.cell(row, 7 + 2 * k + side, output)
+                    cell = f"{_letters(7 + 2 * k + side)}{row}"
+                    sheet.cell(row, first + 2 * k + side, f"=$F{row}*{cell}")
+        self.first_part = first
+
+    # -------------------------------------------------------------------------------------------------- Conditions
+
+    def _test_formula(self, test: Test, column: str) -> str:
+        """What a condition asks of the cell of its feature, as a formula for row 2."""
+        cell, missing = f"${column}2", "TRUE" if test.missing else "FALSE"
+        sheet = self.tests
+        row = sheet.max_row + 1
+        _text(sheet.cell(row, 1), test.feature)
+        _text(sheet.cell(row, 2), test.kind)
+        address = "Conditions!"
+        if test.kind in ("known", "never"):
+            known = "TRUE" if test.kind == "known" else "FALSE"
+        elif test.kind == "interval":
+            ends = []
+            for c, (end, sign) in enumerate(((test.lower, ">="), (test.upper, "<")), start=3):
+                if end is not None:
+                    sheet.cell(row, c, end)
+                    ends.append(f"{cell}{sign}{address}${_letters(c)}${row}")
+            known = ends[0] if len(ends) == 1 else f"AND({','.join(ends)})"
+        else:
+            for c, level in enumerate(test.levels, start=5):
+                _text(sheet.cell(row, c), level)
+            span = f"{address}$E${row}:${_letters(4 + len(test.levels))}${row}"
+            kind = level_type(self.model, test.index, "Excel")
+            match = f"EXACT({cell},{span})" if kind is str else f"({cell}={span})"
+            known = f"SUMPRODUCT(--{match}){'>' if test.kind == 'in' else '='}0"
+        is_known = f"ISNUMBER({cell})" if test.numeric else f'NOT({cell}="")'
+        return f"IF({is_known},{known},{missing})"
+
+    def _formulas(self) -> list[tuple[str, str]]:
+        """Header and formula for row 2 of what stands right of the features."""
+        sheet = self.tests
+        for c, name in enumerate(["feature", "test", "at least", "below", "levels"], start=1):
+            _text(sheet.cell(1, c), name)
+        column = {index: _letters(c) for c, index in enumerate(self.features, start=1)}
+        n_outputs = len(self.labels) + (self.model.classes is not None)
+        first_rule = len(self.features) + n_outputs + 1
+        fires = []
+        for r, rule in enumerate(self.model.rules, start=1):
+            tests = [self._test_formula(test, column[test.index]) for test in tests_of(rule, self.model)]
+            fires.append((f"rule {r}", f"=AND({','.join(tests)})" if tests else "=TRUE"))
+        sums = [(str(label), self._sum(k, first_rule)) for k, label in enumerate(self.labels)]
+        if self.model.classes is None:
+            return sums + fires
+        span = f"${_letters(len(self.features) + 2)}2:${_letters(len(self.features) + n_outputs)}2"
+        names = f"Rules!$A${self._class_row()}:$A${self._class_row() + len(self.labels) - 1}"
+        label = ("prediction", f"=INDEX({names},MATCH(MAX({span}),{span},0))")
+        return [label, *((f"probability of {name}", formula) for name, formula in sums), *fires]
+
+    def _class_row(self) -> int:
+        """Where the labels stand, below the rules."""
+        first = len(self.model.rules) + 6
+        _text(self.rules.cell(first - 1, 1), "classes")
+        for k, label in enumerate(self.labels):
+            _text(self.rules.cell(first + k, 1), label)
+        return first
+
+    def _sum(self, k: int, first_rule: int) -> str:
+        inside, outside = _letters(self.first_part + 2 * k), _letters(self.first_part + 2 * k + 1)
+        terms = [f"Rules!${inside}$1"]
+        for r in range(len(self.model.rules)):
+            fired = f"${_letters(first_rule + r)}2"
+            terms.append(f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})")
+        return "=" + "+".join(terms)
+
+    # ----------------------------------------------------------------------------------------------------- Predict
+
+    def _write_predict(self, formulas: list[tuple[str, str]], rows: list[list[Any]] | None) -> None:
+        from openpyxl.formula.translate import Translator
+
+        sheet = self.predict
+        for name, formula in formulas:
+            if len(formula) > LONGEST_FORMULA:
+                raise ExportError(
+                    f"The formula of '{name}' has {len(formula)} characters; Excel takes {LONGEST_FORMULA}. "
+                    "Export fewer rules: model.with_rules(k)."
+                )
+        for c, index in enumerate(self.features, start=1):
+            _text(sheet.cell(1, c), self.model.features[index].name)
+        for c, (name, _) in enumerate(formulas, start=len(self.features) + 1):
+            _text(sheet.cell(1, c), name)
+        for i in range(BLANK_ROWS if rows is None else len(rows)):
+            for c, value in enumerate(rows[i] if rows is not None else [], start=1):
+                if value is not None:
+                    _text(sheet.cell(i + 2, c), value)
+            for c, (_, formula) in enumerate(formulas, start=len(self.features) + 1):
+                home = f"{_letters(c)}2"
+                sheet.cell(i + 2, c, Translator(formula, origin=home).translate_formula(row_delta=i))
+
+    def _dress(self) -> None:
+        from openpyxl.styles import Font, PatternFill
+
+        bold, grey = Font(bold=True), PatternFill("solid", fgColor="E7ECF3")
+        for sheet, header in ((self.predict, 1), (self.rules, 3), (self.tests, 1)):
+            for cell in sheet[header]:
+                cell.font, cell.fill = bold, grey
+            sheet.freeze_panes = sheet.cell(header + 1, 1)
+        for column in self.predict.columns:
+            letters, title = column[0].column_letter, str(column[0].value)
+            self.predict.column_dimensions[letters].width = min(40, max(10, len(title) + 2))
+        self.rules.column_dimensions["A"].width = 12
+        longest = max((len(rule.condition_text) for rule in self.model.rules), default=10)
+        self.rules.column_dimensions["B"].width = min(80, longest + 2)
+
+
+def _rows_of(model: RuleModel, X: Any) -> list[list[Any]]:
+    """The values of the features in use, None for missing."""
+    table = model.align(X)
+    columns = []
+    for index in used_features(model):
+        column = table.columns[index]
+        if column.is_numeric:
+            columns.append([None if v != v else v for v in column.values.tolist()])
+        else:
+            names = dict(enumerate(column.levels))
+            # a level that training never saw is some other text
+            columns.append([names.get(code, None if code == -1 else "(unseen)") for code in column.values.tolist()])
+    return [list(row) for row in zip(*columns)] if columns else [[] for _ in range(table.n_rows)]
+
+
+def to_excel(model: RuleModel, *, X: Any = None) -> bytes:
+    """A workbook with live formulas.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    X : data frame or array, optional
+        Rows to fill in. By default 100 rows are left blank to type or paste into; copy formulas down for more.
+
+    Returns
+    -------
+    content : bytes
+        The .xlsx file.
+    """
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Excel workbooks need openpyxl: pip install pysirus[excel].") from error
+    workbook = _Workbook(model)
+    workbook.fill(None if X is None else _rows_of(model, X))
+    file = io.BytesIO()
+    workbook.book.save(file)
+    return file.getvalue()

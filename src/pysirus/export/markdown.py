@@ -1,0 +1,27 @@
+"""A model in, a Markdown table out."""
+
+from __future__ import annotations
+
+import re
+
+from pysirus._model import RuleModel
+from pysirus.export._conditions import one_line
+from pysirus.export._table import head_pairs, rule_rows
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is, inside a table cell too."""
+    text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"([\\`*_\[\]#!|~$])", r"\\\1", text)
+    return re.sub(r"(://|www\.|@)", lambda m: m[0][0] + "\u200b" + m[0][1:], text)  # no automatic links
+
+
+def to_markdown(model: RuleModel) -> str:
+    """The rules as a table of GitHub's Markdown."""
+    lines = [", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model)), ""]
+    lines += ["| frequency | rule | weight |", "|---:|:---|---:|"]
+    for row in rule_rows(model):
+        conditions = " **&amp;** ".join(escape(str(condition)) for condition in row.conditions) or "always"
+        rule = f"**if** {conditions} **then** {escape(row.inside)} **else** {escape(row.outside)}"
+        lines.append(f"| {row.frequency} | {rule} | {row.weight} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,171 @@
+"""A model in, a PMML 4.4 document out: each rule a derived field, the model a regression on them.
+
+A derived field holds weight times output, so the regression adds them up with coefficients of one. Missing values are
+missing values; a level that training never saw is passed on as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from pysirus._model import RuleModel
+from pysirus.export._conditions import ExportError, Test, level_type, number, parts, tests_of, used_features
+
+NAMESPACE = "http://www.dmg.org/PMML-4_4"
+TYPES = {str: "string", int: "integer", float: "double", bool: "boolean"}
+
+
+def _text(value: Any) -> str:
+    """A name or level as XML text; what XML 1.0 cannot hold is refused."""
+    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+    for c in text:
+        if (ord(c) < 32 and c not in "\t\n\r") or 0xD800 <= ord(c) <= 0xDFFF or ord(c) in (0xFFFE, 0xFFFF):
+            raise ExportError(f"{text!r} holds the character {c!r}, which XML cannot hold. Rename it.")
+    return text
+
+
+def _apply(function: str, *arguments: ET.Element) -> ET.Element:
+    element = ET.Element("Apply", function=function)
+    element.extend(arguments)
+    return element
+
+
+def _field(name: str) -> ET.Element:
+    return ET.Element("FieldRef", field=_text(name))
+
+
+def _constant(value: Any, kind: str = "double") -> ET.Element:
+    element = ET.Element("Constant", dataType=kind)
+    element.text = number(value) if kind == "double" else _text(value)
+    return element
+
+
+def _known(test: Test, model: RuleModel) -> ET.Element:
+    """What is asked of known values."""
+    if test.kind == "interval":
+        ends = []
+        if test.lower is not None:
+            ends.append(_apply("greaterOrEqual", _field(test.feature), _constant(test.lower)))
+        if test.upper is not None:
+            ends.append(_apply("lessThan", _field(test.feature), _constant(test.upper)))
+        return ends[0] if len(ends) == 1 else _apply("and", *ends)
+    kind = TYPES[level_type(model, test.index, "PMML")]
+    levels = [_constant(level, kind) for level in test.levels]
+    return _apply("isIn" if test.kind == "in" else "isNotIn", _field(test.feature), *levels)
+
+
+def _test(test: Test, model: RuleModel) -> ET.Element:
+    missing = _apply("isMissing", _field(test.feature))
+    known = _apply("isNotMissing", _field(test.feature))
+    if test.kind == "known":
+        return _apply("or", missing, known) if test.missing else known
+    if test.kind == "never":
+        return missing if test.missing else _apply("and", missing, known)
+    # nested "if" because evaluators differ in how "and" and "or" treat missing arguments
+    outcome = _constant("true" if test.missing else "false", "boolean")
+    return _apply("if", known, _known(test, model), outcome)
+
+
+def _derived(model: RuleModel, k: int) -> list[ET.Element]:
+    """For each rule a field that holds what it adds (to class ``k``)."""
+    _, weighted = parts(model, k)
+    fields = []
+    for r, (rule, (inside, outside)) in enumerate(zip(model.rules, weighted), start=1):
+        field = ET.Element("DerivedField", name=_rule_name(model, r, k), optype="continuous", dataType="double")
+        tests = [_test(test, model) for test in tests_of(rule, model)]
+        condition = tests[0] if len(tests) == 1 else _apply("and", *tests)
+        field.set("displayName", _text(rule.condition_text))
+        field.append(_apply("if", condition, _constant(inside), _constant(outside)))
+        fields.append(field)
+    return fields
+
+
+def _rule_name(model: RuleModel, r: int, k: int) -> str:
+    names = {feature.name for feature in model.features}
+    name = f"rule {r}" if model.classes is None else f"rule {r} class {k + 1}"
+    while name in names:
+        name += "'"
+    return name
+
+
+def _data_dictionary(model: RuleModel, features: list[int]) -> ET.Element:
+    dictionary = ET.Element("DataDictionary")
+    for index in features:
+        feature = model.features[index]
+        if feature.kind == "numeric":
+            ET.SubElement(dictionary, "DataField", name=_text(feature.name), optype="continuous", dataType="double")
+            continue
+        kind = TYPES[level_type(model, index, "PMML")]
+        field = ET.SubElement(dictionary, "DataField", name=_text(feature.name), optype="categorical", dataType=kind)
+        for level in feature.levels:
+            ET.SubElement(field, "Value", value=_text(level))
+    target = {"name": _target(model), "optype": "continuous", "dataType": "double"}
+    if model.classes is not None:
+        kinds = {type(label) for label in model.classes}
+        kind = TYPES[kinds.pop()] if len(kinds) == 1 and kinds <= set(TYPES) else "string"
+        target.update(optype="categorical", dataType=kind)
+    field = ET.SubElement(dictionary, "DataField", target)
+    for label in model.classes or ():
+        ET.SubElement(field, "Value", value=_text(label))
+    dictionary.set("numberOfFields", str(len(dictionary)))
+    return dictionary
+
+
+def _target(model: RuleModel) -> str:
+    name = _text(model.target)
+    return name if name not in {feature.name for feature in model.features} else f"{name} (target)"
+
+
+def _schema(model: RuleModel, features: list[int]) -> ET.Element:
+    schema = ET.Element("MiningSchema")
+    for index in features:
+        ET.SubElement(schema, "MiningField", name=_text(model.features[index].name), invalidValueTreatment="asIs")
+    ET.SubElement(schema, "MiningField", name=_target(model), usageType="target")
+    return schema
+
+
+def _tables(model: RuleModel) -> list[ET.Element]:
+    tables = []
+    for k in range(len(model.classes or (None,))):
+        table = ET.Element("RegressionTable", intercept=number(parts(model, k)[0]))
+        if model.classes is not None:
+            table.set("targetCategory", _text(model.classes[k]))
+        for r in range(1, len(model.rules) + 1):
+            ET.SubElement(table, "NumericPredictor", name=_rule_name(model, r, k), coefficient="1.0")
+        tables.append(table)
+    return tables
+
+
+def _output(model: RuleModel) -> ET.Element:
+    output = ET.Element("Output")
+    predicted = ET.SubElement(output, "OutputField", name="prediction", feature="predictedValue")
+    predicted.set("optype", "continuous" if model.classes is None else "categorical")
+    predicted.set("dataType", "double" if model.classes is None else "string")
+    for label in model.classes or ():
+        field = ET.SubElement(output, "OutputField", name=f"probability({_text(label)})", feature="probability")
+        field.set("value", _text(label))
+        field.set("optype", "continuous")
+        field.set("dataType", "double")
+    return output
+
+
+def to_pmml(model: RuleModel) -> str:
+    """A PMML document; the prediction is the output field ``prediction``."""
+    features = used_features(model)
+    root = ET.Element("PMML", xmlns=NAMESPACE, version="4.4")
+    header = ET.SubElement(root, "Header", description="Rules by pysirus")
+    ET.SubElement(header, "Application", name="pysirus")
+    root.append(_data_dictionary(model, features))
+    regression = ET.SubElement(root, "RegressionModel", modelName="pysirus")
+    regression.set("functionName", "regression" if model.classes is None else "classification")
+    if model.classes is not None:
+        regression.set("normalizationMethod", "simplemax")
+    regression.append(_schema(model, features))
+    regression.append(_output(model))
+    local = ET.SubElement(regression, "LocalTransformations")
+    for k in range(len(model.classes or (None,))):
+        local.extend(_derived(model, k))
+    regression.extend(_tables(model))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,121 @@
+"""A model in, the source of a Python function out that needs nothing but Python.
+
+``predict(row)`` takes a mapping from column names to values; None, NaN and an absent column are missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysirus._model import RuleModel
+from pysirus._rule import Rule
+from pysirus.export._conditions import Test, level_type, number, one_line, parts, tests_of, used_features
+
+
+def _known(test: Test, value: str) -> str:
+    if test.kind == "interval":
+        lower = "" if test.lower is None else f"{number(test.lower)} <= "
+        upper = "" if test.upper is None else f" < {number(test.upper)}"
+        return f"{lower}{value}{upper}"
+    listed = ", ".join(map(repr, test.levels)) + ("," if len(test.levels) == 1 else "")
+    return f"{value} {test.kind} ({listed})"
+
+
+def _test(test: Test) -> str:
+    value = f"x{test.index}"
+    if test.kind == "never":
+        return f"{value} is None" if test.missing else "False"
+    if test.kind == "known":
+        return "True" if test.missing else f"{value} is not None"
+    known = _known(test, value)
+    return f"({value} is None or {known})" if test.missing else f"({value} is not None and {known})"
+
+
+def _rule_lines(number_: int, rule: Rule, model: RuleModel) -> list[str]:
+    condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
+    return [f"    # {one_line(str(rule))}", f"    rule{number_} = {condition}"]
+
+
+def _term(r: int, inside: float, outside: float) -> str:
+    return f"({number(inside)} if rule{r} else {number(outside)})"
+
+
+def _sum(model: RuleModel, k: int = 0) -> str:
+    intercept, weighted = parts(model, k)
+    terms = [number(intercept), *(_term(r, *pair) for r, pair in enumerate(weighted, start=1))]
+    return "(\n        " + "\n        + ".join(terms) + "\n    )"
+
+
+def _body(model: RuleModel) -> list[str]:
+    lines = [f"    x{i} = _known(row.get({model.features[i].name!r}))" for i in used_features(model)]
+    for r, rule in enumerate(model.rules, start=1):
+        lines += _rule_lines(r, rule, model)
+    return lines
+
+
+HEAD = '''"""{title}
+
+Written by pysirus. ``{name}(row)`` takes a mapping from column names to values; None, NaN and absent columns are
+missing.
+"""
+
+
+def _known(value):
+    """None for a missing value."""
+    return None if value is None or value != value else value
+
+
+'''
+
+
+def _regression(model: RuleModel, name: str) -> str:
+    lines = [f"def {name}(row):", '    """The predicted value."""', *_body(model), f"    return {_sum(model)}"]
+    return "\n".join(lines)
+
+
+def _classification(model: RuleModel, name: str) -> str:
+    assert model.classes is not None
+    entries = [f"    share{k} = {_sum(model, k)}" for k in range(len(model.classes))]
+    pairs = ", ".join(f"({label!r}, share{k})" for k, label in enumerate(model.classes))
+    lines = [
+        f"def {name}_proba(row):",
+        '    """The probability of each class."""',
+        *_body(model),
+        *entries,
+        f"    return dict([{pairs}])",
+        "",
+        "",
+        f"def {name}(row):",
+        '    """The most likely class; the first of those that are equal."""',
+        f"    shares = {name}_proba(row)",
+        "    return max(shares, key=shares.get)",
+    ]
+    return "\n".join(lines)
+
+
+def to_python(model: RuleModel, *, name: str = "predict") -> str:
+    """Source of a module with the function ``predict(row)``; for classes also ``predict_proba(row)``.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    name : str, default="predict"
+        Name of the function.
+
+    Returns
+    -------
+    text : str
+    """
+    _check(model, name)
+    title = repr(f"Predicts {model.target}.")[1:-1].replace('"', '\\"')
+    function = _regression(model, name) if model.classes is None else _classification(model, name)
+    return HEAD.format(title=title, name=name) + function + "\n"
+
+
+def _check(model: RuleModel, name: Any) -> None:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"name must be a Python identifier, got {name!r}.")
+    for i in used_features(model):
+        if model.features[i].kind != "numeric":
+            level_type(model, i, "Python")

@@ -1,0 +1,149 @@
+"""A model in, a SQL expression out: CASE WHEN for each rule, added up.
+
+NULL is the missing value. Numbers are written with an exponent, which makes them double precision rather than decimal,
+and are added in the order of the model, so a database that computes in doubles gives the model's prediction to the last
+bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysirus._model import RuleModel
+from pysirus._rule import Rule
+from pysirus.export._conditions import ExportError, Test, level_type, number, one_line, parts, tests_of
+
+
+def identifier(name: str) -> str:
+    """A delimited identifier."""
+    if "\0" in name:
+        raise ExportError(f"Column {name!r} holds a NUL character, which SQL cannot name. Rename the column.")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float)):
+        return _number(value) if isinstance(value, float) else str(value)
+    if "\0" in value:
+        raise ExportError(f"Level {value!r} holds a NUL character, which SQL cannot hold. Rename the level.")
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _number(value: float) -> str:
+    text = number(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def _known(test: Test, column: str, model: RuleModel) -> str:
+    """What is asked of known values; NULL, which is not true, for missing ones."""
+    if test.kind == "interval":
+        ends = []
+        if test.lower is not None:
+            ends.append(f"{column} >= {_number(test.lower)}")
+        if test.upper is not None:
+            ends.append(f"{column} < {_number(test.upper)}")
+        return " AND ".join(ends)
+    level_type(model, test.index, "SQL")
+    listed = ", ".join(map(_literal, test.levels))
+    return f"{column} {'IN' if test.kind == 'in' else 'NOT IN'} ({listed})"
+
+
+def _test(test: Test, model: RuleModel) -> str:
+    column = identifier(test.feature)
+    if test.kind == "never":
+        return f"{column} IS NULL" if test.missing else "1 = 0"
+    if test.kind == "known":
+        return "1 = 1" if test.missing else f"{column} IS NOT NULL"
+    known = _known(test, column, model)
+    return f"({column} IS NULL OR {known})" if test.missing else known
+
+
+def _when(rule: Rule, model: RuleModel) -> str:
+    return " AND ".join(_test(test, model) for test in tests_of(rule, model)) or "1 = 1"
+
+
+def _sum(model: RuleModel, k: int = 0) -> str:
+    """The weighted outputs; those of class ``k`` for classes."""
+    intercept, weighted = parts(model, k)
+    lines = [_number(intercept)]
+    for rule, (inside, outside) in zip(model.rules, weighted):
+        lines.append(f"CASE WHEN {_when(rule, model)} THEN {_number(inside)} ELSE {_number(outside)} END")
+    return "(" + "\n + ".join(lines) + ")"
+
+
+def _label(model: RuleModel, shares: list[str]) -> str:
+    """The class of the largest share; the first of those that are equal."""
+    assert model.classes is not None
+    cases = []
+    for k, share in enumerate(shares[:-1]):
+        wins = " AND ".join(f"{share} >= {other}" for other in shares[k + 1 :])
+        cases.append(f"WHEN {wins} THEN {_literal(model.classes[k])}")
+    return "\n".join(["CASE", *cases, f"ELSE {_literal(model.classes[-1])} END"])
+
+
+def share_name(label: Any) -> str:
+    """The column that holds the share of a class."""
+    return f"probability_{label}"
+
+
+def _statement(model: RuleModel, table: str | None, prediction: str) -> str:
+    source = None if table is None else ".".join(map(identifier, table.split(".")))
+    if model.classes is None:
+        expression = _sum(model)
+        if source is None:
+            return expression
+        return f"SELECT *,\n{expression} AS {identifier(prediction)}\nFROM {source}"
+    names = [identifier(share_name(label)) for label in model.classes]
+    sums = [_sum(model, k) for k in range(len(model.classes))]
+    columns = ",\n".join(f"{total} AS {name}" for total, name in zip(sums, names))
+    if source is None:
+        return f"{columns},\n{_label(model, sums)} AS {identifier(prediction)}"
+    label = f"{_label(model, names)} AS {identifier(prediction)}"
+    return f"SELECT *,\n{label}\nFROM (\nSELECT *,\n{columns}\nFROM {source}\n) AS {identifier('scored')}"
+
+
+def _translate(statement: str, dialect: str, is_query: bool) -> str:
+    """Another dialect's spelling, by sqlglot."""
+    try:
+        import sqlglot
+        from sqlglot.dialects.dialect import Dialect
+    except ImportError as error:
+        raise ImportError("SQL dialects need sqlglot: pip install pysirus[sql].") from error
+    try:
+        Dialect.get_or_raise(dialect)
+    except ValueError as error:
+        raise ExportError(f"dialect {dialect!r} is not one that sqlglot knows: {error}") from error
+    query = statement if is_query else f"SELECT {statement}"
+    text: str = sqlglot.transpile(query, read="postgres", write=dialect, pretty=True)[0]
+    return text if is_query else text.removeprefix("SELECT").strip()
+
+
+def to_sql(
+    model: RuleModel, *, table: str | None = None, dialect: str | None = None, prediction: str = "prediction"
+) -> str:
+    """SQL that computes the prediction.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    table : str, optional
+        The table to read, ``schema.table`` for one in a schema. Then a SELECT statement is written that adds the
+        prediction (and for classes the probability of each) to the columns. By default an expression, for classes the
+        list of their columns, to paste into a SELECT.
+    dialect : str, optional
+        A dialect of sqlglot, such as "snowflake" or "tsql". By default ANSI.
+    prediction : str, default="prediction"
+        Name of the column that is added.
+
+    Returns
+    -------
+    text : str
+    """
+    statement = _statement(model, table, prediction)
+    if dialect is not None:
+        statement = _translate(statement, dialect, table is not None)
+    head = "".join(f"-- {one_line(line)}\n" for line in [f"{model.target}, by pysirus", *map(str, model.rules)])
+    return f"{head}{statement}\n"
