@@ -140,7 +140,8 @@ def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
         try:
             array = np.array([np.nan if is_missing(v) else v for v in array.tolist()]).astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError(f"y must be numbers, found {array[0]!r}. For classes use SirusClassifier.") from error
+            found = array.tolist()[0]
+            raise DataError(f"y must be numbers, found {found!r}. For classes use SirusClassifier.") from error
     array = array.astype(np.float64)
     bad = ~np.isfinite(array)
     if bad.any():
@@ -150,7 +151,7 @@ def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
             "Rows without a response cannot be learned from: drop them."
         )
-    if not np.isfinite(array.max() - array.min()):
+    if not np.isfinite(float(array.max()) - float(array.min())):
         raise DataError("The range of y overflows; rescale it.")
     return np.asarray(array)
 
@@ -210,7 +211,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     try:
         weights = weights.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers, found {weights[0]!r}.") from error
+        raise DataError(f"sample_weight must be numbers, found {weights.tolist()[0]!r}.") from error
     if len(weights) != n_rows:
         raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n_rows},): one weight per row.")
     for bad, found in ((~np.isfinite(weights), "NaN or infinity"), (weights < 0, "a negative weight")):

@@ -98,6 +98,9 @@ class SirusBase(RuleEstimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
+        if "p0" in self.get_params(deep=False):  # the estimators that tune p0 have neither
+            params.check_real("p0", self.p0, 0, 1, none=True)
+            params.check_integer("n_rules", self.n_rules, 1)
         params.check_integer("max_rules", self.max_rules, 1)
         params.check_integer("n_bins", self.n_bins, 2, 255)
         params.check_integer("max_depth", self.max_depth, 1, 4)
@@ -157,8 +160,6 @@ class SirusBase(RuleEstimator):
 
     def _select_rules(self, training: Training, paths: Paths) -> list[Rule]:
         """The rules above p0, or the n_rules most frequent; those that earlier ones span are dropped."""
-        params.check_real("p0", self.p0, 0, 1, none=True)
-        params.check_integer("n_rules", self.n_rules, 1)
         limit = {"n_rules": self.n_rules} if self.p0 is None else {"p0": self.p0, "n_rules": self.max_rules}
         return rules_of(paths, select(paths, training.binned, **limit), training.binned)
 
