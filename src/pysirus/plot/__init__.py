@@ -1,0 +1,11 @@
+"""A model in, matplotlib axes out: figures for a paper or a notebook.
+
+Every function takes the axes to draw on (``ax``; new ones by default) and returns them, so that a figure is composed
+and saved in matplotlib's own way.
+"""
+
+from pysirus.plot._effect import effect
+from pysirus.plot._rules import rules
+from pysirus.plot._waterfall import waterfall
+
+__all__ = ["effect", "rules", "waterfall"]

@@ -1,0 +1,132 @@
+"""A model and one or two features in, their exact effect as steps or as a heat map out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pysirus._format import format_threshold
+from pysirus.effect import Axis, Effect
+from pysirus.effect import effect as effect_of
+from pysirus.plot._axes import GREY, INSIDE, bare, class_number, plain, pyplot
+
+
+def effect(
+    model: Any, feature: str | int | Sequence[str | int], X: Any = None, ax: Any = None, class_: Any = None
+) -> Any:
+    """Draw the average prediction as a feature varies: the exact step function, or for two features a heat map.
+
+    Parameters
+    ----------
+    model : RuleModel or fitted estimator
+        The model.
+    feature : str, int, or a pair of these
+        Columns by name or number.
+    X : data frame or array, optional
+        Rows to average over, which then also bound the axis; by default the training shares that the model keeps. See
+        ``pysirus.effect`` for what is averaged.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    class_ : label, optional
+        Of a model of classes, the class whose share is drawn; the last by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    model = model._as_model()
+    found = effect_of(model, feature, X)
+    k = class_number(model.classes, class_)
+    values = found.values if model.classes is None else found.values[..., k]
+    what = f"average predicted {model.target}" if model.classes is None else f"average share of {model.classes[k]}"
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=(6, 3.6 if len(found.axes) == 1 else 4.4), layout="constrained")
+    if len(found.axes) == 2:
+        return _heat_map(ax, found, values, what)
+    (axis,) = found.axes
+    if axis.is_numeric:
+        _steps(ax, axis, values, _limits(axis, model, X))
+    else:
+        _dots(ax, axis, values)
+    ax.set_xlabel(plain(axis.feature))
+    ax.set_ylabel(plain(what))
+    ax.margins(y=0.12)
+    bare(ax, "left", "bottom")
+    return ax
+
+
+def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:
+    """The ends of the axis: those of the data, else a margin around the thresholds."""
+    if X is not None:
+        values = model.align(X).columns[axis.index].values.astype(float)
+        if np.isfinite(values).any():
+            return float(np.nanmin(values)), float(np.nanmax(values))
+    if not axis.edges:
+        return 0.0, 1.0
+    low, high = axis.edges[0], axis.edges[-1]
+    margin = 0.35 * (high - low) or 0.5 * abs(low) or 1.0
+    return low - margin, high + margin
+
+
+def _steps(ax: Any, axis: Axis, values: Any, limits: tuple[float, float]) -> None:
+    n_known = len(axis.edges) + 1
+    low, high = min([limits[0], *axis.edges]), max([limits[1], *axis.edges])
+    edges = [low, *axis.edges, high]
+    for edge in axis.edges:
+        ax.axvline(edge, color=GREY, linewidth=0.5, linestyle=":", zorder=0)
+    ax.stairs(values[:n_known], edges, color=INSIDE, linewidth=2, baseline=None)
+    if axis.has_missing:
+        place = high + 0.1 * (high - low)
+        ax.plot(place, values[n_known], marker="o", color=INSIDE)
+        ax.annotate(
+            "missing", (place, values[n_known]), xytext=(0, 8), textcoords="offset points", ha="center", fontsize=8
+        )
+        ax.set_xlim(low, high + 0.2 * (high - low))
+
+
+def _dots(ax: Any, axis: Axis, values: Any) -> None:
+    places = range(len(axis.labels))
+    ax.vlines(places, min(values), values, color=GREY, linewidth=0.8, linestyle=":")
+    ax.plot(places, values, "o", color=INSIDE)
+    turned = len(axis.labels) > 6 or max(map(len, axis.labels), default=0) > 10
+    ax.set_xticks(
+        places,
+        [plain(label) for label in axis.labels],
+        rotation=40 if turned else 0,
+        ha="right" if turned else "center",
+    )
+
+
+def _step_names(axis: Axis) -> list[str]:
+    """What each step says, for the ticks of a heat map."""
+    if not axis.is_numeric:
+        return [plain(label) for label in axis.labels]
+    ends = [format_threshold(edge) for edge in axis.edges]
+    if not ends:
+        return ["any", *axis.labels]
+    between = [f"{a} to {b}" for a, b in pairwise(ends)]
+    return [f"< {ends[0]}", *between, f"≥ {ends[-1]}", *axis.labels]
+
+
+def _heat_map(ax: Any, found: Effect, values: Any, what: str) -> Any:
+    first, second = found.axes
+    image = ax.imshow(values.T, origin="lower", aspect="auto", cmap="viridis")
+    for axis, set_ticks in ((first, ax.set_xticks), (second, ax.set_yticks)):
+        names = _step_names(axis)
+        turned = {"rotation": 35, "ha": "right"} if axis is first and len(names) > 3 else {}
+        set_ticks(range(len(names)), names, **turned)
+    middle = float(values.min() + values.max()) / 2
+    if values.size <= 64:
+        for (i, j), value in np.ndenumerate(values):
+            ax.text(
+                i, j, f"{value:.3g}", ha="center", va="center", color="white" if value < middle else "black", fontsize=8
+            )
+    ax.set_xlabel(plain(first.feature))
+    ax.set_ylabel(plain(second.feature))
+    ax.tick_params(length=0)
+    bare(ax)
+    ax.figure.colorbar(image, ax=ax, label=plain(what))
+    return ax

@@ -1,0 +1,76 @@
+"""A model and a row in, the steps from the average to its prediction out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pysirus._format import decimals_for
+from pysirus.explain import Explanation, explain
+from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, plain, pyplot, two_lines
+
+
+def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
+    """Draw how the rules lead from the average prediction to that of one row, the largest step first.
+
+    Parameters
+    ----------
+    model : RuleModel or fitted estimator
+        The model.
+    row : data frame, array or Explanation of one row
+        The row, for example ``X[12:13]``.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    class_ : label, optional
+        Of a model of classes, the class whose share is drawn; by default the predicted one.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    model = model._as_model()
+    explanation = row if isinstance(row, Explanation) else explain(model, row)
+    if len(explanation) != 1:
+        raise ValueError(f"A waterfall is of one row, got {len(explanation)}: pass X[i:i+1] or explanation[i].")
+    if class_ is None and model.classes is not None:
+        class_ = model.classes[int(explanation.prediction[0].argmax())]
+    k = class_number(model.classes, class_)
+    centred = explanation.centred()
+    steps = centred.contributions[0] if model.classes is None else centred.contributions[0][:, k]
+    start = float(centred.baseline if model.classes is None else np.asarray(centred.baseline)[k])
+    order = np.argsort(-np.abs(steps), kind="stable")
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=(8, 1.2 + 0.36 * (len(steps) + 2)), layout="constrained")
+    what = model.target if model.classes is None else f"share of {model.classes[k]}"
+    _draw(ax, centred, start, steps[order], order)
+    ax.set_xlabel(plain(what))
+    return ax
+
+
+def _draw(ax: Any, explanation: Explanation, start: float, steps: Any, order: Any) -> None:
+    ends = start + np.cumsum(steps)
+    begins = np.concatenate([[start], ends[:-1]]) if len(steps) else np.zeros(0)
+    places = np.arange(1, len(steps) + 1)
+    ax.barh(places, steps, left=begins, height=0.62, color=[UP if s >= 0 else DOWN for s in steps])
+    prediction = ends[-1] if len(steps) else start
+    everything = np.concatenate([[start], ends])
+    span = float(np.ptp(everything)) or 1.0
+    decimals = max(decimals_for([float(prediction)], 0.0), decimals_for([span], 0.0), 1)
+    for place, begin, end, step in zip(places, begins, ends, steps):
+        ax.text(max(begin, end) + 0.015 * span, place, f"{step:+.{decimals}f}", va="center", fontsize=8)
+    levels = [start, *ends]
+    for n, level in enumerate(levels):
+        ax.plot([level, level], [n - 0.31, n + 1.31], color=GREY, linewidth=0.7)
+    for n, value in ((0, start), (len(steps) + 1, prediction)):
+        ax.plot(value, n, marker="D", color="black", markersize=5)
+        ax.text(value + 0.02 * span, n, f"{value:.{decimals}f}", va="center", fontweight="bold", fontsize=9)
+    names = ["average prediction"]
+    for r in order:
+        text = explanation.rules[int(r)].condition_text
+        names.append(two_lines(text if explanation.fired[0, r] else f"not ({text})"))
+    ax.set_yticks(range(len(steps) + 2), [*names, "prediction"], fontsize=9)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(steps) + 1.6, -0.6)
+    ax.set_xlim(everything.min() - 0.06 * span, everything.max() + 0.16 * span)
+    bare(ax, "bottom")
