@@ -54,6 +54,11 @@ class Cuts:
         """Each cut; with missing values each cut twice (missing right, missing left) and missing apart."""
         return 2 * self.n_cuts + 1 if self.has_missing else self.n_cuts
 
+    def sorted_levels(self, first: int, end: int | None) -> tuple[Any, ...]:
+        """The levels of some bins in the column's own order, in which they are read."""
+        chosen = set(self.levels[first:end])
+        return tuple(level for level in self.column.levels if level in chosen)
+
     @property
     def usual_bin(self) -> int:
         """The bin of a value that no cut can judge: on the heavier side of each of them."""

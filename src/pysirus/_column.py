@@ -174,7 +174,7 @@ def label_column(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
     rank = {level: i for i, level in enumerate(levels)}
     # the last entry is where a null index (-1) points
     table = np.array([MISSING if v is None else rank[v] for v in values] + [MISSING], dtype=np.int64)
-    codes = table[array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)]
+    codes = table[array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)]
     kind: Kind = "ordered" if array.type.ordered else "categorical"
     return with_levels(Column(name, kind, codes, tuple(levels)), codes)
 

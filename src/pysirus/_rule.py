@@ -313,7 +313,7 @@ def _split_of(side: SplitSide, cuts: Cuts) -> Split:
         value: Any = float(cuts.thresholds[side.cut])
         op = "<" if side.less else ">="
     else:
-        value, op = cuts.levels[: side.cut + 1], "in" if side.less else "not in"
+        value, op = cuts.sorted_levels(0, side.cut + 1), "in" if side.less else "not in"
     return Split(cuts.column.name, op, value, cuts.identities[side.cut], missing)
 
 
@@ -333,7 +333,7 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
         values["lower"] = None if lower is None else float(cuts.thresholds[lower])
         values["upper"] = None if upper is None else float(cuts.thresholds[upper])
     else:
-        values["levels"] = cuts.levels[0 if lower is None else lower + 1 : None if upper is None else upper + 1]
+        values["levels"] = cuts.sorted_levels(0 if lower is None else lower + 1, None if upper is None else upper + 1)
     share = None
     if cuts.shares is not None:
         first, last = 0 if lower is None else lower + 1, cuts.n_cuts if upper is None else upper

@@ -120,7 +120,7 @@ class SirusBase(RuleEstimator):
                 f"max_features must be at most the number of columns ({table.n_columns}), got {self.max_features}."
             )
         binned = bin_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
-        features = tuple(Feature(c.column.name, c.column.kind, c.levels) for c in binned.cuts)
+        features = tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in binned.cuts)
         return Training(binned, response, params.to_seed(self.random_state), features, table.names is not None, target)
 
     def _recipe(self, seed: int) -> Recipe:
@@ -147,7 +147,7 @@ class SirusBase(RuleEstimator):
             warnings.warn(f"All values are missing in {shown}: no rule can use it.", UserWarning, stacklevel=3)
         reason = None
         if training.response.is_constant:
-            reason = "the response is constant"
+            reason = "the response is constant" if training.response.classes is None else "y has only one class"
         elif training.binned.split_offset[-1] == 0:
             reason = "every column is constant"
         if reason is None:
@@ -155,7 +155,10 @@ class SirusBase(RuleEstimator):
             if len(paths.counts):
                 return paths
             reason = f"no node has more than min_node_size ({self.min_node_size}) rows and a split that parts them"
-        warnings.warn(f"There are no rules to find: {reason}. The model predicts the mean.", UserWarning, stacklevel=3)
+        answer = "mean" if training.response.classes is None else "share of each class"
+        warnings.warn(
+            f"There are no rules to find: {reason}. The model predicts the {answer}.", UserWarning, stacklevel=3
+        )
         return Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
 
     def _select_rules(self, training: Training, paths: Paths) -> list[Rule]:

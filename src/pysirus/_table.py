@@ -61,7 +61,11 @@ class Table:
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals frame, lazy ones collected; None when it is not a frame."""
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        check_names(list(X.columns))
+        raise
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return frame if isinstance(frame, nw.DataFrame) else None
