@@ -42,16 +42,18 @@ clean:
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "Python 3.10 or later is needed, $$($(PYTHON) -V) found: make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv .venv || { rm -rf .venv; \
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
 	  echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 
 .venv/run.stamp: .venv/bin/python $(CORE)
-	$(PIP) install -e .
+	@echo 'Building pysirus into .venv (a minute or two) ...'
+	@$(PIP) install -e .
 	@touch $@
 
 # the package is there already: this adds what its extras name
 .venv/dev.stamp: .venv/run.stamp
-	$(PIP) install 'pysirus[test,lint]'
+	@echo 'Installing what tests and checks need ...'
+	@$(PIP) install 'pysirus[test,lint]'
 	@touch $@
 
 # --------------------------------------------------------------------------------------------------- the core alone

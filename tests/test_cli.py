@@ -92,6 +92,15 @@ def test_fit_file_wins_over_a_shipped_name(run, tmp_path: Path, monkeypatch: pyt
     assert run("fit", "ozone")[0] == 2
 
 
+def test_fit_takes_a_target_of_text_for_classes(run, tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 7},{'low' if i < 30 else 'high'}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text(f"x,z,level\n{rows}")
+    code, out, _ = run("fit", tmp_path / "t.csv", "-t", "level", "--trees", 500, "-m", tmp_path / "m.json")
+    assert code == 0 and "shares of level" in out and "if x <" in out
+    _, out, _ = run("predict", tmp_path / "m.json", tmp_path / "t.csv")
+    assert out.splitlines() == ["prediction"] + ["low"] * 30 + ["high"] * 30
+
+
 def test_predict_writes_csv_parquet_and_standard_output(run, ozone: Path, tmp_path: Path) -> None:
     X, _ = load_ozone(return_X_y=True, as_frame=True)
     expected = pysirus.load(ozone).predict(X)
@@ -144,7 +153,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
     ("content", "message"),
     [
         ("x,y\n1,2\n2,\n3,4\n", "target, is missing in 1 of 3 rows"),
-        ("x,y\n1,a\n2,b\n3,c\n", "must be numbers"),
+        ("x,y\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n", "holds dates or times"),
         ("x,y\n1,2\n", "minimum of 2"),
         ("x,x,y\n1,1,2\n2,2,3\n", "occurs more than once"),
         ("x,y\n1,2\nhello,3\n3,4\n4,4\n", "numbers and text"),

@@ -20,6 +20,11 @@ class Training(NamedTuple):
     features: pa.Table
     target: Any
 
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the target is numbers rather than labels."""
+        return bool(self.target.dtype.is_numeric())
+
 
 def open_table(name: str) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name."""

@@ -58,7 +58,7 @@ def fit(
         int, typer.Option(metavar="N", help="With --p0: at most N rules.", rich_help_panel="Forest")
     ] = 25,
 ) -> None:
-    """Learn rules from a table and print them.
+    """Learn rules from a table and print them. A target of text is classes, a target of numbers is regression.
 
     Example: [bold]pysirus fit houses.csv --target price --rules 10 --model houses.json[/bold]
     """
@@ -67,12 +67,13 @@ def fit(
     n_trees = _parse_trees(trees)
     if model is not None and not model.parent.is_dir():
         raise typer.BadParameter(f"there is no folder '{model.parent}'.", param_hint="--model")
-    from pysirus import SirusRegressor
+    from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_facts, print_model
     from pysirus.cli._table import open_training
 
     training = open_training(table, target)
-    estimator = SirusRegressor(
+    kind = SirusRegressor if training.is_numeric else SirusClassifier
+    estimator = kind(
         p0=p0,
         n_rules=10 if rules is None else rules,
         max_rules=max_rules,
