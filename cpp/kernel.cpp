@@ -63,7 +63,7 @@ void build_route(Block& block, int node) {
     const std::int32_t local = split - block.recipe.split_offset[feature];
     const std::int32_t n_cuts = n_known_bins(block.table, feature) - 1;
     for (std::int32_t bin = 0; bin < n_bins; ++bin)
-      if (goes_left(bin, local, n_cuts)) route.table[t][bin][lane] = 0xFF;
+      if (goes_left(bin, local, n_cuts)) route.table[t][bin].set(lane, 0xFF);
   }
 }
 
@@ -75,9 +75,8 @@ void follow_route(const Table& table, const Route& route, std::int64_t first, st
   for (std::int64_t row = 0; row < n_rows; ++row) {
     u8x mask{};
     for (int t = 0; t < route.n_tables; ++t) mask |= route.table[t][columns[t][row]];
-    const u8x here = inside[row];
-    left[row] = here & mask;
-    if (right) right[row] = here & ~mask;
+    left[row] = inside[row] & mask;
+    if (right) right[row] = inside[row] - left[row];
   }
 }
 
@@ -121,8 +120,8 @@ void for_each_left_child(Block& block, int level, std::int64_t first, std::int64
 }
 
 template <class Sum>
-sums_of<Sum>* histogram_of(const Block& block, int node_in_level) {
-  return reinterpret_cast<sums_of<Sum>*>(block.space.histograms.get()) +
+Lanes<Sum>* histogram_of(const Block& block, int node_in_level) {
+  return reinterpret_cast<Lanes<Sum>*>(block.space.histograms.get()) +
          node_in_level * block.space.cell_offset.back();
 }
 
@@ -142,10 +141,10 @@ void sweep(Block& block, int level) {
     for (int k = n_parents - 1; k >= 0; --k) move(k, 2 * k + 1);
   for (int k = 0; k < n_parents; ++k) {
     auto* left = histogram_of<Sum>(block, 2 * k);
-    for (std::int64_t c = 0; c < n_cells; ++c) left[c] = sums_of<Sum>{};
+    for (std::int64_t c = 0; c < n_cells; ++c) left[c] = Lanes<Sum>{};
     block.drawn[level == 0 ? 0 : 2 * (n_parents - 1 + k) + 1] = i32x{};
   }
-  // A chunk of kChunk rows holds fewer than 2^11 drawn rows but for luck beyond 10^-100, and 2^11 values below 2^20
+  // A chunk of kChunk rows holds fewer than 2^11 drawn rows but for luck of one in 10^8, and 2^11 values below 2^20
   // fit 32 bits; where luck strikes the chunk is taken in pieces that cannot overflow.
   for (std::int64_t first = 0; first < table.n_rows; first += kChunk) {
     if (block.stop.load(std::memory_order_relaxed)) return;
@@ -153,7 +152,7 @@ void sweep(Block& block, int level) {
     for_each_left_child(block, level, first, n_rows, [&](int k, const u8x* counts) {
       const i32x total = total_counts(counts, n_rows);
       block.drawn[level == 0 ? 0 : 2 * (n_parents - 1 + k) + 1] += total;
-      const std::int64_t piece = any(total >= (1 << 11)) ? kChunk / kMaxThresholds : kChunk;
+      const std::int64_t piece = any(at_least(total, 1 << 11)) ? kChunk / kMaxThresholds : kChunk;
       for (std::int64_t begin = 0; begin < n_rows; begin += piece) {
         const std::int64_t n = begin + piece < n_rows ? piece : n_rows - begin;
         add_chunk<Sum, kSlots, kWeights>(table, block.space, first + begin, n, counts + begin,
@@ -203,10 +202,10 @@ bool is_constant(const Block& block, int node, int lane) {
 template <class Sum>
 void split_nodes(Block& block, int level) {
   const int n_nodes = 1 << level;
-  Node<sums_of<Sum>> node;
+  Node<Sum> node;
   for (int k = 0; k < n_nodes; ++k) {
     const int number = n_nodes - 1 + k;
-    block.split[number] = i64x{} + kNoSplit;
+    block.split[number] = fill<std::int64_t>(kNoSplit);
     std::uint16_t open = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
       const bool exists = level == 0 || block.split[(number - 1) / 2][lane] != kNoSplit;
@@ -230,7 +229,7 @@ void split_nodes(Block& block, int level) {
       }
       const bool no_gain = best.score[lane] <= 0x1p-100 * largest * node.size[lane];
       if (pure || (no_gain && is_constant(block, number, lane))) continue;
-      block.split[number][lane] = best.split[lane];
+      block.split[number].set(lane, best.split[lane]);
     }
   }
 }
@@ -254,15 +253,15 @@ void grow_block_as(Block& block, bool narrow) {
 
 }  // namespace
 
-void grow_block(const Table& table, const Recipe& recipe, std::uint64_t first_tree, int n_trees, Workspace& space,
-                const std::atomic<bool>& stop, std::int32_t* splits) {
+void grow_block(const Table& table, const Recipe& recipe, std::uint64_t first_tree, int n_trees,
+                Workspace& space, const std::atomic<bool>& stop, std::int32_t* splits) {
   Block block{.table = table, .recipe = recipe, .space = space, .stop = stop};
   block.wanted = static_cast<std::uint16_t>((1u << n_trees) - 1);
   for (int lane = 0; lane < kLanes; ++lane) {
     const std::uint64_t key = tree_key(recipe.seed, first_tree + static_cast<std::uint64_t>(lane));
     block.tree_keys[lane] = key;
-    block.keys.low[lane] = static_cast<std::uint32_t>(key);
-    block.keys.high[lane] = static_cast<std::uint32_t>(key >> 32);
+    block.keys.low.set(lane, static_cast<std::uint32_t>(key));
+    block.keys.high.set(lane, static_cast<std::uint32_t>(key >> 32));
   }
   // 32-bit sums serve where they cannot overflow: classes count rows, small tables hold few drawn rows.
   bool narrow = !table.value && table.n_rows < (std::int64_t{1} << 31) / kMaxThresholds;
@@ -270,7 +269,7 @@ void grow_block(const Table& table, const Recipe& recipe, std::uint64_t first_tr
     auto* counts = reinterpret_cast<u8x*>(space.counts.get());
     draw_counts(block.keys, recipe, table.first_row, table.n_rows, counts);
     block.kept = true;
-    narrow |= !any(total_counts(counts, table.n_rows) >= (1 << 11));
+    narrow |= !any(at_least(total_counts(counts, table.n_rows), 1 << 11));
   }
   if (table.slot)
     grow_block_as<true>(block, narrow);

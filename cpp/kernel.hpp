@@ -15,13 +15,16 @@ using GrowBlock = void (*)(const Table&, const Recipe&, std::uint64_t first_tree
                            const std::atomic<bool>& stop, std::int32_t* splits);
 
 namespace avx512 {
-void grow_block(const Table&, const Recipe&, std::uint64_t, int, Workspace&, const std::atomic<bool>&, std::int32_t*);
+void grow_block(const Table&, const Recipe&, std::uint64_t, int, Workspace&, const std::atomic<bool>&,
+                std::int32_t*);
 }
 namespace avx2 {
-void grow_block(const Table&, const Recipe&, std::uint64_t, int, Workspace&, const std::atomic<bool>&, std::int32_t*);
+void grow_block(const Table&, const Recipe&, std::uint64_t, int, Workspace&, const std::atomic<bool>&,
+                std::int32_t*);
 }
 namespace plain {
-void grow_block(const Table&, const Recipe&, std::uint64_t, int, Workspace&, const std::atomic<bool>&, std::int32_t*);
+void grow_block(const Table&, const Recipe&, std::uint64_t, int, Workspace&, const std::atomic<bool>&,
+                std::int32_t*);
 }
 
 }  // namespace pysirus

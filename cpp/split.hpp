@@ -30,54 +30,54 @@ inline void draw_candidates(const Table& table, const Recipe& recipe, const std:
   }
 }
 
-template <class Lanes>
+template <class Sum>
 struct Node {
-  const Lanes* cells;    // its histogram
+  const Lanes<Sum>* cells;    // its histogram
   f64x size, sum[kMaxBins];
 };
 
-template <class Lanes>
-inline void add_cell(Lanes* total, const Lanes* cell, int n_sums) {
+template <class Sum>
+inline void add_cell(Lanes<Sum>* total, const Lanes<Sum>* cell, int n_sums) {
   for (int k = 0; k <= n_sums; ++k) total[k] += cell[k];
 }
 
-template <class Lanes>
-inline void try_split(const Node<Lanes>& node, const Lanes* left, int n_sums, i64x allowed, std::int64_t split,
+template <class Sum>
+inline void try_split(const Node<Sum>& node, const Lanes<Sum>* left, int n_sums, i64x allowed, std::int64_t split,
                       Best& best) {
-  const f64x n_left = to_double(left[0]);
+  const f64x n_left = convert<double>(left[0]);
   const f64x n_right = node.size - n_left;
   f64x score{};
   for (int k = 0; k < n_sums; ++k) {
-    const f64x d = to_double(left[1 + k]) * node.size - node.sum[k] * n_left;
+    const f64x d = convert<double>(left[1 + k]) * node.size - node.sum[k] * n_left;
     score += d * d;
   }
   score /= n_left * n_right;
-  const i64x better = allowed & (n_left > 0.0) & (n_right > 0.0) & (score > best.score);
-  best.score = better ? score : best.score;
-  best.split = better ? split + (best.split & 0) : best.split;
+  const i64x better = allowed & greater(n_left, f64x{}) & greater(n_right, f64x{}) & greater(score, best.score);
+  assign_where(better, best.score, score);
+  assign_where(better, best.split, fill<std::int64_t>(split));
 }
 
 // Tries the cuts of all candidates, lowest feature and lowest cut first; a later one must be strictly better.
-template <int kSums, class Lanes>
-inline void search_splits(const Table& table, const Recipe& recipe, const Workspace& space, const Node<Lanes>& node,
+template <int kSums, class Sum>
+inline void search_splits(const Table& table, const Recipe& recipe, const Workspace& space, const Node<Sum>& node,
                           Best& best) {
   const int n_sums = kSums ? kSums : table.n_slots;
-  Lanes left[1 + (kSums ? kSums : kMaxBins)];
-  Lanes with_missing[1 + (kSums ? kSums : kMaxBins)];
+  Lanes<Sum> left[1 + (kSums ? kSums : kMaxBins)];
+  Lanes<Sum> with_missing[1 + (kSums ? kSums : kMaxBins)];
   for (std::int32_t feature = 0; feature < table.n_features; ++feature) {
     if (!space.candidates[feature]) continue;
     const i64x allowed = spread(space.candidates[feature]);
     const std::int32_t n_cuts = n_known_bins(table, feature) - 1;
     const std::int32_t first = recipe.split_offset[feature];
-    const Lanes* cell = node.cells + space.cell_offset[feature];
-    const Lanes* missing = table.has_missing[feature] ? cell + (n_cuts + 1) * (1 + n_sums) : nullptr;
-    for (int k = 0; k <= n_sums; ++k) left[k] = Lanes{};
+    const Lanes<Sum>* cell = node.cells + space.cell_offset[feature];
+    const Lanes<Sum>* missing = table.has_missing[feature] ? cell + (n_cuts + 1) * (1 + n_sums) : nullptr;
+    for (int k = 0; k <= n_sums; ++k) left[k] = Lanes<Sum>{};
     for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += 1 + n_sums) {
       add_cell(left, cell, n_sums);
       try_split(node, left, n_sums, allowed, first + cut, best);
       if (!missing) continue;
       for (int k = 0; k <= n_sums; ++k) with_missing[k] = left[k] + missing[k];
-      const i64x some = allowed & (to_double(missing[0]) > 0.0);
+      const i64x some = allowed & greater(convert<double>(missing[0]), f64x{});
       try_split(node, with_missing, n_sums, some, first + n_cuts + cut, best);
     }
     if (missing) {
@@ -87,17 +87,18 @@ inline void search_splits(const Table& table, const Recipe& recipe, const Worksp
   }
 }
 
-template <class Lanes>
-inline Best best_split(const Table& table, const Recipe& recipe, const Workspace& space, Node<Lanes>& node) {
-  const Lanes* cell = node.cells;
-  Lanes total[1 + kMaxBins];
-  for (int k = 0; k <= table.n_slots; ++k) total[k] = Lanes{};
+template <class Sum>
+inline Best best_split(const Table& table, const Recipe& recipe, const Workspace& space, Node<Sum>& node) {
+  const Lanes<Sum>* cell = node.cells;
+  Lanes<Sum> total[1 + kMaxBins];
+  total[0] = Lanes<Sum>{};
+  for (int k = 1; k <= table.n_slots; ++k) total[k] = Lanes<Sum>{};
   for (std::int32_t bin = 0; bin < table.n_bins[0]; ++bin, cell += 1 + table.n_slots)
     add_cell(total, cell, table.n_slots);
-  node.size = to_double(total[0]);
-  for (int k = 0; k < table.n_slots; ++k) node.sum[k] = to_double(total[1 + k]);
+  node.size = convert<double>(total[0]);
+  for (int k = 0; k < table.n_slots; ++k) node.sum[k] = convert<double>(total[1 + k]);
 
-  Best best{f64x{} - 1.0, i64x{} + kNoSplit};
+  Best best{fill(-1.0), fill<std::int64_t>(kNoSplit)};
   if (table.n_slots == 1)
     search_splits<1>(table, recipe, space, node, best);
   else

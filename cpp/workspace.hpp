@@ -11,7 +11,7 @@
 
 namespace pysirus {
 
-constexpr std::int64_t kChunk = 1024;         // rows whose counts are held at a time
+constexpr std::int64_t kChunk = 1792;         // rows whose counts are held at a time
 constexpr std::int64_t kKeptRows = 8 * 1024;  // tables up to this size draw each count once
 constexpr std::int32_t kTile = 4;             // features that share a sweep over a chunk
 constexpr std::align_val_t kAlignment{128};   // of the widest vector of lanes
