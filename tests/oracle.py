@@ -60,10 +60,10 @@ def row_bits(key, rows):
     return x ^ (x >> np.uint64(15))
 
 
-def counts_of(seed, trees, n_rows, thresholds):
+def counts_of(seed, trees, rows, thresholds):
     """Bootstrap counts [tree, row]: how many thresholds the row's bits reach."""
     keys = np.array([tree_key(seed, int(tree)) for tree in trees], dtype=np.uint64)
-    bits = row_bits(keys[:, None], np.arange(n_rows)[None, :])
+    bits = row_bits(keys[:, None], np.asarray(rows)[None, :])
     return sum((bits >= np.uint64(t)).astype(np.int64) for t in thresholds)
 
 
@@ -169,7 +169,7 @@ def grow_tree(problem, tree):
     """Split numbers of a tree's inner nodes in heap order."""
     key = tree_key(problem.seed, tree)
     n_rows = problem.bins.shape[1]
-    counts = counts_of(problem.seed, [tree], n_rows, problem.thresholds)[0]
+    counts = counts_of(problem.seed, [tree], np.arange(n_rows), problem.thresholds)[0]
     size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
     answer = problem.value if problem.slot is None else problem.slot
     splits = [NO_SPLIT] * (2**problem.max_depth - 1)

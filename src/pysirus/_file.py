@@ -214,6 +214,8 @@ def model_to_json(model: RuleModel) -> dict[str, Any]:
 def model_from_json(document: Mapping[str, Any]) -> RuleModel:
     """A model back from its JSON document."""
     classes = None if document["classes"] is None else tuple(document["classes"])
+    if (classes is None) != (document["task"] == "regression"):
+        raise ValueError(f"task {document['task']!r}, which does not go with classes {classes}")
     return RuleModel(
         selected=RuleSet([rule_from_json(rule, classes) for rule in document["rules"]]),
         intercept=_from_output(document["intercept"]),
