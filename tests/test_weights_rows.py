@@ -1,0 +1,168 @@
+"""Sample weights: a whole weight is so many rows, no weight is no row, the scale does not matter to the forest."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from pysirus import DataError, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, _core
+from pysirus._bins import bin_table
+from pysirus._file import model_to_json
+from pysirus._forest import Forest, Recipe
+from pysirus._response import Response, class_response
+from pysirus._sirus import rules_of
+from pysirus._table import read_table
+from pysirus._weights import gram_of, rule_moments
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def mixed_table(rng, n):
+    """Numbers with gaps, few distinct numbers, and labels."""
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).round(2),
+            "few": rng.integers(0, 5, n),
+            "color": rng.choice(["red", "blue", "green", "grey"], n),
+            "gaps": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+        }
+    )
+    y = X["x"].to_numpy() + (X["color"] == "red") + X["few"] / 3 + rng.normal(size=n).round(2)
+    return X, y.to_numpy()
+
+
+def response_of(y, weights, classes):
+    if classes:
+        return class_response(np.digitize(y, [0.5, 1.5]), weights)
+    return Response(y, None, 1, weights)
+
+
+@given(SEEDS, st.booleans())
+def test_a_whole_weight_is_so_many_rows_in_bins_outputs_gram_and_ridge(seed, classes):
+    rng = np.random.default_rng(seed)
+    X, y = mixed_table(rng, 120)
+    weights = rng.integers(1, 5, 120)
+    if (weights == 1).all():
+        return
+    copies = np.repeat(np.arange(120), weights)
+    weighed = response_of(y, weights.astype(float), classes)
+    repeated = response_of(y[copies], None, classes)
+    a = bin_table(read_table(X), weighed, n_bins=10, discrete_limit=10)
+    b = bin_table(read_table(X.iloc[copies]), repeated, n_bins=10, discrete_limit=10)
+    for one, other in zip(a.cuts, b.cuts):
+        assert one.identities == other.identities
+        np.testing.assert_array_equal(one.thresholds, other.thresholds)
+        assert one.levels == other.levels
+        np.testing.assert_array_equal(one.less_is_heavier, other.less_is_heavier)
+    np.testing.assert_array_equal(a.bins[:, copies], b.bins)
+
+    paths = Forest(a, weighed, Recipe(seed)).grow_to(50).paths()
+    some = list(range(min(8, len(paths.counts))))
+    ours = rule_moments(rules_of(paths, some, a), a, weighed, seed)
+    theirs = rule_moments(rules_of(paths, some, b), b, repeated, seed)
+    for one, other in zip(ours.means, theirs.means):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    if classes:
+        return
+    first, second = gram_of(ours), gram_of(theirs)
+    np.testing.assert_allclose(first.gram, second.gram, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(first.cross, second.cross, rtol=1e-9, atol=1e-12)
+    penalties = np.full(len(some), 0.1)
+    np.testing.assert_allclose(
+        _core.ridge_weights(first.gram, first.cross, penalties),
+        _core.ridge_weights(second.gram, second.cross, penalties),
+        rtol=1e-6,
+        atol=1e-9,
+    )
+
+
+ESTIMATORS = [
+    SirusRegressor(n_trees=60, random_state=0),
+    SirusClassifier(n_trees=60, random_state=0),
+    SirusClassifier(n_trees=60, random_state=0, class_weight="balanced"),
+    SirusRegressorCV(n_trees=40, n_repeats=1, cv=3, random_state=0),
+    SirusClassifierCV(n_trees=40, n_repeats=1, cv=3, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{getattr(e, 'class_weight', '')}")
+@pytest.mark.parametrize("fractions", [False, True])
+def test_no_weight_is_no_row(estimator, fractions, rng):
+    """Also where only rows of no weight hold a level, a gap or a class."""
+    X, y = mixed_table(rng, 200)
+    weights = rng.integers(0, 3, 200).astype(float) * (rng.random(200) + 0.1 if fractions else 1)
+    y = np.where(y > 1, 1.0, 0.0) if "Classifier" in type(estimator).__name__ else y
+    X.loc[weights == 0, "color"] = "pink"
+    X.loc[weights == 0, "x"] = np.nan
+    if "Classifier" in type(estimator).__name__:
+        y[weights == 0] = 7
+    rows = weights > 0
+    weighed = clone(estimator).fit(X, y, sample_weight=weights)
+    deleted = clone(estimator).fit(X[rows], y[rows], sample_weight=weights[rows])
+    assert str(weighed) == str(deleted)
+    assert weighed.model_.features == deleted.model_.features
+    assert model_to_json(weighed.model_) == model_to_json(deleted.model_)
+    assert [r.frequency for r in weighed.candidates_] == [r.frequency for r in deleted.candidates_]
+    np.testing.assert_array_equal(weighed.predict(X[rows]), deleted.predict(X[rows]))
+    if hasattr(weighed, "path_"):
+        np.testing.assert_array_equal(weighed.path_.error, deleted.path_.error)
+
+
+def test_weights_of_one_are_no_weights(rng):
+    X, y = mixed_table(rng, 150)
+    model = SirusRegressor(n_trees=100, random_state=0)
+    assert str(model.fit(X, y, np.ones(150))) == str(model.fit(X, y))
+
+
+@given(SEEDS, st.floats(1e-6, 1e6), st.booleans())
+def test_the_scale_of_weights_does_not_matter_to_the_forest(seed, scale, classes):
+    rng = np.random.default_rng(seed)
+    X, y = mixed_table(rng, 100)
+    weights = rng.random(100) + 0.01
+    binned = bin_table(read_table(X), response_of(y, weights, classes), n_bins=10, discrete_limit=10)
+    first = Forest(binned, response_of(y, weights, classes), Recipe(seed)).grow(32)
+    second = Forest(binned, response_of(y, weights * scale, classes), Recipe(seed)).grow(32)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_equal_weights_grow_the_forest_without_weights(rng):
+    X, y = mixed_table(rng, 200)
+    for classes in (False, True):
+        plain = response_of(y, None, classes)
+        binned = bin_table(read_table(X), plain, n_bins=10, discrete_limit=10)
+        expected = Forest(binned, plain, Recipe(0)).grow(64)
+        for weight in (2.0, 0.3):
+            weighed = response_of(y, np.full(200, weight), classes)
+            np.testing.assert_array_equal(Forest(binned, weighed, Recipe(0)).grow(64), expected)
+
+
+def test_heavy_rows_move_the_rules(rng):
+    """Weights do matter: rows of another signal take over when they weigh more."""
+    a, b = rng.random(400), rng.random(400)
+    y = np.where(np.arange(400) < 200, a > 0.5, b > 0.5) * 1.0
+    X = pd.DataFrame({"a": a, "b": b})
+    for heavy, name in ((slice(0, 200), "a"), (slice(200, 400), "b")):
+        weights = np.full(400, 0.05)
+        weights[heavy] = 3.0
+        model = SirusRegressor(n_trees=300, n_rules=1, random_state=0).fit(X, y, weights)
+        assert model.rules_[0].conditions[0].feature == name
+
+
+@pytest.mark.parametrize(
+    "weights, message",
+    [
+        (np.r_[-1.0, np.ones(29)], "a negative weight: -1.0 in row 0"),
+        (np.zeros(30), "zero for every row"),
+        (np.r_[np.ones(29), np.nan], "NaN or infinity: nan in row 29"),
+        (np.ones(29), "one weight per row"),
+        (np.ones((30, 2)), "must be 1D"),
+        (2.0, "single number"),
+        (np.array(["heavy"] * 30), "must be numbers, found 'heavy'"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [SirusRegressor(), SirusClassifier()], ids=["regressor", "classifier"])
+def test_weights_that_cannot_be_used_are_refused(estimator, weights, message):
+    with pytest.raises(DataError, match=message):
+        estimator.fit(np.arange(30.0)[:, None], np.arange(30) % 2, sample_weight=weights)
