@@ -81,10 +81,11 @@ def test_a_response_of_two_columns(table):
         fit(table[0], table[0].iloc[:, :2])
 
 
-def test_a_response_whose_range_overflows(table):
+@pytest.mark.parametrize("scale", [1.7e308, 1e200, 1e-200, 5e-324])
+def test_a_response_whose_squares_overflow_or_vanish(table, scale):
     X, y = table
-    with pytest.raises(DataError, match="range of y overflows"):
-        fit(X, np.where(y > 0, 1.7e308, -1.7e308))
+    with pytest.raises(DataError, match=r"The range of y is .*: its squares .* Rescale y"):
+        fit(X, np.where(y > 0, scale, -scale))
 
 
 def test_duplicate_column_names(table):

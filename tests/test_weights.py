@@ -209,7 +209,7 @@ def test_collinear_rules_share_their_weight():
     assert weights[0, 0] > 0
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-12, 1.0, 1e12, 1e150])
+@pytest.mark.parametrize("scale", [1e-130, 1e-12, 1.0, 1e12, 1e130])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_the_unit_of_the_response_does_not_matter(scale, shift):
     X, y, *_ = make_case()

@@ -151,8 +151,11 @@ def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
             "Rows without a response cannot be learned from: drop them."
         )
-    if not np.isfinite(float(array.max()) - float(array.min())):
-        raise DataError("The range of y overflows; rescale it.")
+    spread = float(array.max()) - float(array.min())
+    if spread and not 1e-140 < spread < 1e140:
+        raise DataError(
+            f"The range of y is {spread:g}: its squares overflow or vanish. Rescale y, for example to [0, 1]."
+        )
     return np.asarray(array)
 
 
