@@ -79,6 +79,27 @@ class Actions:
 
         return export(self._as_model(), format, path, **options)
 
+    def report(self, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> str:
+        """Write a report: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write.
+        X : data frame or array, optional
+            Rows to look up in the report, each with its waterfall.
+        **options
+            ``y``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
+
+        Returns
+        -------
+        page : str
+            The HTML text.
+        """
+        from pysirus.report import report
+
+        return report(self, path, X, **options)
+
     def without(self, rules: Rule | int | Sequence[Rule | int]) -> RuleModel:
         """Strike rules that make no sense and fit the weights of the others again.
 

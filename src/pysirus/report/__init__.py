@@ -1,0 +1,55 @@
+"""A model in, one HTML file out that opens in any browser and needs no network: summary, then page."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pysirus._file import write_text
+from pysirus.report._page import page
+from pysirus.report._summary import summary
+
+__all__ = ["page", "report", "summary"]
+
+
+def report(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    X: Any = None,
+    *,
+    y: Any = None,
+    labels: Any = None,
+    title: str | None = None,
+    data: str | None = None,
+    max_rows: int = 1000,
+) -> str:
+    """Write a report of a model.
+
+    Parameters
+    ----------
+    model : RuleModel or fitted estimator
+        The model; a tuned one brings its path, and the list of every size.
+    path : str or path, optional
+        The file to write.
+    X : data frame or array, optional
+        Rows to look up, each with its waterfall; effects are then averaged over them.
+    y : array, optional
+        The true response of the rows, shown beside the prediction.
+    labels : array, optional
+        Names of the rows, to search for; row numbers by default.
+    title : str, optional
+        The heading; by default it names what is predicted.
+    data : str, optional
+        What the model was learned from, for the section on how it was made.
+    max_rows : int, default=1000
+        At most so many rows go into the file.
+
+    Returns
+    -------
+    page : str
+        The HTML text.
+    """
+    text = page(summary(model, X, y=y, labels=labels, title=title, data=data, max_rows=max_rows))
+    if path is not None:
+        write_text(path, text)
+    return text

@@ -1,0 +1,65 @@
+"""A summary in, one HTML page out: template, style, scripts and data in a single file.
+
+Data enters the page as JSON in which no tag can end, and the scripts put it on the page as text, never as markup. A
+content security policy lets nothing be loaded.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+MAX_BYTES = 2_000_000
+
+
+def _read(name: str) -> str:
+    return files("pysirus.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _json(data: Any) -> str:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for c in "<>&\u2028\u2029":
+        text = text.replace(c, f"\\u{ord(c):04x}")
+    return text
+
+
+def _static_rules(data: dict[str, Any]) -> str:
+    """The chosen list without scripts, for printers and readers that run none."""
+    size = data["sizes"][data["chosen"]]
+    items = []
+    for rule, weight in zip(data["rules"], size["weights"]):
+        if weight > 0:
+            text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
+            items.append(f"<li>{html.escape(text)} <small>(weight {weight:.3g})</small></li>")
+    return f"<ol>{''.join(items)}</ol>"
+
+
+def _fit(data: dict[str, Any], room: int) -> str:
+    """The data as JSON, with as many rows as there is room for."""
+    text = _json(data)
+    while len(text.encode()) > room and data["rows"] and len(data["rows"]["labels"]) > 1:
+        kept = max(1, int(len(data["rows"]["labels"]) * 0.9 * room / len(text.encode())))
+        rows = {k: v[:kept] if isinstance(v, list) and k != "columns" else v for k, v in data["rows"].items()}
+        data = {**data, "rows": rows}
+        text = _json(data)
+    return text
+
+
+def page(data: dict[str, Any]) -> str:
+    """The report of a summary, under 2 MB."""
+    parts = {
+        "style": _read("report.css"),
+        "d3": _read("vendor/d3.min.js"),
+        "plot": _read("vendor/plot.umd.min.js"),
+        "charts": _read("charts.js"),
+        "script": _read("report.js"),
+        "title": html.escape(data["title"]),
+        "static_rules": _static_rules(data),
+    }
+    template = _read("template.html")
+    room = MAX_BYTES - len(template.encode()) - sum(len(part.encode()) for part in parts.values())
+    return Template(template).substitute(parts, data=_fit(data, room))

@@ -1,0 +1,205 @@
+"""A model, and rows if there are some, in; all that the page shows as plain data out.
+
+Numbers are kept to nine digits, which is more than a page shows. The page works out what depends on the size of the
+list (weights, contributions) from ``rules``, ``sizes`` and ``rows.fired``.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import sklearn
+
+from pysirus._column import UNSEEN, Column
+from pysirus._format import format_number, format_outputs
+from pysirus._model import RuleModel
+from pysirus._params import check_integer
+from pysirus._rule import Rule, RuleSet
+from pysirus.effect import Effect, effect
+from pysirus.explain import feature_importance
+
+MAX_FEATURES_IN_ROWS = 30
+
+
+def _short(values: Any) -> Any:
+    """Numbers to nine digits, in lists as deep as the array."""
+    if isinstance(values, (tuple, list, np.ndarray)):
+        return [_short(v) for v in values]
+    return None if values is None or not np.isfinite(values) else float(f"{float(values):.9g}")
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    assert rule.inside is not None and rule.outside is not None
+    inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+    return {
+        "text": rule.condition_text,
+        "inside": _short(rule.inside),
+        "outside": _short(rule.outside),
+        "insideText": inside,
+        "outsideText": outside,
+        "frequency": _short(rule.frequency),
+        "nInside": rule.n_inside,
+        "nOutside": rule.n_outside,
+    }
+
+
+def _models(model: RuleModel) -> list[RuleModel]:
+    """The model of every size; the model alone when it was not tuned."""
+    if model.tuning is None:
+        return [model]
+    return [model.with_rules(size.n_rules) for size in model.tuning.sizes]
+
+
+def _size(model: RuleModel, whole: RuleModel) -> dict[str, Any]:
+    size = {
+        "nRules": len(model.selected),
+        "nPositive": len(model.rules),
+        "intercept": _short(model.intercept),
+        "weights": _short([rule.weight or 0.0 for rule in model.selected]),
+        "error": _short(model.facts.get("cv_error")),
+        "stability": _short(model.facts.get("cv_stability")),
+        "p0": _short(model.facts.get("p0")),
+        "sentence": "",
+    }
+    if whole.tuning is not None:
+        size["sentence"] = whole.tuning.sentence(len(model.rules), model.facts["cv_stability"])
+    return size
+
+
+def _effect(found: Effect) -> dict[str, Any]:
+    (axis,) = found.axes
+    return {
+        "feature": axis.feature,
+        "numeric": axis.is_numeric,
+        "edges": _short(axis.edges),
+        "labels": list(axis.labels),
+        "hasMissing": axis.has_missing,
+        "values": _short(found.values),
+    }
+
+
+def _effects(model: RuleModel, X: Any) -> list[dict[str, Any]]:
+    """The effect of each feature that rules look at, the most important first."""
+    importance = feature_importance(model, backend="pyarrow").to_pydict()
+    used = {c.feature for rule in model.rules for c in rule.conditions}
+    names = [name for name in importance["feature"] if name in used]
+    share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
+    return [
+        {**_effect(effect(model, name, X)), "gap": _short(share[name][0]), "frequency": _short(share[name][1])}
+        for name in names
+    ]
+
+
+def _cells(column: Column) -> list[str]:
+    """The values of a column as text, empty where missing."""
+    if column.is_numeric:
+        return [
+            "" if v != v else format_number(float(v), 7).rstrip("0").rstrip(".") if v % 1 else f"{v:.0f}"
+            for v in column.values.tolist()
+        ]
+    return ["" if code == -1 else "(unseen)" if code == UNSEEN else str(column.levels[code]) for code in column.values]
+
+
+def _as_list(values: Any, what: str, n_rows: int) -> list[Any]:
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    items: list[Any] = series.to_list() if isinstance(series, nw.Series) else list(values)
+    if len(items) != n_rows:
+        raise ValueError(f"{what} has {len(items)} entries, X has {n_rows} rows.")
+    return items
+
+
+def _rows(model: RuleModel, rules: Iterable[Rule], X: Any, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
+    """Rows to look up: their names, values, and which rules of the longest list fire."""
+    table = model.align(X)
+    kept = table.take(np.arange(min(max_rows, table.n_rows)))
+    rules = list(rules)
+    used = sorted({c.index for rule in rules for c in rule.conditions})
+    shown = (used + [i for i in range(len(table.columns)) if i not in used])[:MAX_FEATURES_IN_ROWS]
+    fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
+    names = [str(i) for i in range(table.n_rows)] if labels is None else _as_list(labels, "labels", table.n_rows)
+    truth = None if y is None else _as_list(y, "y", table.n_rows)[: kept.n_rows]
+    return {
+        "total": table.n_rows,
+        "labels": [str(name) for name in names[: kept.n_rows]],
+        "columns": [table.columns[i].name for i in shown],
+        "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
+        "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
+        "truth": None if truth is None else [v if isinstance(v, str) else str(v) for v in truth],
+    }
+
+
+def _made(model: RuleModel, data: str | None) -> list[list[str]]:
+    """How the model was made, as pairs of words and values."""
+    from pysirus import __version__
+
+    facts = model.facts
+    pairs = [["Data", data or ""], ["Predicted", model.target]]
+    names = {
+        "n_rows": "Training rows",
+        "n_trees": "Trees in the forest",
+        "seed": "Seed",
+        "ridge_penalty": "Ridge penalty",
+        "p0": "Threshold p0 on the frequency",
+    }
+    for key, name in names.items():
+        if facts.get(key) is not None:
+            value = facts[key]
+            pairs.append(
+                [
+                    name,
+                    format_number(value, 4)
+                    if isinstance(value, float)
+                    else f"{value:,}"
+                    if key != "seed"
+                    else str(value),
+                ]
+            )
+    pairs.append(["Columns", ", ".join(feature.name for feature in model.features)])
+    if model.tuning is not None:
+        repeats = model.tuning.path.n_repeats
+        pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
+    if facts.get("struck_rules"):
+        pairs.append(["Struck by hand", "; ".join(facts["struck_rules"])])
+    versions = facts.get("versions", {})
+    if isinstance(versions, dict) and versions:
+        pairs.append(["Made with", ", ".join(f"{name} {version}" for name, version in versions.items())])
+    mine = {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+    mine["scikit-learn"] = sklearn.__version__
+    pairs.append(["Report written with", ", ".join(f"{name} {version}" for name, version in mine.items())])
+    return [pair for pair in pairs if pair[1]]
+
+
+def summary(
+    model: Any,
+    X: Any = None,
+    *,
+    y: Any = None,
+    labels: Any = None,
+    title: str | None = None,
+    data: str | None = None,
+    max_rows: int = 1000,
+) -> dict[str, Any]:
+    """All that a report shows, as plain data; see ``pysirus.report.report`` for the parameters."""
+    check_integer("max_rows", max_rows, 1)
+    model = model._as_model()
+    models = _models(model)
+    longest = RuleSet(model.tuning.rules[: len(models[-1].selected)]) if model.tuning is not None else model.selected
+    path = None if model.tuning is None else {k: _short(v) for k, v in model.tuning.path.columns().items()}
+    return {
+        "title": title or f"Rules for {model.target}",
+        "target": model.target,
+        "classes": None if model.classes is None else [str(label) for label in model.classes],
+        "errorName": "unexplained variance" if model.classes is None else "1 − AUC",
+        "mean": _short(model.mean),
+        "rules": [_rule(rule) for rule in longest],
+        "sizes": [_size(each, model) for each in models],
+        "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
+        "path": path,
+        "effects": [_effects(each, X) for each in models],
+        "rows": None if X is None else _rows(model, longest, X, y, labels, max_rows),
+        "made": _made(model, data),
+    }

@@ -1,0 +1,267 @@
+"use strict";
+/* The page: one state (size, class, row) and functions that show it. All data is put on the page as text. */
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const state = { size: data.chosen, effectClass: 0, rowClass: 0, row: null, match: -1 };
+const byId = (id) => document.getElementById(id);
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+const inUse = (size) => data.rules.map((_, r) => r).filter((r) => (data.sizes[size].weights[r] || 0) > 0);
+const part = (value, k) => (Array.isArray(value) ? value[k] : value);
+
+/* ---------------------------------------------------------------------------------------------------- size */
+
+function showSize() {
+  const size = data.sizes[state.size], chosen = data.sizes[data.chosen];
+  const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : `mean ${format(data.mean, 4)}`];
+  if (size.error !== null) lead.push(`${data.errorName} ${format(size.error, 3)}`, `stability ${format(size.stability, 2)}`);
+  byId("lead").textContent = lead.join(" · ");
+  if (!data.path) return;
+  byId("slider").value = state.size + 1;
+  byId("slider").setAttribute("aria-valuetext", `${plural(size.nPositive, "rule")}, ${data.errorName} ${format(size.error)}, stability ${format(size.stability, 2)}`);
+  byId("slider-value").textContent = size.nPositive;
+  byId("error").textContent = format(size.error, 3);
+  byId("stability").textContent = format(size.stability, 2);
+  const now = new Set(inUse(state.size)), then = new Set(inUse(data.chosen));
+  const came = [...now].filter((r) => !then.has(r)).length, went = [...then].filter((r) => !now.has(r)).length;
+  byId("compared").textContent = state.size === data.chosen ? "this is the choice" : `${now.size - came} stay, ${came} come, ${went} go`;
+  byId("sentence").textContent = size.sentence;
+  byId("reset").textContent = `Back to the choice (${plural(chosen.nPositive, "rule")})`;
+  byId("reset").disabled = state.size === data.chosen;
+}
+
+function chartWidth(box, most) {
+  return Math.max(220, Math.min(most, box.parentElement.clientWidth || most));
+}
+
+function showPath() {
+  if (!data.path) return;
+  const width = chartWidth(byId("pareto"), 560);
+  byId("pareto").replaceChildren(drawPareto(data, state.size, pickSize, width));
+  byId("path").replaceChildren(drawPath(data, state.size, width));
+}
+
+function pickSize(size, focus = false) {
+  state.size = size;
+  showAll();
+  if (focus) document.querySelector(`#pareto circle[data-size="${size}"]`).focus();
+}
+
+/* --------------------------------------------------------------------------------------------------- rules */
+
+function bars(pairs) {
+  const box = element("p", { class: "bars" });
+  for (const [name, share, text] of pairs) {
+    const fill = element("i");
+    fill.style.width = `${(100 * Math.max(0, Math.min(1, share || 0))).toFixed(1)}%`;
+    box.append(element("span", {}, element("span", { class: "name" }, name), element("span", { class: "value" }, text), element("span", { class: "bar" }, fill)));
+  }
+  return box;
+}
+
+function ruleCard(r, status, top) {
+  const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
+  const n = rule.nInside + rule.nOutside;
+  const word = (text) => element("span", { class: "word" }, text);
+  const sentence = element("p", { class: "sentence" }, word("if "), rule.text, word(" then "),
+    element("span", { class: "output" }, rule.insideText), word(" else "), element("span", { class: "output" }, rule.outsideText));
+  const label = { came: "comes", went: "goes" }[status];
+  if (label) sentence.append(element("span", { class: "badge" }, label));
+  return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
+    ["frequency", rule.frequency / top.frequency, format(rule.frequency, 2)],
+    ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
+    ["weight", weight / top.weight, format(weight, 2)],
+  ]));
+}
+
+function showRules() {
+  const now = inUse(state.size), then = inUse(data.chosen);
+  const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights) || 1 };
+  const list = element("ol");
+  for (const r of data.rules.map((_, i) => i)) {
+    if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top));
+    else if (then.includes(r)) list.append(ruleCard(r, "went", top));
+  }
+  if (!now.length) list.append(element("li", {}, "No rules: every row gets the mean."));
+  byId("rule-list").replaceChildren(list);
+  const intercept = data.classes ? "" : ` The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight.`;
+  byId("how-to-read").textContent = (data.classes ? "The prediction is the average of the shares that the rules give." : "Each rule gives one number inside and another outside.") + intercept;
+}
+
+/* ------------------------------------------------------------------------------------------------- effects */
+
+function showEffects() {
+  const box = byId("effect-list"), effects = data.effects[state.size];
+  const values = effects.map((e) => e.values.map((v) => part(v, state.effectClass)));
+  const [low, high] = d3.extent(values.flat()), pad = 0.1 * (high - low) || 0.5;
+  const figures = effects.map((effect, i) => {
+    const caption = element("figcaption", {}, element("b", {}, effect.feature), ` ${Math.round(100 * effect.gap)}%`);
+    return element("figure", {}, caption, element("div"));
+  });
+  box.replaceChildren(...figures);
+  figures.forEach((figure, i) => {
+    const chart = drawEffect(effects[i], [low - pad, high + pad], values[i], chartWidth(figure.lastChild, 420));
+    chart.setAttribute("role", "img");
+    chart.setAttribute("aria-label", `Average prediction along ${effects[i].feature}`);
+    figure.lastChild.append(chart);
+  });
+  byId("effects").hidden = !effects.length;
+}
+
+/* -------------------------------------------------------------------------------------------------- lookup */
+
+function matches(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean), found = [];
+  const exact = data.rows.labels.indexOf(text.trim());
+  if (exact >= 0) found.push(exact);
+  for (let i = 0; i < data.rows.labels.length && found.length < 8; i++) {
+    const line = rowLine(i).toLowerCase();
+    if (i !== exact && words.every((word) => line.includes(word))) found.push(i);
+  }
+  return found;
+}
+
+const rowLine = (i) => `${data.rows.labels[i]}: ` + data.rows.columns.map((name, c) => `${name} = ${data.rows.values[i][c] || "missing"}`).join(", ");
+
+function showMatches() {
+  const found = byId("search").value.trim() ? matches(byId("search").value) : [];
+  state.match = found.length ? Math.max(0, Math.min(state.match, found.length - 1)) : -1;
+  byId("matches").replaceChildren(...found.map((row, i) => {
+    const item = element("li", { role: "option", id: `match-${i}`, "data-row": row, "aria-selected": String(i === state.match) }, `row ${rowLine(row)}`);
+    item.addEventListener("click", () => pickRow(row));
+    return item;
+  }));
+  byId("search").setAttribute("aria-expanded", String(found.length > 0));
+  if (state.match >= 0) byId("search").setAttribute("aria-activedescendant", `match-${state.match}`);
+  else byId("search").removeAttribute("aria-activedescendant");
+}
+
+function contribution(r, fired, k) {
+  const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
+  const inside = part(rule.inside, k), outside = part(rule.outside, k);
+  const share = rule.nInside / (rule.nInside + rule.nOutside);
+  const average = share * inside + (1 - share) * outside;
+  return { average: weight * average, value: weight * ((fired ? inside : outside) - average) };
+}
+
+/* Start, steps and end of a row for class k, at the size shown. */
+function explained(row, k) {
+  const fired = data.rows.fired[row];
+  let start = part(data.sizes[state.size].intercept, k);
+  const steps = inUse(state.size).map((r) => {
+    const { average, value } = contribution(r, fired[r] === "1", k);
+    start += average;
+    return { text: data.rules[r].text, fired: fired[r] === "1", value };
+  });
+  return { start, steps, end: start + d3.sum(steps, (d) => d.value) };
+}
+
+function showRow() {
+  if (state.row === null) return;
+  const row = state.row, k = data.classes ? state.rowClass : 0;
+  const { start, steps, end } = explained(row, k);
+  steps.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  let text = `predicted ${format(end, 5)}`;
+  if (data.classes) {
+    const shares = data.classes.map((_, c) => explained(row, c).end);
+    const best = d3.maxIndex(shares);
+    text = `predicted ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
+  }
+  if (data.rows.truth) text += `, true ${data.rows.truth[row]}`;
+  const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${data.rows.values[row][c] || "missing"}`)));
+  const box = element("div");
+  byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box);
+  const name = data.classes ? `share of ${data.classes[k]}` : data.target;
+  box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860)));
+  byId("row").dataset.prediction = end;
+}
+
+function pickRow(row) {
+  state.row = row;
+  if (data.classes) {
+    state.rowClass = d3.maxIndex(data.classes.map((_, c) => explained(row, c).end));
+    byId("row-class").value = state.rowClass;
+  }
+  byId("matches").replaceChildren();
+  byId("search").setAttribute("aria-expanded", "false");
+  showRow();
+}
+
+/* --------------------------------------------------------------------------------------------------- start */
+
+function showAll() {
+  showSize();
+  showPath();
+  showRules();
+  showEffects();
+  showRow();
+}
+
+function listenToSearch() {
+  byId("search").addEventListener("input", () => { state.match = 0; showMatches(); });
+  byId("search").addEventListener("keydown", (event) => {
+    const items = [...byId("matches").children];
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      state.match = Math.max(0, Math.min(items.length - 1, state.match + (event.key === "ArrowDown" ? 1 : -1)));
+      showMatches();
+    } else if (event.key === "Enter" && items[state.match]) {
+      pickRow(+items[state.match].dataset.row);
+    } else if (event.key === "Escape") {
+      byId("search").value = "";
+      showMatches();
+    }
+  });
+}
+
+function prepareClasses() {
+  if (!data.classes) return;
+  for (const [id, key] of [["effect-class", "effectClass"], ["row-class", "rowClass"]]) {
+    byId(`${id}-box`).hidden = false;
+    byId(id).append(...data.classes.map((label, k) => element("option", { value: k }, label)));
+    state[key] = data.classes.length - 1;
+    byId(id).value = state[key];
+    byId(id).addEventListener("change", (event) => { state[key] = +event.target.value; showEffects(); showRow(); });
+  }
+}
+
+function prepare() {
+  byId("error-name").textContent = data.errorName;
+  byId("error-meaning").textContent = data.classes
+    ? "One minus the area under the ROC curve on rows that were held out: 0.5 is guessing, 0 is perfect."
+    : "The share of the variance that the model leaves unexplained on rows that were held out: 1 is the mean, 0 is perfect.";
+  for (const [name, value] of data.made) byId("made-list").append(element("dt", {}, name), element("dd", {}, value));
+  if (data.path) {
+    byId("size").hidden = false;
+    byId("slider").max = data.sizes.length;
+    byId("slider").addEventListener("input", (event) => pickSize(+event.target.value - 1));
+    byId("reset").addEventListener("click", () => pickSize(data.chosen));
+  }
+  if (data.rows) {
+    byId("lookup").hidden = false;
+    const n = data.rows.labels.length;
+    byId("lookup-note").textContent = (n < data.rows.total ? `The first ${n.toLocaleString("en")} of ${data.rows.total.toLocaleString("en")} rows. ` : "")
+      + "Type a row number, a name or values; arrow keys and Enter pick. Bars show how each rule moves the prediction away from the average.";
+    listenToSearch();
+  }
+  prepareClasses();
+  byId("theme").addEventListener("click", () => {
+    const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    document.documentElement.dataset.theme = dark ? "light" : "dark";
+  });
+  if (data.rows) pickRow(0);
+  showAll();
+  let width = document.body.clientWidth;
+  addEventListener("resize", () => {
+    if (document.body.clientWidth !== width) { width = document.body.clientWidth; showAll(); }
+  });
+}
+
+prepare();
