@@ -160,7 +160,8 @@ def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDA
     return np.asarray(np.round(centred @ (axis * np.sign(leading)), 12))
 
 
-def _level_cuts(column: Column, response: Response) -> tuple[tuple[CutIdentity, ...], tuple[Any, ...]]:
+def level_cuts(column: Column, response: Response) -> tuple[tuple[CutIdentity, ...], tuple[Any, ...]]:
+    """The cuts between the levels of a column, and the levels in their order."""
     codes = column.values
     n_levels = len(column.levels)
     present = np.bincount(codes[codes >= 0], minlength=n_levels) > 0
@@ -183,7 +184,7 @@ def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit
         known = None if missing is None else ~missing
         identities, thresholds = _numeric_cuts(column, known, response.weights, n_bins, discrete_limit)
     else:
-        identities, levels = _level_cuts(column, response)
+        identities, levels = level_cuts(column, response)
     has_missing = missing is not None and not all_missing
     idle = ""
     if all_missing:

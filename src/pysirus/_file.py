@@ -8,15 +8,17 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pysirus._bins import CutIdentity
-from pysirus._model import RuleModel
+from pysirus._model import AGGREGATIONS, RuleModel
 from pysirus._rule import Condition, Rule, RuleSet, Split
 from pysirus._table import Feature
+from pysirus._term import LinearTerm
 from pysirus._weights import Moments
 from pysirus.tune import Size, Tuning, TuningPath
 
@@ -204,7 +206,10 @@ def model_to_json(model: RuleModel) -> dict[str, Any]:
         "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
         "mean": _output(model.mean),
         "intercept": _output(model.intercept),
+        "aggregation": model.aggregation,
+        "root_weight": model.root_weight,
         "rules": [rule_to_json(rule) for rule in model.selected],
+        "terms": [asdict(term) for term in model.terms],
         "facts": dict(model.facts),
         "tuning": None if model.tuning is None else _tuning(model.tuning),
         "moments": _moments(model.moments),
@@ -216,6 +221,9 @@ def model_from_json(document: Mapping[str, Any]) -> RuleModel:
     classes = None if document["classes"] is None else tuple(document["classes"])
     if (classes is None) != (document["task"] == "regression"):
         raise ValueError(f"task {document['task']!r}, which does not go with classes {classes}")
+    aggregation = document["aggregation"]
+    if aggregation not in AGGREGATIONS:
+        raise ValueError(f"aggregation {aggregation!r}, which is none of {', '.join(AGGREGATIONS)}")
     return RuleModel(
         selected=RuleSet([rule_from_json(rule, classes) for rule in document["rules"]]),
         intercept=_from_output(document["intercept"]),
@@ -227,6 +235,9 @@ def model_from_json(document: Mapping[str, Any]) -> RuleModel:
         facts=document["facts"],
         tuning=None if document.get("tuning") is None else _from_tuning(document["tuning"], classes),
         moments=_from_moments(document.get("moments")),
+        terms=tuple(LinearTerm(**term) for term in document["terms"]),
+        aggregation=aggregation,
+        root_weight=float(document["root_weight"]),
     )
 
 

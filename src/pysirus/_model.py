@@ -1,4 +1,9 @@
-"""Rules, weights and a schema: a model that predicts. It knows nothing of how it was learned."""
+"""Rules, weights and a schema: a model that predicts. It knows nothing of how it was learned.
+
+Two ways of combining rules (``AGGREGATIONS``): ``"sum"`` adds the weighted outputs of all rules, inside or outside, the
+linear terms and the intercept (SIRUS, RuleFit); ``"mean"`` is the weighted mean of the inside outputs of the rules that
+hold, the node of all rows among them (Node harvest).
+"""
 
 from __future__ import annotations
 
@@ -7,25 +12,30 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._actions import Actions
-from pysirus._format import decimals_for, format_shares
+from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._rule import RuleSet, with_weights
 from pysirus._table import Feature, Table, align_table, warn_unseen
+from pysirus._term import LinearTerm
 from pysirus._weights import Moments
 from pysirus.tune import Size, Tuning
+
+Aggregation = Literal["sum", "mean"]
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
 
 @dataclass(frozen=True)
 class RuleModel(Actions):
     """A list of rules and their weights.
 
-    The prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``; for classes the outputs
-    are vectors of class shares.
+    By ``aggregation="sum"`` the prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``,
+    plus the linear terms; for classes the outputs are vectors of class shares. By ``"mean"`` it is the weighted mean of
+    ``inside`` over the rules that hold and of ``mean`` with ``root_weight``; ``mean`` where that weighs nothing.
 
     Attributes
     ----------
@@ -50,6 +60,12 @@ class RuleModel(Actions):
     moments : Moments or None
         The sums over ten folds from which the weights of any part of the list can be fitted again, those of the
         longest list for a tuned model; None where weights do not come from them.
+    terms : tuple of LinearTerm
+        Linear terms beside the rules.
+    aggregation : {"sum", "mean"}
+        How rules combine.
+    root_weight : float
+        By ``"mean"``: the weight of the node that holds every row, whose output is ``mean``.
     """
 
     selected: RuleSet
@@ -62,10 +78,13 @@ class RuleModel(Actions):
     facts: Mapping[str, Any] = field(default_factory=dict)
     tuning: Tuning | None = None
     moments: Moments | None = field(default=None, compare=False, repr=False)
+    terms: tuple[LinearTerm, ...] = ()
+    aggregation: Aggregation = "sum"
+    root_weight: float = 0.0
 
     @property
     def rules(self) -> RuleSet:
-        """The rules of positive weight."""
+        """The rules that have a weight."""
         return RuleSet([rule for rule in self.selected if rule.weight])
 
     @property
@@ -93,7 +112,10 @@ class RuleModel(Actions):
         return table
 
     def decision(self, table: Table) -> NDArray[np.float64]:
-        """The weighted outputs of an aligned table: one number a row, or a row of class shares."""
+        """The combined outputs of an aligned table: one number a row, or a row of class shares."""
+        return self._mean_of_covering(table) if self.aggregation == "mean" else self._sum_of_outputs(table)
+
+    def _sum_of_outputs(self, table: Table) -> NDArray[np.float64]:
         intercept = np.asarray(self.intercept, dtype=np.float64)
         total = np.tile(intercept, (table.n_rows, *([1] * intercept.ndim)))
         for rule in self.rules:
@@ -102,7 +124,20 @@ class RuleModel(Actions):
             if self.classes is not None:
                 inside = inside[:, None]
             total += rule.weight * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
+        for term in self.terms:
+            total += term.weight * term.values(table)
         return np.asarray(total)
+
+    def _mean_of_covering(self, table: Table) -> NDArray[np.float64]:
+        mean = float(np.asarray(self.mean))
+        weight = np.full(table.n_rows, self.root_weight)
+        total = np.zeros(table.n_rows)  # of deviations from the mean: no rule, no deviation
+        for rule in self.rules:
+            assert rule.weight is not None
+            inside = rule.holds(table)
+            weight += rule.weight * inside
+            total += rule.weight * (float(np.asarray(rule.inside)) - mean) * inside
+        return np.asarray(mean + np.divide(total, weight, out=np.zeros_like(total), where=weight > 0))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict each row: a number, or the most likely class."""
@@ -127,15 +162,22 @@ class RuleModel(Actions):
         return self
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self._head())}</p>{self.rules._repr_html_()}"
+        terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""
+        return f"<p>{html.escape(self._head())}</p>{self.rules._repr_html_()}{terms}"
 
     def __str__(self) -> str:
-        return f"{self._head()}\n\n{self.rules}"
+        return "\n".join([self._head(), "", str(self.rules), *(["", *self._term_lines()] if self.terms else [])])
+
+    def _term_lines(self) -> list[str]:
+        return ["linear terms", *map(str, self.terms)]
 
     def _head(self) -> str:
         """Mean and intercept, or the class shares, in one line."""
         if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
             decimals = decimals_for([self.mean, self.intercept], 0.0)
+            if self.aggregation == "mean":
+                weight = format_number(self.root_weight, 3)
+                return f"mean {self.target} = {self.mean:.{decimals}f}    its weight = {weight}"
             return f"mean {self.target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
         assert isinstance(self.mean, tuple) and self.classes is not None
         return f"shares of {self.target}: {format_shares(self.mean, self.classes, decimals=1)}"

@@ -352,15 +352,18 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
     )
 
 
-def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> Rule:
-    """The rule that a path says."""
-    sides = [decode(code, binned) for code in codes if code >= 0]
+def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> Rule:
+    """The rule that the splits of a path say."""
     by_feature: dict[int, list[SplitSide]] = {}
     for side in sides:
         by_feature.setdefault(side.feature, []).append(side)
-    conditions = tuple(merge_sides(group, binned.cuts[f], f) for f, group in by_feature.items())
-    path = tuple(_split_of(side, binned.cuts[side.feature]) for side in sides)
-    return Rule(conditions, path, frequency)
+    conditions = tuple(merge_sides(group, cuts[f], f) for f, group in by_feature.items())
+    return Rule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency)
+
+
+def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> Rule:
+    """The rule that a path says."""
+    return rule_of_sides([decode(code, binned) for code in codes if code >= 0], binned.cuts, frequency)
 
 
 def with_weights(rules: Sequence[Rule], weights: Sequence[float]) -> RuleSet:

@@ -1,7 +1,8 @@
 """A model and rows in, the part of each rule in each prediction out.
 
 A prediction is a sum over rules, so its explanation is exact: the baseline plus the contributions, added in the order
-of the rules, is the prediction to the last bit. ``centred`` measures the same sum from the average prediction.
+of the rules, is the prediction to the last bit. ``centred`` measures the same sum from the average prediction. A
+weighted mean (Node harvest) is a sum too: of distances from the mean response, each by its share of the weight.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pysirus._format import decimals_for, make_frame, text_table
 from pysirus._model import RuleModel
 from pysirus._rule import Rule, RuleSet
+from pysirus._table import Table
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Explanation:
         What is predicted.
     classes : tuple or None
         The labels, for classification.
+    from_mean : bool
+        Whether contributions are measured from the mean response: those of a weighted mean.
     """
 
     rules: RuleSet
@@ -43,6 +47,7 @@ class Explanation:
     fired: NDArray[np.bool_]
     target: str
     classes: tuple[Any, ...] | None = None
+    from_mean: bool = False
 
     def __len__(self) -> int:
         return len(self.fired)
@@ -68,6 +73,8 @@ class Explanation:
         Of each rule's contribution its training average is moved to the baseline, so that a contribution says how far
         the rule moves this row from the average row.
         """
+        if self.from_mean:
+            return self
         means = np.array([_average(rule) for rule in self.rules]).reshape(self.contributions.shape[1:])
         return replace(
             self, baseline=np.asarray(self.baseline) + means.sum(axis=0), contributions=self.contributions - means
@@ -157,8 +164,15 @@ def explain(model: RuleModel, X: Any) -> Explanation:
     >>> bool(abs(explanation.prediction - model.predict(X)).max() < 1e-9)
     True
     """
+    if model.terms:
+        raise ValueError(
+            f"The model has {len(model.terms)} linear terms, and explanations are of rules alone. "
+            "Fit with linear_terms=False, or read the terms from terms_."
+        )
     table = model.align(X)
     rules = model.rules
+    if model.aggregation == "mean":
+        return _explain_mean(model, table)
     shape = (table.n_rows, len(rules)) + (() if model.classes is None else (len(model.classes),))
     contributions = np.empty(shape)
     fired = np.empty((table.n_rows, len(rules)), dtype=bool)
@@ -168,6 +182,17 @@ def explain(model: RuleModel, X: Any) -> Explanation:
         contributions[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
     baseline = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
     return Explanation(rules, baseline, contributions, fired, model.target, model.classes)
+
+
+def _explain_mean(model: RuleModel, table: Table) -> Explanation:
+    """Each rule that holds moves the mean by its own distance from it times its share of the weight in the row."""
+    mean = float(np.asarray(model.mean))
+    fired = np.column_stack([np.zeros((table.n_rows, 0), dtype=bool), *(rule.holds(table) for rule in model.rules)])
+    weights = np.array([rule.weight for rule in model.rules], dtype=np.float64)
+    distance = np.array([rule.inside for rule in model.rules], dtype=np.float64) - mean
+    total = (model.root_weight + fired @ weights)[:, None]
+    contributions = np.divide(fired * (weights * distance), total, out=np.zeros(fired.shape), where=total > 0)
+    return Explanation(model.rules, mean, contributions, fired, model.target, from_mean=True)
 
 
 def output_gap(rule: Rule) -> float:
@@ -181,7 +206,8 @@ def feature_importance(model: RuleModel, backend: str | None = None) -> Any:
 
     ``frequency`` is the share of the rules' frequencies: how firmly the forest holds on to the feature. ``gap`` is the
     share of weight times the gap between the outputs inside and outside: how far the feature moves predictions. What a
-    rule brings is divided evenly among its features, and each column sums to one. Features in no rule have zero.
+    rule brings is divided evenly among its features, and each column sums to one. Features in no rule have zero. A
+    linear term has no frequency; its gap is between its limits.
 
     Parameters
     ----------
@@ -200,7 +226,9 @@ def feature_importance(model: RuleModel, backend: str | None = None) -> Any:
         parts = len(rule.conditions)
         for condition in rule.conditions:
             frequency[condition.index] += (0.0 if np.isnan(rule.frequency) else rule.frequency) / parts
-            gap[condition.index] += (rule.weight or 0.0) * output_gap(rule) / parts
+            gap[condition.index] += abs(rule.weight or 0.0) * output_gap(rule) / parts
+    for term in model.terms:
+        gap[term.index] += abs(term.weight) * (term.upper - term.lower)
     order = np.argsort(-gap, kind="stable")
     data: dict[str, list[Any]] = {"feature": [model.features[i].name for i in order]}
     for name, values in (("frequency", frequency), ("gap", gap)):
