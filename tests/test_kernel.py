@@ -245,6 +245,28 @@ def test_ties_go_to_the_lowest_feature_and_the_lowest_cut():
     assert set(splits.tolist()) == {0, 5}  # the first cut of feature 0, or of feature 1 where 0 was not drawn
 
 
+def missing_between(low, middle, high):
+    """Low values left of the only cut, high ones right of it, and missing values with a response in the middle."""
+    return oracle.Problem(
+        bins=np.repeat([0, 1, 2], 4).astype(np.uint8)[None, :],
+        n_bins=np.array([3], np.int32),
+        has_missing=np.ones(1, np.uint8),
+        value=np.repeat([low, middle, high], 4).astype(np.int32)[np.r_[0:4, 8:12, 4:8]],
+        thresholds=np.array([0], np.uint32),
+        max_depth=1,
+        max_features=1,
+    )
+
+
+@pytest.mark.parametrize("middle, split", [(49_999, 1), (50_000, 0), (50_001, 0), (0, 1), (100_000, 0)])
+def test_missing_values_go_to_the_better_side_and_right_on_a_tie(middle, split):
+    assert grow(missing_between(0, middle, 100_000), 1)[0, 0] == split
+
+
+def test_missing_values_are_parted_where_that_is_best():
+    assert grow(missing_between(0, 900_000, 100_000), 1)[0, 0] == 2
+
+
 def test_missing_values_go_right_when_the_node_holds_none():
     problem = make_problem(100, [5], max_depth=1, max_features=1)
     with_bin = make_problem(100, [5], max_depth=1, max_features=1)
