@@ -274,14 +274,10 @@ def _check_folds(n_folds: int, n_rows: int, groups: Any) -> None:
             raise params.ParameterError(
                 f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv."
             )
-    elif n_rows < 2 * n_folds:
-        raise DataError(
-            f"cv={n_folds} folds need at least {2 * n_folds} rows, found n_samples={n_rows}: use a smaller cv."
-        )
+    elif n_rows < n_folds:
+        raise DataError(f"cv={n_folds} folds need at least {n_folds} rows, found n_samples={n_rows}: use a smaller cv.")
 
 
 def _changed(splits: Sequence[Sequence[tuple[Rows, Rows]]]) -> float:
-    """Share of a fold's training rows that another fold does not have, on average."""
-    folds = splits[0]
-    train = [set(rows.tolist()) for rows, _ in folds[:2]]
-    return 1 - len(train[0] & train[1]) / max(1, len(train[0]))
+    """The share of the rows that a fold leaves out, on average."""
+    return float(np.mean([len(test) / (len(train) + len(test)) for folds in splits for train, test in folds]))

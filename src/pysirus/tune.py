@@ -155,7 +155,7 @@ class Tuning:
     error: float
     stability: float
     criterion: str
-    changed: float  # share of the rows that two folds do not have in common
+    changed: float  # share of the rows that a fold leaves out
     rules: RuleSet  # the longest list, with outputs; a model of size k has the first k
     sizes: tuple[Size, ...]
 

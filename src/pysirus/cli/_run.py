@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import typer
 
-from pysirus.cli import fit, use
+from pysirus.cli import fit, tune, use
 from pysirus.cli._app import app
 
-COMMANDS = (fit, use)  # importing a command's file adds it to the application
+COMMANDS = (fit, tune, use)  # importing a command's file adds it to the application
 
 # typer brings its own copy of click's exceptions, or imports click's: either way this is their base
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")

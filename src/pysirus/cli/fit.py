@@ -3,70 +3,51 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pysirus.cli._app import TABLE_HELP, app
-
-
-def _parse_trees(text: str) -> int | str:
-    if text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint="--trees") from None
+from pysirus.cli import _options as options
+from pysirus.cli._app import app
+from pysirus.cli.tune import tune
 
 
 @app.command()
 def fit(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.", show_default=False)
-    ] = None,
+    table: options.TableArgument,
+    target: options.Target = None,
     rules: Annotated[
         int | None, typer.Option("--rules", "-n", metavar="N", help="Keep the N most frequent rules. Default: 10.")
     ] = None,
     p0: Annotated[
         float | None, typer.Option("--p0", metavar="X", help="Keep the rules more frequent than X, instead of --rules.")
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model to this JSON file.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed: the same seed gives the same rules.")] = 0,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 is all cores. The rules stay the same.")] = -1,
-    trees: Annotated[
-        str,
-        typer.Option(metavar="N|auto", help="Trees; auto grows until the rules are stable.", rich_help_panel="Forest"),
-    ] = "auto",
-    depth: Annotated[
-        int, typer.Option(metavar="N", help="Conditions in a rule, at most (1 to 4).", rich_help_panel="Forest")
-    ] = 2,
-    bins: Annotated[
-        int, typer.Option(metavar="N", help="Cut columns at their N-quantiles.", rich_help_panel="Forest")
-    ] = 10,
-    max_features: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Columns tried at a node. Default: a third.", rich_help_panel="Forest"),
-    ] = None,
-    min_node_size: Annotated[
-        int, typer.Option(metavar="N", help="Nodes of at most N rows are not split.", rich_help_panel="Forest")
-    ] = 5,
-    max_rules: Annotated[
-        int, typer.Option(metavar="N", help="With --p0: at most N rules.", rich_help_panel="Forest")
-    ] = 25,
+    tuned: Annotated[
+        bool, typer.Option("--tune", help="Choose the number of rules by cross-validation, as `pysirus tune` does.")
+    ] = False,
+    model: options.ModelOut = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    trees: options.Trees = "auto",
+    depth: options.Depth = 2,
+    bins: options.Bins = 10,
+    max_features: options.MaxFeatures = None,
+    min_node_size: options.MinNodeSize = 5,
+    max_rules: options.MaxRules = 25,
 ) -> None:
     """Learn rules from a table and print them. A target of text is classes, a target of numbers is regression.
 
     Example: [bold]pysirus fit houses.csv --target price --rules 10 --model houses.json[/bold]
     """
-    if rules is not None and p0 is not None:
-        raise typer.BadParameter("give --rules or --p0, not both.", param_hint="--rules")
-    n_trees = _parse_trees(trees)
-    if model is not None and not model.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder '{model.parent}'.", param_hint="--model")
+    given = [name for name, value in (("--rules", rules), ("--p0", p0), ("--tune", tuned or None)) if value is not None]
+    if len(given) > 1:
+        raise typer.BadParameter(f"give {' or '.join(given)}, not both.", param_hint=given[0])
+    if tuned:
+        forest = (trees, depth, bins, max_features, min_node_size, max_rules)
+        tune(table, target, model, None, 10, 10, None, seed, jobs, *forest)
+        return
+    n_trees = options.parse_trees(trees)
+    options.check_folder(model, "--model")
     from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_facts, print_model
     from pysirus.cli._table import open_training

@@ -1,0 +1,54 @@
+"""Options that several commands take, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pysirus.cli._app import TABLE_HELP
+
+FOREST = "Forest"
+
+TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+Target = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.", show_default=False)
+]
+ModelOut = Annotated[
+    Path | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model to this JSON file.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed: the same seed gives the same rules.")]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 is all cores. The rules stay the same.")]
+Trees = Annotated[
+    str, typer.Option(metavar="N|auto", help="Trees; auto grows until the rules are stable.", rich_help_panel=FOREST)
+]
+Depth = Annotated[
+    int, typer.Option(metavar="N", help="Conditions in a rule, at most (1 to 4).", rich_help_panel=FOREST)
+]
+Bins = Annotated[int, typer.Option(metavar="N", help="Cut columns at their N-quantiles.", rich_help_panel=FOREST)]
+MaxFeatures = Annotated[
+    int | None, typer.Option(metavar="N", help="Columns tried at a node. Default: a third.", rich_help_panel=FOREST)
+]
+MinNodeSize = Annotated[
+    int, typer.Option(metavar="N", help="Nodes of at most N rows are not split.", rich_help_panel=FOREST)
+]
+MaxRules = Annotated[
+    int, typer.Option(metavar="N", help="At most N rules with --p0 or tuning.", rich_help_panel=FOREST)
+]
+
+
+def parse_trees(text: str) -> int | str:
+    """A number of trees, or auto."""
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint="--trees") from None
+
+
+def check_folder(path: Path | None, option: str) -> None:
+    """Complain before the work, not after it."""
+    if path is not None and not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder '{path.parent}'.", param_hint=option)

@@ -1,0 +1,113 @@
+"""``pysirus tune``: a table in, the right number of rules out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli import _options as options
+from pysirus.cli._app import app
+
+
+@app.command()
+def tune(
+    table: options.TableArgument,
+    target: options.Target = None,
+    model: options.ModelOut = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw error and stability to this PNG, PDF or SVG file.")
+    ] = None,
+    folds: Annotated[int, typer.Option(metavar="N", help="Folds of the cross-validation.")] = 10,
+    repeats: Annotated[int, typer.Option(metavar="N", help="Repetitions with other folds.")] = 10,
+    criterion: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="stability or error. Default: stability, for classes error."),
+    ] = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    trees: options.Trees = "auto",
+    depth: options.Depth = 2,
+    bins: options.Bins = 10,
+    max_features: options.MaxFeatures = None,
+    min_node_size: options.MinNodeSize = 5,
+    max_rules: options.MaxRules = 25,
+) -> None:
+    """Choose the number of rules for accuracy and stability, and print the rules.
+
+    Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
+    """
+    n_trees = options.parse_trees(trees)
+    options.check_folder(model, "--model")
+    options.check_folder(plot, "--plot")
+    if plot is not None:
+        from pysirus.plot._axes import pyplot
+
+        pyplot()  # a missing extra is said before the work
+    from pysirus import SirusClassifierCV, SirusRegressorCV
+    from pysirus.cli._show import print_facts, print_model
+    from pysirus.cli._table import open_training
+
+    training = open_training(table, target)
+    kind: Any = SirusRegressorCV if training.is_numeric else SirusClassifierCV
+    estimator = kind(
+        cv=folds,
+        n_repeats=repeats,
+        max_rules=max_rules,
+        n_bins=bins,
+        max_depth=depth,
+        max_features=max_features,
+        n_trees=n_trees,
+        min_node_size=min_node_size,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=int(sys.stderr.isatty()),
+        **({} if criterion is None else {"criterion": criterion}),
+    )
+    estimator.fit(training.features, training.target)
+    print_model(estimator.model_)
+    typer.echo(_verdict(estimator))
+    print_facts(estimator.model_)
+    if model is not None:
+        estimator.set_params(verbose=0).save(model)
+        typer.echo(f"Model written to {model}", err=True)
+    if plot is not None:
+        _draw(estimator, plot)
+        typer.echo(f"Figure written to {plot}", err=True)
+
+
+def _verdict(estimator: Any) -> str:
+    """Error and stability of the chosen list, what stability means, and what a rule more or less would give."""
+    tuning = estimator.model_.tuning
+    if not tuning.sizes:
+        return "\nThere are no rules to choose from."
+    error_name = "unexplained variance" if estimator.model_.classes is None else "1 - AUC"
+    chosen = len(estimator.selected_)
+    lines = [
+        "",
+        f"out of fold: {error_name} {tuning.error:.3f}, stability {tuning.stability:.2f} (p0 = {tuning.p0:.4f})",
+        tuning.sentence(len(estimator.rules_), tuning.stability),
+    ]
+    for size, word in ((chosen - 1, "less"), (chosen + 1, "more")):
+        if 1 <= size <= len(tuning.sizes):
+            other = tuning.sizes[size - 1]
+            lines.append(f"one rule {word}: {error_name} {other.error:.3f}, stability {other.stability:.2f}")
+    return "\n".join(lines)
+
+
+def _draw(estimator: Any, path: Path) -> None:
+    """Draw to a temporary name, then move into place."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from pysirus.plot import tuning_path
+
+    figure = tuning_path(estimator)[0].figure
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        figure.savefig(temporary, dpi=150)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
