@@ -1,0 +1,48 @@
+"""scikit-learn's own checks of estimators, for all four."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+
+ESTIMATORS = [
+    SirusRegressor(n_trees=200, random_state=0),
+    SirusClassifier(n_trees=200, random_state=0),
+    SirusRegressorCV(n_trees=50, n_repeats=1, cv=3, random_state=0),
+    SirusClassifierCV(n_trees=50, n_repeats=1, cv=3, random_state=0),
+]
+
+
+def expected_failures(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "a row's place in the bootstrap is drawn by its number, so a repeated row is another draw than a heavy one; "
+            "what is equal, bins, outputs, Gram matrix and ridge, is in test_weights_rows.py"
+        )
+    }
+
+
+@pytest.mark.filterwarnings("ignore:There are no rules to find", "ignore:No rule of the full data", "ignore:All values")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_in_a_pipeline_that_makes_frames(estimator):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((120, 3)), columns=list("abc"))
+    y = (X["a"] > 0.5).astype(int)
+    for library in ("pandas", "polars"):
+        pipeline = make_pipeline(StandardScaler(), clone(estimator)).set_output(transform=library)
+        pipeline.fit(X, y)
+        assert pipeline[-1].feature_names_in_.tolist() == ["a", "b", "c"]
+        assert pipeline.score(X, y) > 0.8
+        assert "if a < " in str(pipeline[-1].rules_[0])
+    assert cross_val_score(clone(estimator), X, y, cv=3).mean() > 0.7
