@@ -44,7 +44,7 @@ def test_walk_by_hand() -> None:
         FoldList(np.array([0.5, 0.3]), (frozenset(), frozenset("a"), frozenset("ab"))),
         FoldList(np.array([0.4, 0.3]), (frozenset(), frozenset("a"), frozenset("ac"))),
     ]
-    steps = walk(folds, lambda sizes: 10.0 - sum(sizes))
+    steps = walk(folds, lambda sizes: 10.0 - sizes.sum(axis=1))
     assert steps.edges.tolist() == [1.0, 0.5, 0.4, 0.3, 0.0]
     assert steps.n_rules.tolist() == [0, 0.5, 1, 2]
     assert steps.error.tolist() == [10, 9, 8, 6]
@@ -60,7 +60,7 @@ def test_walk_equals_looking_at_every_p0() -> None:
         names = rng.permutation(20)[:12]
         in_use = tuple(frozenset(n for n in names[:k].tolist() if rng.random() < 0.8) for k in range(13))
         folds.append(FoldList(frequencies, in_use))
-    steps = walk(folds, lambda sizes: float(np.dot(sizes, [1, 10, 100, 1000, 10000])))
+    steps = walk(folds, lambda sizes: sizes @ [1.0, 10, 100, 1000, 10000])
     for p0, n_rules, error, stability in zip(steps.p0, steps.n_rules, steps.error, steps.stability):
         sizes = [int((fold.frequencies > p0).sum()) for fold in folds]
         sets = [fold.in_use[k] for fold, k in zip(folds, sizes)]

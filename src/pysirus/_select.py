@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from math import gcd
 
 from pysirus._bins import Binned
@@ -65,17 +64,11 @@ def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
         if code >= 0:
             side = decode(code, binned)
             by_feature.setdefault(side.feature, []).append(side)
-    factors = [
-        _factor(feature, sides, binned.cuts[feature].has_missing).items()
-        for feature, sides in sorted(by_feature.items())
-    ]
-    vector: Vector = {}
-    for terms in product(*factors):
-        monomial: Monomial = sum((m for m, _ in terms), ())
-        coefficient = 1
-        for _, c in terms:
-            coefficient *= c
-        vector[monomial] = vector.get(monomial, 0) + coefficient
+    vector: Vector = {ONE: 1}
+    for feature, sides in sorted(by_feature.items()):
+        factor = _factor(feature, sides, binned.cuts[feature].has_missing)
+        # monomials of different features: no two products are the same
+        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
     return vector
 
 

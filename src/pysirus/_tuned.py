@@ -134,14 +134,18 @@ class TunedBase(SirusBase):
         else:
             recipe = replace(self._recipe(seed), n_threads=1, stop=stop)
             paths = Forest(training.binned, training.response, recipe).grow_to(n_trees).paths()
-        kept = select(paths, training.binned, n_rules=self._longest)
-        weighed = self._weigh(training, rules_of(paths, kept, training.binned))
+        weighed = self._weigh_list(training, paths)
         held_out = recode_table(table.take(test), training.features)
-        holds = np.empty((held_out.n_rows, len(kept)), dtype=bool)
+        holds = np.empty((held_out.n_rows, len(weighed.rules)), dtype=bool)
         for i, rule in enumerate(weighed.rules):
             holds[:, i] = rule.holds(held_out)
         outcome = self._outcome(weighed, holds, response.take(test))
-        return FoldList(paths.frequencies[kept], weighed.in_use()), outcome
+        return FoldList(_frequencies(weighed), weighed.in_use()), outcome
+
+    def _weigh_list(self, training: Training, paths: Paths) -> Weighed:
+        """Outputs and weights of every prefix of the longest list."""
+        kept = select(paths, training.binned, n_rules=self._longest)
+        return self._weigh(training, rules_of(paths, kept, training.binned))
 
     def _fold_results(
         self, table: Table, response: Response, splits: Sequence[Sequence[tuple[Rows, Rows]]], seed: int, n_trees: int
@@ -176,25 +180,23 @@ class TunedBase(SirusBase):
         seed = training.seed
         splits = [self._splits(response, groups, repeat, seed) for repeat in range(self.n_repeats)]
         paths = self._paths_of(training)
-        kept = select(paths, training.binned, n_rules=self._longest)
-        weighed = self._weigh(training, rules_of(paths, kept, training.binned))
+        weighed = self._weigh_list(training, paths)
         self._keep_paths(training, paths)
-        if not kept:
-            self._finish(training, weighed, paths, kept, [])
+        if not weighed.rules:
+            self._finish(training, weighed, paths.n_trees, [])
             return
         results = self._fold_results(table, response, splits, seed, paths.n_trees)
         repetitions = [
             walk([fold for fold, _ in folds], self._pooled_error([outcome for _, outcome in folds]))
             for folds in results
         ]
-        self._finish(training, weighed, paths, kept, repetitions, _changed(splits))
+        self._finish(training, weighed, paths.n_trees, repetitions, _changed(splits))
 
     def _finish(
         self,
         training: Training,
         weighed: Weighed,
-        paths: Paths,
-        kept: list[int],
+        n_trees: int,
         repetitions: Sequence[Steps],
         changed: float = 0.0,
     ) -> None:
@@ -203,12 +205,12 @@ class TunedBase(SirusBase):
             nothing = np.zeros(0)
             path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, self.n_repeats)
             tuning = Tuning(path, 1.0, float("nan"), float("nan"), self.criterion, changed, RuleSet(), ())
-            self._set_model(self._model_of(training, weighed, 0, paths.n_trees))
+            self._set_model(self._model_of(training, weighed, 0, n_trees))
             self._set_tuning(replace(tuning, error=1.0, stability=1.0))
             return
         path = average(repetitions, self.max_rules)
         p0 = choose_stable(repetitions, self.max_rules) if self.criterion == "stability" else choose_accurate(path)
-        frequencies = paths.frequencies[kept]
+        frequencies = _frequencies(weighed)
         size = int((frequencies > p0).sum())
         if size == 0:
             warnings.warn(
@@ -220,7 +222,7 @@ class TunedBase(SirusBase):
         edges = np.append(frequencies, 0.0)
         sizes = []
         n_positive = (weighed.weights > 0).sum(axis=1)
-        for k in range(1, len(kept) + 1):
+        for k in range(1, len(weighed.rules) + 1):
             if k > size and n_positive[k] > self.max_rules:
                 break
             own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
@@ -239,7 +241,7 @@ class TunedBase(SirusBase):
         chosen = sizes[size - 1]
         rules = RuleSet(weighed.rules)
         tuning = Tuning(path, p0, chosen.error, chosen.stability, self.criterion, changed, rules, tuple(sizes))
-        model = replace(self._model_of(training, weighed, size, paths.n_trees), tuning=tuning)
+        model = replace(self._model_of(training, weighed, size, n_trees), tuning=tuning)
         self._set_model(model.with_rules(size))
 
     def _set_model(self, model: RuleModel) -> None:
@@ -260,6 +262,10 @@ class TunedBase(SirusBase):
         if model.tuning is None:
             raise AttributeError("This model was not tuned.")
         return tuple(model.with_rules(size.n_rules) for size in model.tuning.sizes)
+
+
+def _frequencies(weighed: Weighed) -> NDArray[np.float64]:
+    return np.array([rule.frequency for rule in weighed.rules])
 
 
 def _derive(seed: int, *path: int) -> int:

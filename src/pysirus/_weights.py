@@ -258,6 +258,15 @@ def ridge_weights(gram: Gram, sizes: Sequence[int]) -> tuple[NDArray[np.float64]
     return weights, penalties
 
 
+def useful_sizes(gram: Gram, most: int) -> range:
+    """0, 1, 2, ... rules, up to the first list with more than ``most`` positive weights at the smallest penalty."""
+    n_rules = len(gram.cross)
+    penalties = np.maximum.accumulate(np.diag(gram.gram)) * PENALTY_GRID[-1]
+    positive = (_core.ridge_weights(gram.gram, gram.cross, penalties) > 0).sum(axis=1)
+    too_many = np.flatnonzero(positive > most)
+    return range(n_rules + 1 if not len(too_many) else int(too_many[0]) + 2)
+
+
 def weigh_by_ridge(
     rules: Sequence[Rule], binned: Binned, response: Response, seed: int, sizes: Sequence[int]
 ) -> Weighed:

@@ -137,4 +137,4 @@ class SirusClassifierCV(ClassBase, TunedBase):
         return HeldOut(holds, inside, outside, np.asarray(weighed.mean), response.slots, response.weights)
 
     def _pooled_error(self, outcomes: Sequence[HeldOut]) -> PooledError:
-        return lambda sizes: pooled_error(outcomes, sizes)
+        return lambda sizes: np.array([pooled_error(outcomes, step) for step in sizes.tolist()])

@@ -12,7 +12,7 @@ from pysirus._response import Response
 from pysirus._rule import Rule
 from pysirus._sirus import Training
 from pysirus._tuned import TunedBase
-from pysirus._weights import Weighed, weigh_by_ridge
+from pysirus._weights import Weighed, gram_of, rule_moments, useful_sizes, weigh_moments
 from pysirus.regressor import RegressionBase
 from pysirus.tune import PooledError
 
@@ -84,7 +84,9 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         return self
 
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:
-        return weigh_by_ridge(rules, training.binned, training.response, training.seed, range(len(rules) + 1))
+        moments = rule_moments(rules, training.binned, training.response, training.seed)
+        sizes = useful_sizes(gram_of(moments), self.max_rules)
+        return weigh_moments(rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
 
     def _outcome(self, weighed: Weighed, holds: NDArray[np.bool_], response: Response) -> Any:
         """Weight, sum and sum of squares of the held-out responses, and squared errors of every size."""
@@ -100,7 +102,5 @@ class SirusRegressorCV(RegressionBase, TunedBase):
     def _pooled_error(self, outcomes: Sequence[Any]) -> PooledError:
         y, w = (np.concatenate([outcome[i] for outcome in outcomes]) for i in (0, 1))
         total = float(w @ (y - np.average(y, weights=w)) ** 2)
-        errors = [outcome[2] for outcome in outcomes]
-        if total == 0:
-            return lambda sizes: 0.0
-        return lambda sizes: float(sum(error[k] for error, k in zip(errors, sizes)) / total)
+        errors = [outcome[2] / (total or 1.0) for outcome in outcomes]
+        return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)

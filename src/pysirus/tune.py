@@ -17,7 +17,8 @@ from pysirus._format import make_frame
 from pysirus._rule import RuleSet
 
 IDEAL = (0.0, 0.9)  # error, stability
-PooledError = Callable[[Sequence[int]], float]
+# the size that each fold uses, one row a step -> the error at each step
+PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -51,28 +52,33 @@ class Steps:
 
 def walk(folds: Sequence[FoldList], pooled_error: PooledError) -> Steps:
     """Walk p0 down the union of the folds' frequencies; only the folds whose list grows are looked at again."""
-    n = len(folds)
-    frequencies = np.concatenate([fold.frequencies for fold in folds])
-    edges = np.unique(np.concatenate([frequencies, [1.0]]))[::-1]
+    edges = np.unique(np.concatenate([[1.0], *(fold.frequencies for fold in folds)]))[::-1]
+    sizes = np.stack([np.searchsorted(-fold.frequencies, -edges, side="right") for fold in folds], axis=1)
+    n_used = [np.array([len(rules) for rules in fold.in_use]) for fold in folds]
+    n_rules = np.mean([used[k] for used, k in zip(n_used, sizes.T)], axis=0)
+    return Steps(np.append(edges, 0.0), n_rules, pooled_error(sizes), _stabilities(folds, sizes))
+
+
+def _stabilities(folds: Sequence[FoldList], sizes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The mean Dice-Sorensen index over pairs of folds, at each step."""
     ids: dict[Hashable, int] = {}
     masks = [[_mask(rules, ids) for rules in fold.in_use] for fold in folds]
-    size = [0] * n
-    common = np.ones((n, n))
-    n_rules, error, stability = np.zeros(len(edges)), np.zeros(len(edges)), np.zeros(len(edges))
-    n_pairs = n * (n - 1) / 2
-    for step, edge in enumerate(edges):
-        for f, fold in enumerate(folds):
-            grown = int(np.searchsorted(-fold.frequencies, -edge, side="right"))
-            if grown == size[f]:
-                continue
-            size[f] = grown
-            own = masks[f][grown]
+    now = [own[k] for own, k in zip(masks, sizes[0].tolist())]
+    n = len(folds)
+    common = [[_dice(a, b) for b in now] for a in now]
+    total = sum(common[f][g] for f in range(n) for g in range(f))
+    result = np.empty(len(sizes))
+    grows = np.diff(sizes, axis=0, prepend=sizes[:1]) > 0
+    for step, growing in enumerate(grows):
+        for f in np.flatnonzero(growing).tolist():
+            own = now[f] = masks[f][sizes[step, f]]
             for g in range(n):
-                common[f, g] = common[g, f] = _dice(own, masks[g][size[g]])
-        n_rules[step] = np.mean([masks[f][k].bit_count() for f, k in enumerate(size)])
-        error[step] = pooled_error(size)
-        stability[step] = (common.sum() - common.trace()) / 2 / n_pairs if n_pairs else 1.0
-    return Steps(np.append(edges, 0.0), n_rules, error, stability)
+                if g != f:
+                    index = _dice(own, now[g])
+                    total += index - common[f][g]
+                    common[f][g] = common[g][f] = index
+        result[step] = total
+    return result / (n * (n - 1) / 2)
 
 
 def _mask(rules: frozenset[Hashable], ids: dict[Hashable, int]) -> int:
