@@ -10,11 +10,16 @@ from pysirus._response import Response
 from pysirus._table import read_table
 
 
-def forest(problem: Problem, n_trees: int) -> None:
-    """Bins and trees alone."""
+def make_forest(problem: Problem) -> Forest:
+    """Bins, and a forest on them that has no trees yet."""
     response = Response(problem.y, None, 1, None)
     binned = bin_table(read_table(problem.X), response, n_bins=10, discrete_limit=10)
-    Forest(binned, response, Recipe(seed=0, n_threads=1)).grow_to(n_trees)
+    return Forest(binned, response, Recipe(seed=0, n_threads=1))
+
+
+def forest(problem: Problem, n_trees: int) -> None:
+    """Bins and trees alone."""
+    make_forest(problem).grow_to(n_trees)
 
 
 def fit(problem: Problem, n_trees: int) -> None:
