@@ -22,7 +22,7 @@ ESTIMATORS = [
 def expected_failures(estimator):
     return {
         "check_sample_weight_equivalence_on_dense_data": (
-            "a row's place in the bootstrap is drawn by its number, so a repeated row is another draw than a heavy one; "
+            "a row's place in the bootstrap is drawn by its number: a repeated row is another draw than a heavy one; "
             "what is equal, bins, outputs, Gram matrix and ridge, is in test_weights_rows.py"
         )
     }
