@@ -19,6 +19,7 @@ from rich.table import Table
 from benchmarks.clock import best_of, in_new_process
 from benchmarks.problems import Problem, made_up, shipped
 from benchmarks.rivals import ours, scikit_learn
+from benchmarks.tuning import measure_tuning
 
 N_TREES = 10_000
 FOREST_LIMIT, FIT_LIMIT = 0.05, 0.08  # of the time of scikit-learn's forest of 500 trees
@@ -96,6 +97,11 @@ def main() -> int:
     console.print(table)
     console.print()
     console.print(measure_large(max(3, rounds // 2)))
+    tuning, within = measure_tuning(max(2, rounds // 3))
+    passed.append(within)
+    console.print()
+    console.print(tuning)
+    console.print()
     passed.append(measure_memory(console))
     return 0 if all(passed) else 1
 
