@@ -104,6 +104,12 @@ void encode(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values, Array<dou
                          static_cast<std::int32_t>(cuts.shape(0)), static_cast<std::uint8_t>(missing_bin), bins.data());
 }
 
+// Calls a function template for each of some types.
+template <class... Types, class Call>
+void for_each_type(Call call) {
+  (call.template operator()<Types>(), ...);
+}
+
 nb::tuple paths_of(const pysirus::PathCounts& counts) {
   const auto sorted = counts.sorted();
   std::vector<std::int32_t> codes;
@@ -216,8 +222,10 @@ NB_MODULE(_core, m) {
         "max_features"_a, "min_node_size"_a, "n_threads"_a, "instruction_set"_a, "stop"_a.none() = nb::none(),
         "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
   constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
-  m.def("encode", &encode<double>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
-  m.def("encode", &encode<float>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
+  for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
+                std::uint16_t, std::uint8_t>([&]<class T>() {
+    m.def("encode", &encode<T>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
+  });
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
         "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a,
         "Sizes, pair sizes and response sums of rules in each fold.");

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from pysirus._bins import Binned, bin_table
 from pysirus._forest import order_paths
 from pysirus._response import Response
 from pysirus._table import read_table
 
-settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True)
+QUIET = [HealthCheck.filter_too_much, HealthCheck.too_slow]
+settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=QUIET)
 settings.load_profile("pysirus")
 
 SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[2] / "shared"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from pysirus._table import Table
 
 CutIdentity = tuple[str, Hashable]
 ALL_MISSING = "all missing"
+SORTED_ROWS = 1 << 14  # up to here sorting a column once is cheaper than asking it three questions
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,7 @@ class Cuts:
         """Write the bin of each value of the training column, or of another one like it."""
         missing_bin = self.n_cuts + 1 if self.has_missing else self.usual_bin
         if column.is_numeric:
-            values = column.values
-            if values.dtype not in (np.float32, np.float64):
-                values = values.astype(np.float64)
-            _core.encode(values, self.thresholds, missing_bin, out)
+            _core.encode(column.values, self.thresholds, missing_bin, out)
             return
         # codes -> position of the level; -2 (never seen) and -1 (missing) pick the last two entries
         position = {level: i for i, level in enumerate(self.levels)}
@@ -80,62 +78,72 @@ class Cuts:
         np.take(table, column.values, out=out, mode="wrap")
 
 
-def _distinct(values: NDArray[Any], limit: int) -> NDArray[Any] | None:
+def _distinct(ordered: NDArray[Any] | None, values: NDArray[Any], limit: int) -> NDArray[Any] | None:
     """The sorted distinct values, or None when there are more than ``limit``."""
+    if ordered is not None:
+        first = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        return ordered[np.append(0, first)] if len(first) < limit else None
     if len(np.unique(values[: 100 * (limit + 1)])) > limit:
         return None
     distinct = np.unique(values)
     return distinct if len(distinct) <= limit else None
 
 
-def _quantiles(values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins: int) -> NDArray[np.float64]:
-    """The empirical quantiles i/n_bins with linear interpolation; an integer weight counts as so many rows.
+@lru_cache(maxsize=64)
+def _positions(n: int, n_bins: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Between which two of n sorted values each quantile lies, and how far on the way."""
+    low, rest = np.divmod((n - 1) * np.arange(1, n_bins), n_bins)
+    return low.astype(np.intp), np.minimum(low + 1, n - 1).astype(np.intp), rest / n_bins
 
-    Weights that are not whole numbers are first scaled to a mean of one.
-    """
-    if weights is None:
-        last = len(values) - 1
-    else:
-        if (weights != np.rint(weights)).any():
-            weights = weights * (len(weights) / weights.sum())
-        last = weights.sum() - 1
-    low, rest = np.divmod(last * np.arange(1, n_bins), n_bins)
-    high = np.minimum(low + 1, np.ceil(last))
-    if weights is None:
-        ranks = np.unique(np.concatenate([low, high])).astype(np.intp)
-        ordered = np.partition(values, ranks)
-        a, b = ordered[low.astype(np.intp)].astype(np.float64), ordered[high.astype(np.intp)].astype(np.float64)
-    else:
-        order = np.argsort(values, kind="stable")
-        cumulated = np.cumsum(weights[order])
-        at = [np.minimum(np.searchsorted(cumulated, rank, side="right"), len(order) - 1) for rank in (low, high)]
-        a, b = (values[order[i]].astype(np.float64) for i in at)
-    # NumPy's two formulas, with half the gap so that it cannot overflow, and with an exact position, so that a quantile
-    # that falls on a data value is that value
-    share, half_gap = rest / n_bins, b / 2 - a / 2
+
+def _between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Linear interpolation by NumPy's two formulas, with half the gap so that it cannot overflow."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    half_gap = b / 2 - a / 2
     interpolated = np.where(share < 0.5, a + half_gap * (2 * share), b - half_gap * (2 * (1 - share)))
     return np.where(a == b, a, interpolated)
 
 
+def _quantiles(
+    ordered: NDArray[Any] | None, values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins: int
+) -> NDArray[np.float64]:
+    """The empirical quantiles i/n_bins; a quantile that falls on a data value is that value."""
+    if weights is not None:
+        return _weighted_quantiles(values, weights, n_bins)
+    low, high, share = _positions(len(values), n_bins)
+    if ordered is None:
+        ordered = np.partition(values, np.unique(np.concatenate([low, high])))
+    return _between(ordered[low], ordered[high], share)
+
+
+def _weighted_quantiles(values: NDArray[Any], weights: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+    """The same where an integer weight counts as so many rows; other weights are scaled to a mean of one."""
+    if (weights != np.rint(weights)).any():
+        weights = weights * (len(weights) / weights.sum())
+    last = weights.sum() - 1
+    low, rest = np.divmod(last * np.arange(1, n_bins), n_bins)
+    high = np.minimum(low + 1, np.ceil(last))
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum(weights[order])
+    at = [np.minimum(np.searchsorted(cumulated, rank, side="right"), len(order) - 1) for rank in (low, high)]
+    return _between(values[order[at[0]]], values[order[at[1]]], rest / n_bins)
+
+
 def _numeric_cuts(
-    column: Column,
-    known: NDArray[np.bool_] | None,
-    weights: NDArray[np.float64] | None,
-    n_bins: int,
-    discrete_limit: int,
+    values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins: int, discrete_limit: int
 ) -> tuple[tuple[CutIdentity, ...], NDArray[np.float64]]:
-    values = column.values if known is None else column.values[known]
-    if weights is not None and known is not None:
-        weights = weights[known]
+    """The cuts of the known values of a numeric column."""
     if len(values) == 0:
         return (), np.zeros(0)
-    distinct = _distinct(values, discrete_limit)
+    ordered = np.sort(values) if len(values) <= SORTED_ROWS else None
+    distinct = _distinct(ordered, values, discrete_limit)
     if distinct is not None:
         thresholds = distinct[1:].astype(np.float64)
-        return tuple(("value", float(v)) for v in thresholds), thresholds
-    thresholds, first = np.unique(_quantiles(values, weights, n_bins), return_index=True)
-    keep = thresholds > float(values.min())
-    return tuple(("quantile", int(i) + 1) for i in first[keep]), np.ascontiguousarray(thresholds[keep])
+        return tuple(("value", v) for v in thresholds.tolist()), thresholds
+    quantiles = _quantiles(ordered, values, weights, n_bins)
+    least = float(values.min() if ordered is None else ordered[0])
+    new = (quantiles > least) & np.append(True, quantiles[1:] > quantiles[:-1])
+    return tuple(("quantile", i + 1) for i in np.flatnonzero(new).tolist()), quantiles[new]
 
 
 def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDArray[np.float64]:
@@ -146,12 +154,14 @@ def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDA
     size = np.bincount(codes, weights, n_levels)
     with np.errstate(invalid="ignore", divide="ignore"):
         if response.values is not None:
-            return np.asarray(np.bincount(codes, weights * response.values[known], n_levels) / size)
+            means = np.bincount(codes, weights * response.values[known], n_levels) / size
+            # rounded, or the order of equal means would be that of their rounding errors
+            return np.asarray(np.round(means / max(np.ptp(response.values), np.finfo(float).tiny), 12))
         assert response.slots is not None
         cells = np.bincount(codes * response.n_slots + response.slots[known], weights, n_levels * response.n_slots)
         shares = cells.reshape(n_levels, -1) / size[:, None]
     if response.n_slots == 2:
-        return np.asarray(shares[:, 1])
+        return np.asarray(np.round(shares[:, 1], 12))
     seen = size > 0
     centred = shares - np.average(shares[seen], axis=0, weights=size[seen])
     covariance = (centred[seen] * size[seen, None]).T @ centred[seen]
@@ -181,8 +191,10 @@ def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit
     levels: tuple[Any, ...] = ()
     thresholds = np.zeros(0)
     if column.is_numeric:
-        known = None if missing is None else ~missing
-        identities, thresholds = _numeric_cuts(column, known, response.weights, n_bins, discrete_limit)
+        values, weights = column.values, response.weights
+        if missing is not None:
+            values, weights = values[~missing], None if weights is None else weights[~missing]
+        identities, thresholds = _numeric_cuts(values, weights, n_bins, discrete_limit)
     else:
         identities, levels = level_cuts(column, response)
     has_missing = missing is not None and not all_missing

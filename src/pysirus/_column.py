@@ -52,7 +52,7 @@ class Column:
 
     def without_values(self) -> Column:
         """The column's name, kind and levels alone."""
-        return replace(self, values=self.values[:0].copy())
+        return Column(self.name, self.kind, self.values[:0].copy(), self.levels)
 
     def take(self, rows: NDArray[Any]) -> Column:
         """The column at some rows (a mask or row numbers); levels that none of them holds are left out."""
