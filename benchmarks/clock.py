@@ -18,8 +18,8 @@ def best_of(
     """The least processor seconds of each job.
 
     Rounds go through all jobs in turn, so that a busy moment meets them all. With one thread processor time is what a
-    clock on the wall shows on a quiet machine; on a busy one it leaves out the waiting, which otherwise falls on one job
-    or the other by chance. Jobs of several threads are measured by ``time.perf_counter``.
+    clock on the wall shows on a quiet machine; on a busy one it leaves out the waiting, which otherwise falls on one
+    job or the other by chance. Jobs of several threads are measured by ``time.perf_counter``.
     """
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(n_rounds):

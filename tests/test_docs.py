@@ -22,9 +22,13 @@ def test_docstring_examples_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_
     assert doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed == 0
 
 
-def test_readme_examples_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))] if ">>>" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=FLAGS)
+    result = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
     assert result.attempted > 3 and result.failed == 0
 
 
