@@ -31,6 +31,7 @@ from pysirus._column import (
 )
 
 MAX_LEVELS = 255
+WIDE = 1000  # columns
 # What pandas calls its row index in Arrow and Parquet, and in a CSV file that is read back.
 _STORED_INDEX = re.compile(r"__index_level_\d+__")
 _UNNAMED_INDEX = re.compile(r"(Unnamed: 0(\.\d+)?)?")
@@ -86,23 +87,47 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _series_by_name(frame: nw.DataFrame[Any]) -> tuple[dict[str, nw.Series[Any]], bool]:
+Source = nw.Series[Any] | NDArray[Any]
+
+
+def _wide_values(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
+    """The values of a wide pandas frame of plain numbers: as one array they come far sooner than column by column."""
+    types = getattr(frame.to_native(), "dtypes", None)
+    if len(frame.columns) < WIDE or types is None:
+        return None
+    kinds = set(types)
+    plain = len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind.kind in "fiu"
+    return frame.to_numpy() if plain else None
+
+
+def _sources(frame: nw.DataFrame[Any]) -> tuple[dict[str, Source], bool]:
     """The columns of a frame, and whether they have names; a frame made of an array has numbers for names."""
     named = not frame.columns or any(isinstance(name, str) for name in frame.columns)
     names = check_names(frame.columns) if named else [f"x{i}" for i in range(len(frame.columns))]
-    return dict(zip(names, frame.iter_columns())), named
+    values = _wide_values(frame)
+    return dict(zip(names, frame.iter_columns() if values is None else values.T)), named
 
 
-def _is_index(name: str, series: nw.Series[Any]) -> bool:
+def _read_column(name: str, source: Source, forced: bool) -> Column:
+    if isinstance(source, nw.Series):
+        return series_column(name, source, forced)
+    return number_labels(name, source) if forced else number_column(name, source)
+
+
+def _is_index(name: str, source: Source) -> bool:
     """Whether a column is a row index that went through a file: by its name, and by numbers that occur once."""
     if _STORED_INDEX.fullmatch(name):
         return True
-    return bool(_UNNAMED_INDEX.fullmatch(name)) and series.dtype.is_integer() and bool(series.is_unique().all())
+    if not _UNNAMED_INDEX.fullmatch(name):
+        return False
+    if isinstance(source, nw.Series):
+        return source.dtype.is_integer() and bool(source.is_unique().all())
+    return source.dtype.kind in "iu" and len(np.unique(source)) == len(source)
 
 
-def _without_index(columns: dict[str, nw.Series[Any]]) -> dict[str, nw.Series[Any]]:
+def _without_index(columns: dict[str, Source]) -> dict[str, Source]:
     """The columns of a frame but for its row index."""
-    index = [name for name, series in columns.items() if _is_index(name, series)]
+    index = [name for name, source in columns.items() if _is_index(name, source)]
     unnamed = [name for name in index if not _STORED_INDEX.fullmatch(name)]
     if unnamed:
         warnings.warn(
@@ -110,7 +135,7 @@ def _without_index(columns: dict[str, nw.Series[Any]]) -> dict[str, nw.Series[An
             UserWarning,
             stacklevel=5,
         )
-    return {name: series for name, series in columns.items() if name not in index} if index else columns
+    return {name: source for name, source in columns.items() if name not in index} if index else columns
 
 
 # ---------------------------------------------------------------------------------------------------------- arrays
@@ -211,11 +236,11 @@ def read_table(X: Any, *, categorical: Any = None, minimum: int = 2) -> Table:
         columns = _array_columns(X, lambda names: _forced(categorical, names))
         n_rows = len(columns[0].values) if columns else 0
     else:
-        series, named = _series_by_name(frame)
-        series = _without_index(series) if named else series
-        forced, n_rows = _forced(categorical, tuple(series)), len(frame)
-        _check_size(n_rows, len(series), minimum)
-        columns = tuple(series_column(name, s, i in forced) for i, (name, s) in enumerate(series.items()))
+        sources, named = _sources(frame)
+        sources = _without_index(sources) if named else sources
+        forced, n_rows = _forced(categorical, tuple(sources)), len(frame)
+        _check_size(n_rows, len(sources), minimum)
+        columns = tuple(_read_column(name, source, i in forced) for i, (name, source) in enumerate(sources.items()))
     _check_size(n_rows, len(columns), minimum)
     for column in columns:
         _check_levels(column)
@@ -233,13 +258,13 @@ class Feature:
 
 def _frame_columns(frame: nw.DataFrame[Any], features: Sequence[Feature], named: bool) -> tuple[Column, ...]:
     """The columns of a frame, those of the model by name where both have names."""
-    series, has_names = _series_by_name(frame)
+    sources, has_names = _sources(frame)
     if has_names and named:
         expected = {feature.name: feature for feature in features}
-        _check_same_names([name for name, s in series.items() if name in expected or not _is_index(name, s)], expected)
-        series = {name: series[name] for name in expected}
+        _check_same_names([name for name, s in sources.items() if name in expected or not _is_index(name, s)], expected)
+        sources = {name: sources[name] for name in expected}
     labels = {i for i, feature in enumerate(features) if feature.kind != "numeric"}
-    return tuple(series_column(name, s, i in labels) for i, (name, s) in enumerate(series.items()))
+    return tuple(_read_column(name, source, i in labels) for i, (name, source) in enumerate(sources.items()))
 
 
 def _as_feature(column: Column, feature: Feature) -> Column:
