@@ -80,6 +80,16 @@ def measure_memory(console: Console) -> bool:
     return share <= MEMORY_LIMIT
 
 
+def measure_shape(n_rows: int, n_columns: int, n_trees: int) -> str:
+    """Time and peak memory of one fit of a wide or a long table."""
+    found = json.loads(in_new_process("benchmarks.memory", n_rows, n_columns, n_trees))
+    return (
+        f"{n_rows:,} x {n_columns:,} float32, {n_trees:,} trees: {found['seconds']:.1f} s of one processor, peak "
+        f"{found['after'] - found['before']:.0f} MB above the {found['before']:.0f} MB held before (the array: "
+        f"{found['array']:.0f} MB)"
+    )
+
+
 def main() -> int:
     """Measure, print, and say whether all is within limits."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -103,6 +113,8 @@ def main() -> int:
     console.print(tuning)
     console.print()
     passed.append(measure_memory(console))
+    console.print(measure_shape(100, 20_000, 1_000))
+    console.print(measure_shape(2_000_000, 20, 100))
     return 0 if all(passed) else 1
 
 
