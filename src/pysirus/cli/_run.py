@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import typer
 
-from pysirus.cli import fit, tune, use
+from pysirus.cli import fit, ship, tune, use
 from pysirus.cli._app import app
 
-COMMANDS = (fit, tune, use)  # importing a command's file adds it to the application
+COMMANDS = (fit, tune, use, ship)  # importing a command's file adds it to the application
 
 # typer brings its own copy of click's exceptions, or imports click's: either way this is their base
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -66,7 +66,13 @@ def _run(arguments: list[str] | None) -> int:
 
         if isinstance(error, ParameterError):
             return _fail(error, 2)
-        if isinstance(error, (DataError, ModelFileError)):
+        from pysirus.export import ExportError
+
+        if isinstance(error, (DataError, ModelFileError, ExportError)):
+            return _fail(error, 1)
+        raise
+    except ImportError as error:
+        if "pip install pysirus[" in str(error):
             return _fail(error, 1)
         raise
 

@@ -12,7 +12,8 @@ from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 
 
-def _load(path: Path) -> Any:
+def load_model(path: Path) -> Any:
+    """What a model file holds."""
     from pysirus import ModelFileError, load
 
     if not path.is_file():
@@ -28,7 +29,7 @@ def show(model: Model) -> None:
     """
     from pysirus.cli._show import model_of, print_facts, print_model
 
-    loaded = model_of(_load(model))
+    loaded = model_of(load_model(model))
     print_model(loaded)
     print_facts(loaded)
 
@@ -52,6 +53,6 @@ def predict(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table
 
-    loaded = _load(model)
+    loaded = load_model(model)
     predictions = loaded.predict(features_of(open_table(table), model_of(loaded)))
     write_predictions(predictions, output)

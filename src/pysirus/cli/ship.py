@@ -1,0 +1,150 @@
+"""``pysirus explain``, ``export``, ``report`` and ``diff``: a model file in, what people and systems need of it out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
+from pysirus.cli.use import Model, load_model
+
+Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")]
+
+
+@app.command()
+def explain(
+    model: Model,
+    table: Rows,
+    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to explain; the first is 0.")] = 0,
+    centred: Annotated[
+        bool, typer.Option("--centred", help="Measure contributions from the average prediction.")
+    ] = False,
+) -> None:
+    """Show which rules fire in a row and what each adds to its prediction.
+
+    Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
+    """
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._show import model_of
+    from pysirus.cli._table import open_table
+
+    rules = model_of(load_model(model))
+    features = features_of(open_table(table), rules)
+    if not -features.num_rows <= row < features.num_rows:
+        raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
+    explanation = rules.explain(features.slice(row % features.num_rows, 1))
+    print(explanation.centred() if centred else explanation)
+
+
+@app.command()
+def export(
+    model: Model,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="sql, python, excel, latex, markdown, html, json, pmml or onnx. Default: by the ending of --output.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of printing.")
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="SQL: a dialect such as snowflake, tsql or bigquery. Default: ANSI."),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="SQL: the table to select from; without it an expression. Excel: rows to fill in."
+        ),
+    ] = None,
+) -> None:
+    """Write the model in the language of another system.
+
+    Example: [bold]pysirus export houses.json --to sql --dialect snowflake -o houses.sql[/bold]
+    """
+    from pysirus.export import FORMATS, format_of
+
+    format = to or (format_of(output) if output is not None else None)
+    if format not in FORMATS:
+        found = f"got '{to}'" if to else "say which"
+        raise typer.BadParameter(f"one of {', '.join(FORMATS)}; {found}.", param_hint="--to")
+    if format in ("excel", "onnx") and output is None:
+        raise typer.BadParameter(f"{format} is a binary file: say where to write it.", param_hint="--output")
+    from pysirus.cli._show import model_of
+
+    loaded = model_of(load_model(model))
+    options: dict[str, object] = {"dialect": dialect} if dialect else {}
+    if table is not None and format == "excel":
+        from pysirus.cli._predict import features_of
+        from pysirus.cli._table import open_table
+
+        options["X"] = features_of(open_table(table), loaded)
+    elif table is not None:
+        options["table"] = table
+    content = loaded.export(format, output, **options)
+    if output is None:
+        sys.stdout.write(content)
+    else:
+        typer.echo(f"{format} written to {output}", err=True)
+
+
+@app.command()
+def report(
+    model: Model,
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Its rows can be looked up in the report.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
+    label: Annotated[
+        str | None, typer.Option(metavar="COL", help="A column that names the rows. Default: their numbers.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading of the report.")] = None,
+    max_rows: Annotated[int, typer.Option(metavar="N", help="At most N rows go into the file.")] = 1000,
+) -> None:
+    """Write a report that opens in a browser: one HTML file, no network.
+
+    Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
+    """
+    from pysirus._read import check_column
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._show import model_of
+    from pysirus.cli._table import open_table
+
+    loaded = model_of(load_model(model))
+    options: dict[str, object] = {}
+    if table is not None:
+        rows = open_table(table)
+        options["X"], options["data"] = features_of(rows, loaded), Path(table).name
+        if label is not None:
+            check_column(rows, label, "label")
+            options["labels"] = rows[label].to_pylist()
+        if loaded.target in rows.column_names and loaded.target not in {f.name for f in loaded.features}:
+            options["y"] = rows[loaded.target].to_pylist()
+    loaded.report(output, title=title, max_rows=max_rows, **options)
+    typer.echo(f"Report written to {output}", err=True)
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help=MODEL_HELP)],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="A newer one.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show which rules stayed, moved their threshold, came and went between two models.
+
+    Example: [bold]pysirus diff january.json february.json[/bold]
+    """
+    import json
+
+    from pysirus.diff import diff as compare
+
+    found = compare(load_model(old), load_model(new))
+    print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False) if as_json else found)
