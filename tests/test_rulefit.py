@@ -174,9 +174,9 @@ def test_rules_alone_explain_and_export(ozone):
     assert (importance["gap"] >= 0).all() and importance["gap"].sum() == pytest.approx(1)
 
 
-def test_linear_terms_are_refused_where_they_cannot_be_said(ozone, both):
+def test_linear_terms_are_explained_and_exported(ozone, both):
     X, _ = ozone
-    with pytest.raises(ValueError, match="linear terms"):
-        both.explain(X)
-    with pytest.raises(ValueError, match=r"linear terms.*json"):
-        both.export("sql")
+    explanation = both.explain(X)
+    assert np.allclose(explanation.prediction, both.predict(X), rtol=0, atol=1e-9)
+    assert explanation.contributions.shape[1] == len(both.rules_) + len(both.terms_)
+    assert "CASE" in both.export("sql")

@@ -11,12 +11,16 @@ prediction as a feature varies is a step function, known everywhere from one val
 With a table that share is counted in the table, and the result is the partial dependence of the model on it, exactly.
 Without one it is the share of the training data that the model keeps for each condition. For one other condition that
 is exact too; several are taken to be independent. For two features it is the same, over the conditions on neither.
+
+A linear term (RuleFit) is cut into small steps. A weighted mean (Node harvest) does not add up, so it takes a table:
+then the model predicts all its rows with the feature set to each step in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +30,10 @@ from pysirus._column import Column
 from pysirus._model import RuleModel
 from pysirus._params import ParameterError
 from pysirus._rule import Condition, Rule
+from pysirus._table import Table
+from pysirus._term import LinearTerm
+
+TERM_STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -84,8 +92,13 @@ def axis_of(model: RuleModel, feature: str | int) -> Axis:
     has_missing = any(c.missing is not None for c in conditions)
     tail = ("missing",) if has_missing else ()
     if known.kind == "numeric":
-        edges = tuple(sorted({end for c in conditions for end in (c.lower, c.upper) if end is not None}))
-        inside = [*([edges[0] - 1] if edges else [0.0]), *edges]
+        limits = {end for c in conditions for end in (c.lower, c.upper) if end is not None}
+        for term in model.terms:
+            if term.index == index:
+                limits |= set(np.linspace(term.lower, term.upper, TERM_STEPS + 1).tolist())
+        edges = tuple(sorted(limits))
+        between = [(a + b) / 2 for a, b in pairwise(edges)]
+        inside = [edges[0] - 1, *between, edges[-1] + 1] if edges else [0.0]
         values = np.array([*inside, *([np.nan] if has_missing else [])])
         return Axis(known.name, index, edges, tail, Column(known.name, "numeric", values), has_missing)
     # levels that no rule tells apart stand side by side in the order of the rules' cuts
@@ -114,6 +127,40 @@ def _share(rule: Rule, inner: set[int], columns: Sequence[Column] | None) -> flo
     return share
 
 
+def _term_part(term: LinearTerm, axes: Sequence[Axis], columns: Sequence[Column] | None) -> NDArray[np.float64]:
+    """What a linear term adds in each step; its average where it is of another feature."""
+
+    def values(column: Column) -> NDArray[np.float64]:
+        return replace(term, index=0).values(Table((column,), len(column.values), None)) * term.weight
+
+    for d, axis in enumerate(axes):
+        if axis.index == term.index:
+            return values(axis.column).reshape([-1 if i == d else 1 for i in range(len(axes))])
+    average = term.weight * term.missing if columns is None else float(values(columns[term.index]).mean())
+    return np.full([1] * len(axes), average)
+
+
+def _set(columns: Sequence[Column], axes: Sequence[Axis], steps: Sequence[int], n_rows: int) -> Table:
+    """The rows with some features set to one value."""
+    changed = list(columns)
+    for axis, step in zip(axes, steps):
+        changed[axis.index] = replace(axis.column, values=np.repeat(axis.column.values[step : step + 1], n_rows))
+    return Table(tuple(changed), n_rows, None)
+
+
+def _mean_effect(model: RuleModel, axes: tuple[Axis, ...], X: Any) -> NDArray[np.float64]:
+    """The average prediction at each step, by predicting all rows there."""
+    if X is None:
+        raise ParameterError(
+            "The rules of this model do not add up (a weighted mean): pass X, the rows to average over."
+        )
+    table = model.align(X)
+    values = np.empty(tuple(len(axis.column.values) for axis in axes))
+    for steps in np.ndindex(*values.shape):
+        values[steps] = model.decision(_set(table.columns, axes, steps, table.n_rows)).mean()
+    return values
+
+
 def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any = None) -> Effect:
     """The exact effect of one or two features.
 
@@ -136,6 +183,8 @@ def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any =
     axes = tuple(axis_of(model, feature) for feature in wanted)
     if len({axis.index for axis in axes}) < len(axes):
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
+    if model.aggregation == "mean":
+        return Effect(axes, _mean_effect(model, axes, X), model.target, None)
     columns = None if X is None else model.align(X).columns
     inner = {axis.index for axis in axes}
     shape = tuple(len(axis.column.values) for axis in axes)
@@ -149,4 +198,6 @@ def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any =
                     holds *= steps.reshape([-1 if i == d else 1 for i in range(len(axes))])
         fires = (holds * _share(rule, inner, columns))[..., None]
         total += (rule.weight or 0.0) * (fires * np.asarray(rule.inside) + (1 - fires) * np.asarray(rule.outside))
+    for term in model.terms:
+        total += _term_part(term, axes, columns)[..., None]
     return Effect(axes, total if model.classes is not None else total[..., 0], model.target, model.classes)

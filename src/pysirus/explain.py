@@ -1,8 +1,9 @@
 """A model and rows in, the part of each rule in each prediction out.
 
 A prediction is a sum over rules, so its explanation is exact: the baseline plus the contributions, added in the order
-of the rules, is the prediction to the last bit. ``centred`` measures the same sum from the average prediction. A
-weighted mean (Node harvest) is a sum too: of distances from the mean response, each by its share of the weight.
+of the rules, is the prediction to the last bit. ``centred`` measures the same sum from the average prediction. Linear
+terms (RuleFit) come after the rules. A weighted mean (Node harvest) is a sum too: of distances from the mean response,
+each by its share of the weight.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pysirus._format import decimals_for, make_frame, text_table
 from pysirus._model import RuleModel
 from pysirus._rule import Rule, RuleSet
 from pysirus._table import Table
+from pysirus._term import LinearTerm
 
 
 @dataclass(frozen=True)
@@ -27,27 +29,35 @@ class Explanation:
     ----------
     rules : RuleSet
         The rules of the model, in the order of the columns below.
+    terms : tuple of LinearTerm
+        Its linear terms, whose columns come after those of the rules.
     baseline : float or ndarray of shape (n_classes,)
         What every row starts from: the intercept.
-    contributions : ndarray of shape (n_rows, n_rules) or (n_rows, n_rules, n_classes)
-        What each rule adds: its weight times its output, inside or outside.
-    fired : ndarray of bool of shape (n_rows, n_rules)
-        Whether the conditions of the rule hold.
+    contributions : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
+        What each rule and term adds: its weight times its output, inside or outside.
+    fired : ndarray of bool of shape (n_rows, n_parts)
+        Whether the conditions of the rule hold; always, for a term.
+    averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
+        The mean contribution over the training rows.
     target : str
         What is predicted.
     classes : tuple or None
         The labels, for classification.
-    from_mean : bool
-        Whether contributions are measured from the mean response: those of a weighted mean.
     """
 
     rules: RuleSet
     baseline: Any
     contributions: NDArray[np.float64]
     fired: NDArray[np.bool_]
+    averages: NDArray[np.float64]
     target: str
     classes: tuple[Any, ...] | None = None
-    from_mean: bool = False
+    terms: tuple[LinearTerm, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What each column is: the conditions of a rule, or a linear term."""
+        return [*(rule.condition_text for rule in self.rules), *(f"linear in {term.feature}" for term in self.terms)]
 
     def __len__(self) -> int:
         return len(self.fired)
@@ -63,7 +73,7 @@ class Explanation:
     def prediction(self) -> NDArray[np.float64]:
         """Baseline plus contributions: what the model predicts, a number or class shares for each row."""
         total = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None], len(self), axis=0)
-        for r in range(len(self.rules)):  # rule by rule, as the model adds them
+        for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them
             total += self.contributions[:, r]
         return total
 
@@ -73,11 +83,13 @@ class Explanation:
         Of each rule's contribution its training average is moved to the baseline, so that a contribution says how far
         the rule moves this row from the average row.
         """
-        if self.from_mean:
+        if not self.averages.any():
             return self
-        means = np.array([_average(rule) for rule in self.rules]).reshape(self.contributions.shape[1:])
         return replace(
-            self, baseline=np.asarray(self.baseline) + means.sum(axis=0), contributions=self.contributions - means
+            self,
+            baseline=np.asarray(self.baseline) + self.averages.sum(axis=0),
+            contributions=self.contributions - self.averages,
+            averages=np.zeros_like(self.averages),
         )
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -96,7 +108,7 @@ class Explanation:
         """
         n, k = self.fired.shape
         labels = self.classes or (None,)
-        names = ["(baseline)", *(rule.condition_text for rule in self.rules)]
+        names = ["(baseline)", *self.names]
         parts = self.contributions.reshape(n, k, len(labels))
         base = np.broadcast_to(np.reshape(self.baseline, (1, 1, len(labels))), (n, 1, len(labels)))
         fired = np.concatenate([np.ones((n, 1), dtype=bool), self.fired], axis=1)
@@ -113,13 +125,13 @@ class Explanation:
 
     def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
         labels = self.classes or (self.target,)
-        parts = self.contributions[row].reshape(len(self.rules), len(labels))
+        parts = self.contributions[row].reshape(len(self.names), len(labels))
         base = np.reshape(self.baseline, len(labels))
         total = self.prediction[row].reshape(len(labels))
         decimals = max(decimals_for([float(v) for v in np.abs(total)], 0.0), 2)
         lines = [["", "baseline", *(f"{v:.{decimals}f}" for v in base)]]
-        for rule, fired, part in zip(self.rules, self.fired[row], parts):
-            lines.append(["yes" if fired else "no", rule.condition_text, *(f"{v:+.{decimals}f}" for v in part)])
+        for name, fired, part in zip(self.names, self.fired[row], parts):
+            lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
         lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
         return ["fired", "rule", *map(str, labels)], lines
 
@@ -164,35 +176,34 @@ def explain(model: RuleModel, X: Any) -> Explanation:
     >>> bool(abs(explanation.prediction - model.predict(X)).max() < 1e-9)
     True
     """
-    if model.terms:
-        raise ValueError(
-            f"The model has {len(model.terms)} linear terms, and explanations are of rules alone. "
-            "Fit with linear_terms=False, or read the terms from terms_."
-        )
     table = model.align(X)
-    rules = model.rules
     if model.aggregation == "mean":
         return _explain_mean(model, table)
-    shape = (table.n_rows, len(rules)) + (() if model.classes is None else (len(model.classes),))
-    contributions = np.empty(shape)
-    fired = np.empty((table.n_rows, len(rules)), dtype=bool)
+    rules, terms = model.rules, model.terms
+    shape = (table.n_rows, len(rules) + len(terms)) + (() if model.classes is None else (len(model.classes),))
+    contributions, averages = np.empty(shape), np.empty(shape[1:])
+    fired = np.ones(shape[:2], dtype=bool)
     for r, rule in enumerate(rules):
         fired[:, r] = rule.holds(table)
         inside = fired[:, r] if model.classes is None else fired[:, r, None]
         contributions[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
+        averages[r] = _average(rule)
+    for t, term in enumerate(terms, start=len(rules)):
+        contributions[:, t] = term.weight * term.values(table)
+        averages[t] = term.weight * term.missing  # which is the training mean
     baseline = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
-    return Explanation(rules, baseline, contributions, fired, model.target, model.classes)
+    return Explanation(rules, baseline, contributions, fired, averages, model.target, model.classes, terms)
 
 
 def _explain_mean(model: RuleModel, table: Table) -> Explanation:
-    """Each rule that holds moves the mean by its own distance from it times its share of the weight in the row."""
-    mean = float(np.asarray(model.mean))
-    fired = np.column_stack([np.zeros((table.n_rows, 0), dtype=bool), *(rule.holds(table) for rule in model.rules)])
-    weights = np.array([rule.weight for rule in model.rules], dtype=np.float64)
-    distance = np.array([rule.inside for rule in model.rules], dtype=np.float64) - mean
-    total = (model.root_weight + fired @ weights)[:, None]
-    contributions = np.divide(fired * (weights * distance), total, out=np.zeros(fired.shape), where=total > 0)
-    return Explanation(model.rules, mean, contributions, fired, model.target, from_mean=True)
+    """The parts of a weighted mean, measured from the mean of the training data."""
+    rules, mean = model.rules, float(np.asarray(model.mean))
+    fired = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), table.n_rows).T
+    weights = np.array([rule.weight or 0.0 for rule in rules])
+    gaps = np.array([float(np.asarray(rule.inside)) - mean for rule in rules])
+    total = model.root_weight + fired @ weights
+    share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
+    return Explanation(rules, mean, share * gaps, fired, np.zeros(len(rules)), model.target)
 
 
 def output_gap(rule: Rule) -> float:
@@ -205,9 +216,9 @@ def feature_importance(model: RuleModel, backend: str | None = None) -> Any:
     """How much of the model each feature carries, measured twice.
 
     ``frequency`` is the share of the rules' frequencies: how firmly the forest holds on to the feature. ``gap`` is the
-    share of weight times the gap between the outputs inside and outside: how far the feature moves predictions. What a
-    rule brings is divided evenly among its features, and each column sums to one. Features in no rule have zero. A
-    linear term has no frequency; its gap is between its limits.
+    share of the size of the weight times the gap between the outputs inside and outside: how far the feature moves
+    predictions. What a rule brings is divided evenly among its features, and each column sums to one. Features in no
+    rule have zero. A linear term has no frequency; its gap is between its limits.
 
     Parameters
     ----------

@@ -57,9 +57,6 @@ def export(model: RuleModel, format: str, path: str | os.PathLike[str] | None = 
     """
     if format not in FORMATS:
         raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
-    if format != "json" and (model.terms or model.aggregation != "sum"):
-        found = "linear terms" if model.terms else "a weighted mean of rules"
-        raise ExportError(f"The format {format} writes sums of rules; this model has {found}. Export it as json.")
     write = getattr(importlib.import_module(f"pysirus.export.{format}"), f"to_{format}")
     try:
         content: str | bytes = write(model, **options)

@@ -62,21 +62,37 @@ def tests_of(rule: Rule, model: RuleModel) -> list[Test]:
     return [resolve(condition, model) for condition in rule.conditions]
 
 
-def parts(model: RuleModel, k: int = 0) -> tuple[float, list[tuple[float, float]]]:
-    """The intercept, and weight times output inside and outside of each rule; of class ``k`` for classes."""
+@dataclass(frozen=True)
+class Sums:
+    """A prediction, as every format writes it: ``base + sum of inside or outside``, and the linear terms.
+
+    Where ``weights`` is there (Node harvest), the sum is divided by ``root`` plus the weights of the rules that hold,
+    and left out where that is zero.
+    """
+
+    base: float
+    parts: list[tuple[float, float]]  # of each rule, what it adds inside and outside
+    root: float = 0.0
+    weights: list[float] | None = None
+
+
+def sums_of(model: RuleModel, k: int = 0) -> Sums:
+    """The numbers of a prediction; of class ``k`` for classes."""
 
     def of(value: Any) -> float:
         return float(value[k]) if isinstance(value, tuple) else float(value)
 
-    weighted = [
-        ((rule.weight or 0.0) * of(rule.inside), (rule.weight or 0.0) * of(rule.outside)) for rule in model.rules
-    ]
-    return of(model.intercept), weighted
+    weights = [rule.weight or 0.0 for rule in model.rules]
+    if model.aggregation == "mean":
+        mean = of(model.mean)
+        parts = [(w * (of(rule.inside) - mean), 0.0) for w, rule in zip(weights, model.rules)]
+        return Sums(mean, parts, model.root_weight, weights)
+    return Sums(of(model.intercept), [(w * of(r.inside), w * of(r.outside)) for w, r in zip(weights, model.rules)])
 
 
 def used_features(model: RuleModel) -> list[int]:
     """The columns that rules look at, in the order of the table."""
-    return sorted({condition.index for rule in model.rules for condition in rule.conditions})
+    return sorted({c.index for rule in model.rules for c in rule.conditions} | {term.index for term in model.terms})
 
 
 def one_line(text: str) -> str:

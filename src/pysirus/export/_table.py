@@ -72,6 +72,11 @@ def head_pairs(model: RuleModel) -> list[tuple[str, str]]:
         return [(f"share of {c}", f"{100 * s:.1f}%") for c, s in zip(model.classes or (), model.mean)]
     assert not isinstance(model.intercept, tuple)
     decimals = decimals_for([model.mean, model.intercept], 0.0)
+    if model.aggregation == "mean":
+        return [
+            (f"mean {model.target}", f"{model.mean:.{decimals}f}"),
+            ("its weight", format_number(model.root_weight, 2)),
+        ]
     return [
         (f"mean {model.target}", f"{model.mean:.{decimals}f}"),
         ("intercept", f"{model.intercept:.{decimals}f}"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from pysirus._format import format_outputs
 from pysirus._model import RuleModel
-from pysirus.export._conditions import ExportError, Test, level_type, parts, tests_of, used_features
+from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
@@ -43,6 +43,18 @@ def _text(cell: Any, value: Any) -> None:
         cell.quotePrefix = True
 
 
+def _threshold(value: float) -> float:
+    """A threshold for a program that takes numbers for equal that agree to 15 digits.
+
+    Where a value as it is typed (12 digits) agrees with the threshold but is below it, the threshold moves up by
+    1e-13 of itself, so that the value is below it for the program too.
+    """
+    typed = float(f"{value:.12g}")
+    if typed < value and value - typed <= 1e-14 * abs(value):
+        return value + 1e-13 * abs(value)
+    return value
+
+
 class _Workbook:
     """The sheets as they are filled; ``Rules`` hands out addresses."""
 
@@ -69,14 +81,14 @@ class _Workbook:
     def _write_rules(self) -> None:
         """One row a rule, from row 4; weight times output of class k in columns F, G, H, I, ..."""
         sheet, model = self.rules, self.model
-        _text(sheet["A1"], "intercept")
+        _text(sheet["A1"], "mean" if model.aggregation == "mean" else "intercept")
         pairs = [f"{side}: {label}" for label in self.labels for side in ("adds inside", "adds outside")]
         outputs = [f"{side}: {label}" for label in self.labels for side in ("inside", "outside")]
         for c, name in enumerate(["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs], start=1):
             _text(sheet.cell(3, c), name)
         first = 7 + len(outputs)
         for k in range(len(self.labels)):
-            sheet.cell(1, first + 2 * k, parts(model, k)[0])
+            sheet.cell(1, first + 2 * k, sums_of(model, k).base)
         for r, rule in enumerate(model.rules):
             assert rule.inside is not None and rule.outside is not None
             row = r + 4
@@ -91,8 +103,14 @@ class _Workbook:
                 for side, output in enumerate(both):
                     sheet.cell(row, 7 + 2 * k + side, output)
                     cell = f"{_letters(7 + 2 * k + side)}{row}"
-                    sheet.cell(row, first + 2 * k + side, f"=$F{row}*{cell}")
+                    sheet.cell(row, first + 2 * k + side, self._part(row, cell, first, side))
         self.first_part = first
+
+    def _part(self, row: int, cell: str, first: int, side: int) -> str:
+        """What a rule adds, inside (0) or outside (1): weight times output; by the mean, times its distance to it."""
+        if self.model.aggregation == "sum":
+            return f"=$F{row}*{cell}"
+        return f"=$F{row}*({cell}-${_letters(first)}$1)" if side == 0 else "=0"
 
     # -------------------------------------------------------------------------------------------------- Conditions
 
@@ -110,7 +128,7 @@ class _Workbook:
             ends = []
             for c, (end, sign) in enumerate(((test.lower, ">="), (test.upper, "<")), start=3):
                 if end is not None:
-                    sheet.cell(row, c, end)
+                    sheet.cell(row, c, _threshold(end))
                     ends.append(f"{cell}{sign}{address}${_letters(c)}${row}")
             known = ends[0] if len(ends) == 1 else f"AND({','.join(ends)})"
         else:
@@ -137,7 +155,7 @@ class _Workbook:
             fires.append((f"rule {r}", f"=AND({','.join(tests)})" if tests else "=TRUE"))
         sums = [(str(label), self._sum(k, first_rule)) for k, label in enumerate(self.labels)]
         if self.model.classes is None:
-            return sums + fires
+            return sums + fires + self._term_formulas(column)
         span = f"${_letters(len(self.features) + 2)}2:${_letters(len(self.features) + n_outputs)}2"
         names = f"Rules!$A${self._class_row()}:$A${self._class_row() + len(self.labels) - 1}"
         label = ("prediction", f"=INDEX({names},MATCH(MAX({span}),{span},0))")
@@ -153,11 +171,32 @@ class _Workbook:
 
     def _sum(self, k: int, first_rule: int) -> str:
         inside, outside = _letters(self.first_part + 2 * k), _letters(self.first_part + 2 * k + 1)
-        terms = [f"Rules!${inside}$1"]
+        base, terms, weights = f"Rules!${inside}$1", [], [repr(self.model.root_weight)]
         for r in range(len(self.model.rules)):
             fired = f"${_letters(first_rule + r)}2"
             terms.append(f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})")
-        return "=" + "+".join(terms)
+            weights.append(f"IF({fired},Rules!$F${r + 4},0)")
+        if self.model.aggregation == "mean":
+            weight = "+".join(weights)
+            return f"={base}+IF({weight}>0,({'+'.join(terms) or '0'})/({weight}),0)"
+        first_term = first_rule + len(self.model.rules)
+        terms += [f"${_letters(first_term + t)}2" for t in range(len(self.model.terms))]
+        return "=" + "+".join([base, *terms])
+
+    def _term_formulas(self, column: dict[int, str]) -> list[tuple[str, str]]:
+        """A linear term each: the column within its limits, times its weight; the numbers stand on Conditions."""
+        formulas = []
+        for term in self.model.terms:
+            sheet, cell = self.tests, f"${column[term.index]}2"
+            row = sheet.max_row + 1
+            _text(sheet.cell(row, 1), term.feature)
+            _text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight")
+            for c, limit in enumerate((term.lower, term.upper, term.missing, term.weight), start=3):
+                sheet.cell(row, c, limit)
+            lower, upper, missing, weight = (f"Conditions!${letter}${row}" for letter in "CDEF")
+            value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
+            formulas.append((f"term {term.feature}", f"={weight}*{value}"))
+        return formulas
 
     # ----------------------------------------------------------------------------------------------------- Predict
 

@@ -24,4 +24,6 @@ def to_html(model: RuleModel) -> str:
         conditions = " <b>&amp;</b> ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"<b>if</b> {conditions} <b>then</b> {escape(row.inside)} <b>else</b> {escape(row.outside)}"
         lines.append(f"<tr><td{RIGHT}>{row.frequency}</td><td{LEFT}>{rule}</td><td{RIGHT}>{row.weight}</td></tr>")
+    for term in model.terms:
+        lines.append(f"<tr><td></td><td{LEFT}>{escape(str(term))}</td><td></td></tr>")
     return "\n".join([*lines, "</tbody>", "</table>", ""])

@@ -96,6 +96,8 @@ def to_latex(model: RuleModel, *, caption: str | None = None, label: str | None 
         r"    Frequency & Rule & Weight \\",
         r"    \midrule",
         *(f"    {_line(row)}" for row in rows),
+        *([r"    \midrule"] if model.terms else []),
+        *(rf"    & {escape(str(term))} & \\" for term in model.terms),
         r"    \bottomrule",
         r"  \end{tabular}",
         rf"  \caption{{{caption}}}",

@@ -24,4 +24,6 @@ def to_markdown(model: RuleModel) -> str:
         conditions = " **&amp;** ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"**if** {conditions} **then** {escape(row.inside)} **else** {escape(row.outside)}"
         lines.append(f"| {row.frequency} | {rule} | {row.weight} |")
+    if model.terms:
+        lines += ["", "Linear terms:", "", *(f"- {escape(str(term))}" for term in model.terms)]
     return "\n".join(lines) + "\n"

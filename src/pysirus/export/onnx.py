@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pysirus._model import RuleModel
-from pysirus.export._conditions import ExportError, Test, level_type, parts, tests_of, used_features
+from pysirus._term import LinearTerm
+from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 
@@ -103,18 +104,34 @@ class _Graph:
         return result
 
     def total(self, anchor: str) -> str:
-        """The weighted outputs, [rows, classes], added in the order of the model."""
-        n = len(self.model.classes or (None,))
-        each = [parts(self.model, k) for k in range(n)]
+        """The prediction, [rows, classes], added in the order of the model."""
+        each = [sums_of(self.model, k) for k in range(len(self.model.classes or (None,)))]
         # a constant for every row: zero times the anchor has the right number of rows
         zeros = self.add("Mul", self.add("Cast", anchor, to=self.onnx.TensorProto.DOUBLE), self.constant(0.0))
-        result = self.add("Add", zeros, self.constant([[intercept for intercept, _ in each]]))
+        base = self.add("Add", zeros, self.constant([[sums.base for sums in each]]))
+        mean = each[0].weights is not None
+        result, weight = (zeros if mean else base), self.add("Add", zeros, self.constant(each[0].root))
         for r, rule in enumerate(self.model.rules):
             fires = self.all([self.test(test) for test in tests_of(rule, self.model)])
-            inside = self.constant([[weighted[r][0] for _, weighted in each]])
-            outside = self.constant([[weighted[r][1] for _, weighted in each]])
+            inside = self.constant([[sums.parts[r][0] for sums in each]])
+            outside = self.constant([[sums.parts[r][1] for sums in each]])
             result = self.add("Add", result, self.add("Where", fires, inside, outside))
-        return result
+            if each[0].weights is not None:
+                own = self.constant([[each[0].weights[r]]])
+                weight = self.add("Add", weight, self.add("Where", fires, own, self.constant([[0.0]])))
+        for term in self.model.terms:
+            result = self.add("Add", result, self.linear(term))
+        if not mean:
+            return result
+        some = self.add("Greater", weight, self.constant([[0.0]]))
+        divided = self.add("Div", result, self.add("Where", some, weight, self.constant([[1.0]])))
+        return self.add("Add", base, self.add("Where", some, divided, self.constant([[0.0]])))
+
+    def linear(self, term: LinearTerm) -> str:
+        """A linear term: the column within its limits, times its weight."""
+        value = self.add("Clip", self.values[term.index], self.constant(term.lower), self.constant(term.upper))
+        filled = self.add("Where", self.known[term.index], value, self.constant([[term.missing]]))
+        return self.add("Mul", filled, self.constant([[term.weight]]))
 
 
 def _check_name(name: str) -> None:
@@ -157,7 +174,9 @@ def to_onnx(model: RuleModel) -> bytes:
         raise ImportError("ONNX models need onnx: pip install pysirus[onnx].") from error
     features = used_features(model)
     if not features:
-        raise ExportError("The model has no rules: an ONNX graph without inputs cannot say how many rows there are.")
+        raise ExportError(
+            "The model has neither rules nor terms: an ONNX graph without inputs cannot say how many rows there are."
+        )
     taken = {"prediction", "label", "probabilities"} & {model.features[i].name for i in features}
     if taken:
         raise ExportError(f"Column '{taken.pop()}' has the name of an ONNX output: rename it.")

@@ -10,7 +10,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from pysirus._model import RuleModel
-from pysirus.export._conditions import ExportError, Test, level_type, number, parts, tests_of, used_features
+from pysirus._rule import Rule
+from pysirus.export._conditions import ExportError, Test, level_type, number, sums_of, tests_of, used_features
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 TYPES = {str: "string", int: "integer", float: "double", bool: "boolean"}
@@ -68,22 +69,53 @@ def _test(test: Test, model: RuleModel) -> ET.Element:
 
 
 def _derived(model: RuleModel, k: int) -> list[ET.Element]:
-    """For each rule a field that holds what it adds (to class ``k``)."""
-    _, weighted = parts(model, k)
+    """For each rule and linear term a field that holds what it adds (to class ``k``)."""
+    sums = sums_of(model, k)
     fields = []
-    for r, (rule, (inside, outside)) in enumerate(zip(model.rules, weighted), start=1):
-        field = ET.Element("DerivedField", name=_rule_name(model, r, k), optype="continuous", dataType="double")
-        tests = [_test(test, model) for test in tests_of(rule, model)]
-        condition = tests[0] if len(tests) == 1 else _apply("and", *tests)
+    for r, (rule, (inside, outside)) in enumerate(zip(model.rules, sums.parts), start=1):
+        field = _double_field(_rule_name(model, r, k), _if(rule, model, inside, outside))
         field.set("displayName", _text(rule.condition_text))
-        field.append(_apply("if", condition, _constant(inside), _constant(outside)))
         fields.append(field)
+    for r, term in enumerate(model.terms, start=len(model.rules) + 1):
+        clipped = _apply("min", _apply("max", _field(term.feature), _constant(term.lower)), _constant(term.upper))
+        known = _apply("isNotMissing", _field(term.feature))
+        value = _apply("if", known, clipped, _constant(term.missing))
+        fields.append(_double_field(_rule_name(model, r, k), _apply("*", _constant(term.weight), value)))
     return fields
+
+
+def _if(rule: Rule, model: RuleModel, inside: float, outside: float) -> ET.Element:
+    tests = [_test(test, model) for test in tests_of(rule, model)]
+    condition = tests[0] if len(tests) == 1 else _apply("and", *tests)
+    return _apply("if", condition, _constant(inside), _constant(outside))
+
+
+def _double_field(name: str, content: ET.Element) -> ET.Element:
+    field = ET.Element("DerivedField", name=name, optype="continuous", dataType="double")
+    field.append(content)
+    return field
+
+
+def _mean_fields(model: RuleModel) -> list[ET.Element]:
+    """For Node harvest: the weights of the rules that hold, and the weighted mean that the model adds to its base."""
+    sums, n = sums_of(model), len(model.rules)
+    assert sums.weights is not None
+    names = [_rule_name(model, n + r, 0) for r in range(1, n + 1)]
+    fields = [
+        _double_field(name, _if(rule, model, weight, 0.0))
+        for name, rule, weight in zip(names, model.rules, sums.weights)
+    ]
+    weight = _apply("sum", _constant(sums.root), *map(_field, names))
+    total = _apply("sum", _constant(0.0), *(_field(_rule_name(model, r, 0)) for r in range(1, n + 1)))
+    fields.append(_double_field(_rule_name(model, 2 * n + 1, 0), weight))
+    some = _apply("greaterThan", _field(_rule_name(model, 2 * n + 1, 0)), _constant(0.0))
+    mean = _apply("/", total, _field(_rule_name(model, 2 * n + 1, 0)))
+    return [*fields, _double_field(_rule_name(model, 2 * n + 2, 0), _apply("if", some, mean, _constant(0.0)))]
 
 
 def _rule_name(model: RuleModel, r: int, k: int) -> str:
     names = {feature.name for feature in model.features}
-    name = f"rule {r}" if model.classes is None else f"rule {r} class {k + 1}"
+    name = f"part {r}" if model.classes is None else f"part {r} class {k + 1}"
     while name in names:
         name += "'"
     return name
@@ -128,10 +160,13 @@ def _schema(model: RuleModel, features: list[int]) -> ET.Element:
 def _tables(model: RuleModel) -> list[ET.Element]:
     tables = []
     for k in range(len(model.classes or (None,))):
-        table = ET.Element("RegressionTable", intercept=number(parts(model, k)[0]))
+        table = ET.Element("RegressionTable", intercept=number(sums_of(model, k).base))
         if model.classes is not None:
             table.set("targetCategory", _text(model.classes[k]))
-        for r in range(1, len(model.rules) + 1):
+        fields = range(1, len(model.rules) + len(model.terms) + 1)
+        if model.aggregation == "mean":
+            fields = range(2 * len(model.rules) + 2, 2 * len(model.rules) + 3)
+        for r in fields:
             ET.SubElement(table, "NumericPredictor", name=_rule_name(model, r, k), coefficient="1.0")
         tables.append(table)
     return tables
@@ -166,6 +201,8 @@ def to_pmml(model: RuleModel) -> str:
     local = ET.SubElement(regression, "LocalTransformations")
     for k in range(len(model.classes or (None,))):
         local.extend(_derived(model, k))
+    if model.aggregation == "mean":
+        local.extend(_mean_fields(model))
     regression.extend(_tables(model))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

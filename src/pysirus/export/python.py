@@ -9,7 +9,8 @@ from typing import Any
 
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
-from pysirus.export._conditions import Test, level_type, number, one_line, parts, tests_of, used_features
+from pysirus._term import LinearTerm
+from pysirus.export._conditions import Test, level_type, number, one_line, sums_of, tests_of, used_features
 
 
 def _known(test: Test, value: str) -> str:
@@ -36,14 +37,23 @@ def _rule_lines(number_: int, rule: Rule, model: RuleModel) -> list[str]:
     return [f"    # {one_line(str(rule))}", f"    rule{number_} = {condition}"]
 
 
-def _term(r: int, inside: float, outside: float) -> str:
-    return f"({number(inside)} if rule{r} else {number(outside)})"
+def _linear(term: LinearTerm) -> str:
+    value, clipped = f"x{term.index}", f"min(max(x{term.index}, {number(term.lower)}), {number(term.upper)})"
+    return f"{number(term.weight)} * ({number(term.missing)} if {value} is None else {clipped})"
 
 
 def _sum(model: RuleModel, k: int = 0) -> str:
-    intercept, weighted = parts(model, k)
-    terms = [number(intercept), *(_term(r, *pair) for r, pair in enumerate(weighted, start=1))]
-    return "(\n        " + "\n        + ".join(terms) + "\n    )"
+    sums = sums_of(model, k)
+    parts = enumerate(sums.parts, start=1)
+    terms = [f"({number(inside)} if rule{r} else {number(outside)})" for r, (inside, outside) in parts]
+    join = "\n        + ".join
+    if sums.weights is None:
+        return "(\n        " + join([number(sums.base), *terms, *map(_linear, model.terms)]) + "\n    )"
+    if not terms:
+        return number(sums.base)
+    weigh = [f"({number(w)} if rule{r} else 0.0)" for r, w in enumerate(sums.weights, start=1)]
+    total, weight = join(terms), join([number(sums.root), *weigh])
+    return f"_mean({number(sums.base)},\n        {total},\n        {weight}\n    )"
 
 
 def _body(model: RuleModel) -> list[str]:
@@ -63,6 +73,14 @@ missing.
 def _known(value):
     """None for a missing value."""
     return None if value is None or value != value else value
+
+
+'''
+
+
+MEAN = '''def _mean(base, total, weight):
+    """The base plus a weighted mean; the base alone where nothing has weight."""
+    return base + total / weight if weight > 0 else base
 
 
 '''
@@ -110,7 +128,8 @@ def to_python(model: RuleModel, *, name: str = "predict") -> str:
     _check(model, name)
     title = repr(f"Predicts {model.target}.")[1:-1].replace('"', '\\"')
     function = _regression(model, name) if model.classes is None else _classification(model, name)
-    return HEAD.format(title=title, name=name) + function + "\n"
+    helper = MEAN if model.aggregation == "mean" else ""
+    return HEAD.format(title=title, name=name) + helper + function + "\n"
 
 
 def _check(model: RuleModel, name: Any) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
-from pysirus.export._conditions import ExportError, Test, level_type, number, one_line, parts, tests_of
+from pysirus._term import LinearTerm
+from pysirus.export._conditions import ExportError, Test, level_type, number, one_line, sums_of, tests_of
 
 
 def identifier(name: str) -> str:
@@ -64,13 +65,29 @@ def _when(rule: Rule, model: RuleModel) -> str:
     return " AND ".join(_test(test, model) for test in tests_of(rule, model)) or "1 = 1"
 
 
+def _term(term: LinearTerm) -> str:
+    """A linear term: the column within its limits, times its weight."""
+    column, lower, upper = identifier(term.feature), _number(term.lower), _number(term.upper)
+    value = f"CASE WHEN {column} IS NULL THEN {_number(term.missing)} WHEN {column} < {lower} THEN {lower}"
+    return f"{_number(term.weight)} * {value} WHEN {column} > {upper} THEN {upper} ELSE {column} END"
+
+
 def _sum(model: RuleModel, k: int = 0) -> str:
-    """The weighted outputs; those of class ``k`` for classes."""
-    intercept, weighted = parts(model, k)
-    lines = [_number(intercept)]
-    for rule, (inside, outside) in zip(model.rules, weighted):
-        lines.append(f"CASE WHEN {_when(rule, model)} THEN {_number(inside)} ELSE {_number(outside)} END")
-    return "(" + "\n + ".join(lines) + ")"
+    """The prediction as an expression; that of class ``k`` for classes."""
+    sums = sums_of(model, k)
+    whens = [_when(rule, model) for rule in model.rules]
+    cases = [
+        f"CASE WHEN {when} THEN {_number(inside)} ELSE {_number(outside)} END"
+        for when, (inside, outside) in zip(whens, sums.parts)
+    ]
+    base = _number(sums.base)
+    if sums.weights is None:
+        return "(" + "\n + ".join([base, *cases, *map(_term, model.terms)]) + ")"
+    if not cases:
+        return base
+    weigh = [f"CASE WHEN {when} THEN {_number(w)} ELSE 0e0 END" for when, w in zip(whens, sums.weights)]
+    total, weight = "\n + ".join(cases), "\n + ".join([_number(sums.root), *weigh])
+    return f"({base} + CASE WHEN ({weight}) > 0e0 THEN ({total})\n / ({weight}) ELSE 0e0 END)"
 
 
 def _label(model: RuleModel, shares: list[str]) -> str:

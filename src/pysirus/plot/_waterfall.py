@@ -67,7 +67,7 @@ def _draw(ax: Any, explanation: Explanation, start: float, steps: Any, order: An
         ax.text(value + 0.02 * span, n, f"{value:.{decimals}f}", va="center", fontweight="bold", fontsize=9)
     names = ["average prediction"]
     for r in order:
-        text = explanation.rules[int(r)].condition_text
+        text = explanation.names[int(r)]
         names.append(two_lines(text if explanation.fired[0, r] else f"not ({text})"))
     ax.set_yticks(range(len(steps) + 2), [*names, "prediction"], fontsize=9)
     ax.tick_params(axis="y", length=0)

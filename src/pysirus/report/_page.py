@@ -32,7 +32,7 @@ def _static_rules(data: dict[str, Any]) -> str:
     size = data["sizes"][data["chosen"]]
     items = []
     for rule, weight in zip(data["rules"], size["weights"]):
-        if weight > 0:
+        if weight:
             text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
             items.append(f"<li>{html.escape(text)} <small>(weight {weight:.3g})</small></li>")
     return f"<ol>{''.join(items)}</ol>"
@@ -43,7 +43,9 @@ def _fit(data: dict[str, Any], room: int) -> str:
     text = _json(data)
     while len(text.encode()) > room and data["rows"] and len(data["rows"]["labels"]) > 1:
         kept = max(1, int(len(data["rows"]["labels"]) * 0.9 * room / len(text.encode())))
-        rows = {k: v[:kept] if isinstance(v, list) and k != "columns" else v for k, v in data["rows"].items()}
+        rows = {
+            k: v[:kept] if isinstance(v, list) and k not in ("columns", "terms") else v for k, v in data["rows"].items()
+        }
         data = {**data, "rows": rows}
         text = _json(data)
     return text

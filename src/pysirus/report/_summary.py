@@ -83,9 +83,11 @@ def _effect(found: Effect) -> dict[str, Any]:
 
 
 def _effects(model: RuleModel, X: Any) -> list[dict[str, Any]]:
-    """The effect of each feature that rules look at, the most important first."""
+    """The effect of each feature that the model looks at, the most important first."""
+    if model.aggregation == "mean" and X is None:
+        return []  # a weighted mean has effects on a table only
     importance = feature_importance(model, backend="pyarrow").to_pydict()
-    used = {c.feature for rule in model.rules for c in rule.conditions}
+    used = {c.feature for rule in model.rules for c in rule.conditions} | {term.feature for term in model.terms}
     names = [name for name in importance["feature"] if name in used]
     share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
     return [
@@ -117,7 +119,7 @@ def _rows(model: RuleModel, rules: Iterable[Rule], X: Any, y: Any, labels: Any, 
     table = model.align(X)
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
     rules = list(rules)
-    used = sorted({c.index for rule in rules for c in rule.conditions})
+    used = sorted({c.index for rule in rules for c in rule.conditions} | {term.index for term in model.terms})
     shown = (used + [i for i in range(len(table.columns)) if i not in used])[:MAX_FEATURES_IN_ROWS]
     fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
     names = [str(i) for i in range(table.n_rows)] if labels is None else _as_list(labels, "labels", table.n_rows)
@@ -128,6 +130,7 @@ def _rows(model: RuleModel, rules: Iterable[Rule], X: Any, y: Any, labels: Any, 
         "columns": [table.columns[i].name for i in shown],
         "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
         "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
+        "terms": [_short(term.weight * (term.values(kept) - term.missing)) for term in model.terms],
         "truth": None if truth is None else [v if isinstance(v, str) else str(v) for v in truth],
     }
 
@@ -195,6 +198,9 @@ def summary(
         "classes": None if model.classes is None else [str(label) for label in model.classes],
         "errorName": "unexplained variance" if model.classes is None else "1 − AUC",
         "mean": _short(model.mean),
+        "aggregation": model.aggregation,
+        "rootWeight": _short(model.root_weight),
+        "terms": [{"text": str(t), "feature": t.feature, "average": _short(t.weight * t.missing)} for t in model.terms],
         "rules": [_rule(rule) for rule in longest],
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),

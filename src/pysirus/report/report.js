@@ -13,7 +13,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-const inUse = (size) => data.rules.map((_, r) => r).filter((r) => (data.sizes[size].weights[r] || 0) > 0);
+const inUse = (size) => data.rules.map((_, r) => r).filter((r) => data.sizes[size].weights[r]);
 const part = (value, k) => (Array.isArray(value) ? value[k] : value);
 
 /* ---------------------------------------------------------------------------------------------------- size */
@@ -77,22 +77,30 @@ function ruleCard(r, status, top) {
   return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
     ["frequency", rule.frequency / top.frequency, format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
-    ["weight", weight / top.weight, format(weight, 2)],
+    ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
   ]));
 }
 
 function showRules() {
   const now = inUse(state.size), then = inUse(data.chosen);
-  const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights) || 1 };
+  const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights, Math.abs) || 1 };
   const list = element("ol");
   for (const r of data.rules.map((_, i) => i)) {
     if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top));
     else if (then.includes(r)) list.append(ruleCard(r, "went", top));
   }
-  if (!now.length) list.append(element("li", {}, "No rules: every row gets the mean."));
+  for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
+  if (!list.childElementCount) list.append(element("li", {}, "No rules: every row gets the mean."));
   byId("rule-list").replaceChildren(list);
-  const intercept = data.classes ? "" : ` The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight.`;
-  byId("how-to-read").textContent = (data.classes ? "The prediction is the average of the shares that the rules give." : "Each rule gives one number inside and another outside.") + intercept;
+  byId("how-to-read").textContent = howToRead();
+}
+
+function howToRead() {
+  if (data.classes) return "The prediction is the average of the shares that the rules give.";
+  if (data.aggregation === "mean") {
+    return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
+  }
+  return `Each rule gives one number inside and another outside. The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
 }
 
 /* ------------------------------------------------------------------------------------------------- effects */
@@ -154,12 +162,23 @@ function contribution(r, fired, k) {
 /* Start, steps and end of a row for class k, at the size shown. */
 function explained(row, k) {
   const fired = data.rows.fired[row];
-  let start = part(data.sizes[state.size].intercept, k);
-  const steps = inUse(state.size).map((r) => {
-    const { average, value } = contribution(r, fired[r] === "1", k);
-    start += average;
-    return { text: data.rules[r].text, fired: fired[r] === "1", value };
-  });
+  let start = part(data.sizes[state.size].intercept, k), steps;
+  if (data.aggregation === "mean") {
+    const hit = inUse(state.size).filter((r) => fired[r] === "1"), weights = data.sizes[state.size].weights;
+    const total = data.rootWeight + d3.sum(hit, (r) => weights[r]);
+    start = data.mean;
+    steps = hit.map((r) => ({ text: data.rules[r].text, fired: true, value: weights[r] * (data.rules[r].inside - data.mean) / (total || 1) }));
+  } else {
+    steps = inUse(state.size).map((r) => {
+      const { average, value } = contribution(r, fired[r] === "1", k);
+      start += average;
+      return { text: data.rules[r].text, fired: fired[r] === "1", value };
+    });
+    data.terms.forEach((term, t) => {
+      start += term.average;
+      steps.push({ text: `linear in ${term.feature}`, fired: true, value: data.rows.terms[t][row] });
+    });
+  }
   return { start, steps, end: start + d3.sum(steps, (d) => d.value) };
 }
 
