@@ -62,7 +62,7 @@ def test_read_csv_quoted_line_break_and_empty_text(tmp_path: Path) -> None:
 def test_read_csv_names_an_index_without_name(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",a\n0,5\n1,6\n")
-    assert read_file(path).column_names == ["column_1", "a"]
+    assert read_file(path).column_names == ["Unnamed: 0", "a"]
 
 
 @pytest.mark.parametrize(

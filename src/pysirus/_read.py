@@ -63,8 +63,9 @@ def _read_csv(path: Path) -> pa.Table:
     for name, kind in zip(table.column_names, table.schema.types):
         if pa.types.is_binary(kind):
             raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
-    # an index that pandas wrote has no name
-    return table.rename_columns([name or f"column_{i + 1}" for i, name in enumerate(table.column_names)])
+    # an index that pandas wrote has no name; it is called what pandas calls it, and known by that
+    names = enumerate(table.column_names)
+    return table.rename_columns([name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in names])
 
 
 def _delimiter(path: Path) -> str:

@@ -10,10 +10,31 @@ import typer
 from pysirus.cli._app import TABLE_HELP
 
 FOREST = "Forest"
+COLUMNS = "Columns"
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.", show_default=False)
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option("--categorical", metavar="COL,...", help="Numbers to take as labels.", rich_help_panel=COLUMNS),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
+]
+Weights = Annotated[
+    str | None, typer.Option("--weights", metavar="COL", help="How much each row counts.", rich_help_panel=COLUMNS)
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        metavar="auto|regression|classification",
+        help="auto: text and true/false are classes, numbers are not.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 ModelOut = Annotated[
     Path | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model to this JSON file.")

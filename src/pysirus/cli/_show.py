@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pysirus._format import format_number, format_outputs
 from pysirus._model import RuleModel
+from pysirus._read import list_names
 from pysirus._rule import Rule
 
 
@@ -46,6 +49,34 @@ def print_model(model: RuleModel) -> None:
     console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
     console.print()
     console.print(_rule_table(model))
+
+
+def print_columns(model: RuleModel, table: pa.Table) -> None:
+    """Say on standard error what each column was taken for, in a line or two."""
+    numbers = [f.name for f in model.features if f.kind == "numeric"]
+    parts = [f"{len(numbers)} numeric ({list_names(numbers, 6)})"] if numbers else []
+    for kind in ("categorical", "ordered"):
+        labels = [
+            f"{f.name} in {{{list_names(list(map(str, f.levels)), 6)}}}" for f in model.features if f.kind == kind
+        ]
+        if labels:
+            parts.append(f"{len(labels)} {kind} ({'; '.join(labels[:6])}{'; ...' if len(labels) > 6 else ''})")
+    gaps = {f.name: _missing_share(table[f.name]) for f in model.features if f.name in table.column_names}
+    missing = [f"{name} ({100 * share:.2g}%)" for name, share in gaps.items() if share]
+    idle = [f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()]
+    lines = [f"columns: {', '.join(parts)}"]
+    lines += [f"missing values: {list_names(missing, 6)}"] if missing else []
+    lines += [f"of no use: {list_names(idle, 6)}"] if idle else []
+    sys.stdout.flush()
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print("\n".join(lines), style="dim", markup=False)
+
+
+def _missing_share(column: pa.ChunkedArray) -> float:
+    n_missing = column.null_count
+    if pa.types.is_floating(column.type):
+        n_missing += pyarrow.compute.sum(pyarrow.compute.is_nan(column)).as_py() or 0
+    return float(n_missing / max(1, len(column)))
 
 
 def print_facts(model: RuleModel) -> None:

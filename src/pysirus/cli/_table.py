@@ -13,17 +13,26 @@ from pysirus._column import DataError
 from pysirus._read import check_column, did_you_mean, list_names, read_file
 from pysirus.datasets._catalog import SHIPPED
 
+TASKS = ("auto", "regression", "classification")
+
+
+class Roles(NamedTuple):
+    """What the user says of columns: as typed, lists of names parted by commas."""
+
+    categorical: list[str] | None = None
+    drop: list[str] | None = None
+    weights: str | None = None
+    task: str = "auto"
+
 
 class Training(NamedTuple):
-    """A table without its target, and the target."""
+    """A table without its target, the target, and what else the columns are for."""
 
     features: pa.Table
     target: Any
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the target is numbers rather than labels."""
-        return bool(self.target.dtype.is_numeric())
+    is_regression: bool
+    weights: Any = None
+    categorical: list[str] | None = None
 
 
 def open_table(name: str) -> pa.Table:
@@ -40,8 +49,11 @@ def open_table(name: str) -> pa.Table:
     return read_file(path)
 
 
-def open_training(name: str, target: str | None) -> Training:
-    """A table to learn from, parted into features and target."""
+def open_training(name: str, target: str | None, roles: Roles | None = None) -> Training:
+    """A table to learn from, parted into features, target and weights."""
+    roles = Roles() if roles is None else roles
+    if roles.task not in TASKS:
+        raise typer.BadParameter(f"one of {', '.join(TASKS)}, got '{roles.task}'.", param_hint="--task")
     if target is None:
         if Path(name).exists() or name not in SHIPPED:
             columns = open_table(name).column_names
@@ -55,5 +67,25 @@ def open_training(name: str, target: str | None) -> Training:
             f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Rows without a "
             "response cannot be learned from: drop them."
         )
-    frame = nw.from_native(table, eager_only=True)
-    return Training(table.drop_columns([target]), frame[target])
+    if roles.weights is not None:
+        check_column(table, roles.weights, "weights")
+    used = {target, roles.weights, *_names(table, roles.drop, "--drop")}
+    response = nw.from_native(table, eager_only=True)[target]
+    is_regression = response.dtype.is_numeric() if roles.task == "auto" else roles.task == "regression"
+    return Training(
+        features=table.select([column for column in table.column_names if column not in used]),
+        target=response,
+        is_regression=bool(is_regression),
+        weights=None if roles.weights is None else table[roles.weights],
+        categorical=_names(table, roles.categorical, "--categorical") or None,
+    )
+
+
+def _names(table: pa.Table, given: list[str] | None, option: str) -> list[str]:
+    """Column names from an option: each is a name, or several with commas between them."""
+    found: list[str] = []
+    for text in given or []:
+        for name in [text] if text in table.column_names else [part.strip() for part in text.split(",")]:
+            check_column(table, name, f"option {option}")
+            found.append(name)
+    return found

@@ -25,6 +25,10 @@ def fit(
     tuned: Annotated[
         bool, typer.Option("--tune", help="Choose the number of rules by cross-validation, as `pysirus tune` does.")
     ] = False,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    task: options.Task = "auto",
     model: options.ModelOut = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
@@ -43,17 +47,19 @@ def fit(
     if len(given) > 1:
         raise typer.BadParameter(f"give {' or '.join(given)}, not both.", param_hint=given[0])
     if tuned:
-        forest = (trees, depth, bins, max_features, min_node_size, max_rules)
-        tune(table, target, model, None, 10, 10, None, seed, jobs, *forest)
+        columns = {"categorical": categorical, "drop": drop, "weights": weights, "task": task}
+        forest = {"trees": trees, "depth": depth, "bins": bins, "max_features": max_features}
+        limits = {"min_node_size": min_node_size, "max_rules": max_rules}
+        tune(table, target, model=model, seed=seed, jobs=jobs, **columns, **forest, **limits)  # type: ignore[arg-type]
         return
     n_trees = options.parse_trees(trees)
     options.check_folder(model, "--model")
     from pysirus import SirusClassifier, SirusRegressor
-    from pysirus.cli._show import print_facts, print_model
-    from pysirus.cli._table import open_training
+    from pysirus.cli._show import print_columns, print_facts, print_model
+    from pysirus.cli._table import Roles, open_training
 
-    training = open_training(table, target)
-    kind = SirusRegressor if training.is_numeric else SirusClassifier
+    training = open_training(table, target, Roles(categorical, drop, weights, task))
+    kind = SirusRegressor if training.is_regression else SirusClassifier
     estimator = kind(
         p0=p0,
         n_rules=10 if rules is None else rules,
@@ -63,13 +69,15 @@ def fit(
         max_features=max_features,
         n_trees=n_trees,
         min_node_size=min_node_size,
+        categorical_features=training.categorical,
         n_jobs=jobs,
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
     )
-    estimator.fit(training.features, training.target)
+    estimator.fit(training.features, training.target, sample_weight=training.weights)
     print_model(estimator.model_)
     print_facts(estimator.model_)
+    print_columns(estimator.model_, training.features)
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

@@ -26,6 +26,10 @@ def tune(
         str | None,
         typer.Option(metavar="NAME", help="stability or error. Default: stability, for classes error."),
     ] = None,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    task: options.Task = "auto",
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
     trees: options.Trees = "auto",
@@ -47,11 +51,11 @@ def tune(
 
         pyplot()  # a missing extra is said before the work
     from pysirus import SirusClassifierCV, SirusRegressorCV
-    from pysirus.cli._show import print_facts, print_model
-    from pysirus.cli._table import open_training
+    from pysirus.cli._show import print_columns, print_facts, print_model
+    from pysirus.cli._table import Roles, open_training
 
-    training = open_training(table, target)
-    kind: Any = SirusRegressorCV if training.is_numeric else SirusClassifierCV
+    training = open_training(table, target, Roles(categorical, drop, weights, task))
+    kind: Any = SirusRegressorCV if training.is_regression else SirusClassifierCV
     estimator = kind(
         cv=folds,
         n_repeats=repeats,
@@ -61,15 +65,17 @@ def tune(
         max_features=max_features,
         n_trees=n_trees,
         min_node_size=min_node_size,
+        categorical_features=training.categorical,
         n_jobs=jobs,
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
         **({} if criterion is None else {"criterion": criterion}),
     )
-    estimator.fit(training.features, training.target)
+    estimator.fit(training.features, training.target, sample_weight=training.weights)
     print_model(estimator.model_)
     typer.echo(_verdict(estimator))
     print_facts(estimator.model_)
+    print_columns(estimator.model_, training.features)
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

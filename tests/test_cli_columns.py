@@ -1,0 +1,109 @@
+"""What columns are for, on the command line: labels, weights, columns to leave out, classes, gaps, an index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pysirus
+from test_cli import run  # noqa: F401
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file with numbers, codes, text with gaps, an identifier, weights and two targets."""
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, n),
+            "zip": rng.integers(1, 5, n),
+            "color": rng.choice(["red", "blue", None], n),
+            "id": np.arange(n),
+            "w": rng.integers(0, 3, n),
+        }
+    )
+    frame["price"] = frame["age"] / 20 + frame["zip"].isin([1, 4]) * 3 + (frame["color"] == "red") + rng.random(n)
+    frame["sold"] = frame["price"] > frame["price"].median()
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_labels_weights_and_columns_to_drop(run, table, tmp_path):  # noqa: F811
+    arguments = ["fit", table, "--target", "price", "--trees", 500, "--model", tmp_path / "m.json"]
+    code, out, err = run(*arguments, "--categorical", "zip", "--drop", "id,sold", "--weights", "w")
+    assert code == 0
+    assert "zip in {" in out and "id " not in out
+    assert "columns: 1 numeric (age), 2 categorical (zip in {1, 2, 3, 4}; color in {blue, red})" in err
+    assert "missing values: color (3" in err
+    frame = pd.read_csv(table)
+    model = pysirus.SirusRegressor(n_trees=500, random_state=0, categorical_features=["zip"])
+    model.fit(frame[["age", "zip", "color"]], frame["price"], frame["w"])
+    loaded = pysirus.load(tmp_path / "m.json")
+    assert loaded.rules_ == model.rules_
+    assert [r.inside for r in loaded.rules_] == [r.inside for r in model.rules_]
+    code, out, _ = run("predict", tmp_path / "m.json", table)
+    assert code == 0
+    np.testing.assert_allclose(np.array(out.split()[1:], dtype=float), model.predict(frame[["age", "zip", "color"]]))
+
+
+@pytest.mark.parametrize("command", ["fit", "tune"])
+def test_true_and_false_are_classes(run, table, tmp_path, command):  # noqa: F811
+    few = ["--folds", 3, "--repeats", 1] if command == "tune" else []
+    arguments = [command, table, "--target", "sold", "--drop", "price", "--drop", "id", "--trees", 200, *few]
+    code, out, _ = run(*arguments, "--model", tmp_path / "m.json")
+    assert code == 0
+    assert out.startswith("shares of sold: ") and "then True " in out
+    assert pysirus.load(tmp_path / "m.json").classes_.tolist() == [False, True]
+    if command == "tune":
+        assert "1 - AUC" in out
+
+
+def test_numbers_are_classes_when_asked(run, table):  # noqa: F811
+    arguments = ["fit", table, "--target", "zip", "--drop", "id", "--trees", 200]
+    code, out, _ = run(*arguments, "--task", "classification")
+    assert code == 0
+    assert out.startswith("shares of zip: class ")
+    code, out, _ = run(*arguments, "--task", "regression")
+    assert out.startswith("mean zip = ")
+    code, _, err = run(*arguments, "--task", "counting")
+    assert code == 2 and "--task" in err and len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "option, value, message",
+    [
+        ("--drop", "ids", "no column 'ids' for the option --drop. Did you mean 'id'?"),
+        ("--categorical", "zip,colour", "no column 'colour' for the option --categorical. Did you mean 'color'?"),
+        ("--weights", "weight", "no column 'weight' for the weights"),
+        ("--weights", "color", "sample_weight"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(run, table, option, value, message):  # noqa: F811
+    code, _, err = run("fit", table, "--target", "price", option, value)
+    assert code == 1
+    assert message in err and len(err.strip().splitlines()) == 1
+
+
+def test_parquet_keeps_categories_and_their_order(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    size = rng.choice(["low", "mid", "high"], 200)
+    frame = pd.DataFrame({"size": pd.Categorical(size, ["low", "mid", "high"], ordered=True), "x": rng.random(200)})
+    frame["y"] = (size == "high") + frame["x"]
+    frame.to_parquet(tmp_path / "t.parquet")
+    code, _, err = run("fit", tmp_path / "t.parquet", "-t", "y", "--trees", 200)
+    assert code == 0
+    assert "columns: 1 numeric (x), 1 ordered (size in {low, mid, high})" in err
+
+
+def test_an_index_that_pandas_wrote_is_left_out(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.random(100), "b": 1.0, "y": rng.random(100)}).sort_values("y")
+    frame.reset_index(drop=True).to_csv(tmp_path / "t.csv")
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 100, "--model", tmp_path / "m.json")
+    assert code == 0
+    assert "Column 'Unnamed: 0' numbers the rows" in err
+    assert "of no use: b (constant)" in err
+    assert run("predict", tmp_path / "m.json", tmp_path / "t.csv")[0] == 0
