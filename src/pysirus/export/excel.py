@@ -13,7 +13,7 @@ from typing import Any
 
 from pysirus._format import format_outputs
 from pysirus._model import RuleModel
-from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
+from pysirus.export._conditions import ExportError, Test, level_type, one_line, sums_of, tests_of, used_features
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
@@ -94,7 +94,7 @@ class _Workbook:
             row = r + 4
             inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
             for c, value in enumerate(
-                [r + 1, rule.condition_text, inside, outside, rule.frequency, rule.weight], start=1
+                [r + 1, one_line(rule.condition_text), inside, outside, rule.frequency, rule.weight], start=1
             ):
                 if value == value:  # a frequency that is not known stays empty
                     _text(sheet.cell(row, c), value)

@@ -1,0 +1,121 @@
+"""Editing a list gives the model that a fit of that list would give; two models compare rule by rule."""
+
+import numpy as np
+import pytest
+
+import pysirus
+from hostile import make_model, make_table
+from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
+from pysirus._params import ParameterError
+from pysirus.diff import diff
+
+
+@pytest.fixture(scope="module")
+def model(ozone):
+    return SirusRegressor(n_rules=12, n_trees=1000, random_state=0).fit(*ozone)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 5, 12])
+def test_fewer_rules_are_what_a_fit_with_fewer_rules_gives(ozone, model, k):
+    X, y = ozone
+    shorter = model.with_rules(k)
+    if k == 0:
+        assert shorter.predict(X) == pytest.approx(np.full(len(y), y.mean()))
+    else:
+        again = SirusRegressor(n_rules=k, n_trees=1000, random_state=0).fit(X, y)
+        assert shorter.selected == again.selected_ and (shorter.predict(X) == again.predict(X)).all()
+        assert [r.weight for r in shorter.selected] == [r.weight for r in again.selected_]
+
+
+def test_weights_survive_the_model_file(ozone, model, tmp_path):
+    X, _ = ozone
+    model.save(tmp_path / "m.json")
+    loaded = pysirus.load(tmp_path / "m.json")
+    for edit in (lambda m: m.with_rules(4), lambda m: m.without([0, 3])):
+        assert (edit(loaded).predict(X) == edit(model).predict(X)).all()
+    edited = model.without(0)
+    edited.save(tmp_path / "edited.json")
+    again = pysirus.load(tmp_path / "edited.json")
+    assert (again.predict(X) == edited.predict(X)).all()
+    assert again.facts["struck_rules"] == [model.rules_[0].condition_text]
+
+
+def test_weighted_rows_are_kept_to_the_last_bit(ozone, tmp_path):
+    X, y = ozone
+    weights = np.random.default_rng(0).random(len(y))
+    model = SirusRegressor(n_rules=6, n_trees=300, random_state=0).fit(X, y, sample_weight=weights)
+    model.save(tmp_path / "m.json")
+    again = pysirus.load(tmp_path / "m.json").with_rules(3).predict(X)
+    assert (again == model.with_rules(3).predict(X)).all()
+    shorter = SirusRegressor(n_rules=3, n_trees=300, random_state=0).fit(X, y, sample_weight=weights)
+    assert (shorter.predict(X) == again).all()
+
+
+def test_a_struck_rule_is_gone_and_the_rest_is_fitted_again(ozone, model):
+    X, y = ozone
+    struck = model.rules_[1]
+    edited = model.without(struck)
+    assert struck not in edited.selected and len(edited.selected) == len(model.selected_) - 1
+    assert len(model.selected_) == 12  # the model itself stays
+    assert edited.predict(X).mean() == pytest.approx(y.mean())
+    assert edited.without(edited.rules[0]).facts["struck_rules"] == [
+        struck.condition_text,
+        edited.rules[0].condition_text,
+    ]
+
+
+def test_what_cannot_be_edited_is_refused(ozone, model):
+    with pytest.raises(IndexError, match="no rule number 99"):
+        model.without(99)
+    with pytest.raises(ValueError, match="has no rule"):
+        model.with_rules(2).without(model.selected_[-1])
+    with pytest.raises(ParameterError, match="n_rules must be a whole number from 0 to 12"):
+        model.with_rules(13)
+    with pytest.raises(ValueError, match="keeps no sums"):
+        make_model("linear terms").without(0)
+
+
+def test_class_models_weigh_the_rest_equally():
+    X, y = make_table(300, seed=3)
+    model = SirusClassifier(n_rules=6, n_trees=300, random_state=0).fit(X, y > np.median(y))
+    assert [r.weight for r in model.without(0).selected] == [1 / 5] * 5
+    shorter = SirusClassifier(n_rules=4, n_trees=300, random_state=0).fit(X, y > np.median(y))
+    assert (model.with_rules(4).predict_proba(X) == shorter.predict_proba(X)).all()
+
+
+def test_a_tuned_model_answers_from_its_list(ozone):
+    X, y = ozone
+    tuned = SirusRegressorCV(n_repeats=1, cv=5, n_trees=300, random_state=0).fit(X, y)
+    for k in (1, 3, len(tuned.models_)):
+        assert (tuned.with_rules(k).predict(X) == tuned.models_[k - 1].predict(X)).all()
+    assert tuned.with_rules(3).facts["cv_error"] == tuned.models_[2].facts["cv_error"]
+    edited = tuned.without(0)
+    assert edited.tuning is None and len(edited.selected) == len(tuned.selected_) - 1
+    untuned = SirusRegressor(n_rules=len(tuned.selected_), n_trees=300, random_state=0).fit(X, y)
+    assert (untuned.without(0).predict(X) == edited.predict(X)).all()
+
+
+def test_diff_of_a_model_with_itself_is_all_the_same(model):
+    same = diff(model, model)
+    assert same.stability == 1 and len(same.stayed) == len(model.rules_)
+    assert not (same.moved or same.came or same.went)
+
+
+def test_diff_sorts_rules_into_four_kinds(ozone, model):
+    X, y = ozone
+    drifted = X.assign(temp=X["temp"] * 1.1)
+    new = SirusRegressor(n_rules=12, n_trees=1000, random_state=0).fit(drifted, y)
+    found = model.diff(new)
+    # all thresholds on temp drift with the data, at the same quantiles: the rules stay
+    assert any(a.condition_text != b.condition_text and a == b for a, b in found.stayed)
+    other = SirusRegressor(n_rules=12, n_trees=1000, random_state=1).fit(X[:150], y[:150])
+    found = model.diff(other)
+    assert found.moved and found.came and found.went
+    for old, moved in found.moved:
+        assert old != moved and {c.feature for c in old.conditions} == {c.feature for c in moved.conditions}
+    n_old, n_new = len(model.rules_), len(other.rules_)
+    assert len(found.stayed) + len(found.moved) + len(found.went) == n_old
+    assert len(found.stayed) + len(found.moved) + len(found.came) == n_new
+    assert found.stability == pytest.approx(2 * len(found.stayed) / (n_old + n_new))
+    assert f"stability {found.stability:.2f}" in str(found) and " -> " in str(found)
+    assert found.to_dict()["stability"] == found.stability

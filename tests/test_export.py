@@ -1,0 +1,213 @@
+"""Every export, run by the system it is for, predicts what the model predicts."""
+
+import re
+import shutil
+import sqlite3
+import subprocess
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pysirus
+from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
+from pysirus.export import FORMATS, ExportError, export, format_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*training never saw")
+
+
+@pytest.fixture(params=KINDS)
+def model(request):
+    return make_model(request.param)
+
+
+def truth_of(model):
+    """What the model predicts for the new rows: numbers or class shares, and labels."""
+    rules = model.model_
+    decision = rules.decision(rules.align(new_rows()))
+    return decision, None if rules.classes is None else rules.predict(new_rows())
+
+
+def assert_equal(model, decision, labels=None, tolerance=1e-9):
+    expected, expected_labels = truth_of(model)
+    assert np.abs(np.asarray(decision, dtype=float) - expected).max() <= tolerance
+    if expected_labels is not None:
+        assert list(labels) == list(expected_labels)
+
+
+def assert_frame_equal(model, frame, column="probability_{}"):
+    classes = model.model_.classes
+    if classes is None:
+        assert_equal(model, frame["prediction"])
+    else:
+        assert_equal(model, frame[[column.format(label) for label in classes]], frame["prediction"])
+
+
+def test_the_models_ask_for_everything_that_an_export_must_say():
+    conditions = [c for kind in KINDS for rule in make_model(kind).model_.rules for c in rule.conditions]
+    assert {c.feature for c in conditions} >= {COLOUR, "grade", "flag", MARKUP, "select", "x; DROP TABLE data; --"}
+    assert any(c.missing for c in conditions) and any(c.missing is False for c in conditions)
+    assert any(c.missing is None and c.otherwise for c in conditions)
+    assert make_model("linear terms").model_.terms
+    rows = new_rows()
+    assert rows.isna().any().sum() >= 7 and (rows[COLOUR] == "never <i>seen</i>").any()
+
+
+def test_python_function_predicts_the_same(model):
+    names = {}
+    exec(compile(model.export("python"), "export", "exec"), names)
+    rows = new_rows().to_dict("records")
+    if model.model_.classes is None:
+        assert_equal(model, [names["predict"](row) for row in rows], tolerance=0)
+    else:
+        shares = [list(names["predict_proba"](row).values()) for row in rows]
+        assert_equal(model, shares, [names["predict"](row) for row in rows], tolerance=0)
+
+
+def test_python_function_needs_nothing():
+    source = make_model("regression").export("python", name="score")
+    assert "import" not in re.sub(r"#.*", "", source) and "def score(row):" in source
+
+
+@pytest.mark.parametrize("dialect", [None, "duckdb"])
+def test_sql_in_duckdb_predicts_the_same(model, dialect):
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("frame", new_rows())
+    connection.execute("CREATE TABLE data AS SELECT * FROM frame")
+    assert_frame_equal(model, connection.execute(model.export("sql", table="data", dialect=dialect)).df())
+    expression = model.export("sql", dialect=dialect).rstrip()
+    name = ' AS "prediction"' if model.model_.classes is None else ""
+    assert_frame_equal(model, connection.execute(f"SELECT {expression}{name} FROM data").df())
+
+
+@pytest.mark.parametrize("dialect", [None, "sqlite"])
+def test_sql_in_sqlite_predicts_the_same(model, dialect):
+    connection = sqlite3.connect(":memory:")
+    new_rows().to_sql("data", connection, index=False)
+    assert_frame_equal(model, pd.read_sql(model.export("sql", table="data", dialect=dialect), connection))
+    assert len(pd.read_sql("SELECT * FROM data", connection)) == 1000  # nothing was dropped
+
+
+@pytest.mark.parametrize("dialect", ["snowflake", "bigquery", "tsql", "mysql", "spark", "oracle", "postgres"])
+def test_sql_dialects_parse_back(model, dialect):
+    sqlglot = pytest.importorskip("sqlglot")
+    query = model.export("sql", table="shop.data", dialect=dialect)
+    tree = sqlglot.parse_one(query, read=dialect)
+    assert {c.name for c in tree.find_all(sqlglot.exp.Column)} >= {"a b", 'say "hi"'}
+    assert {t.name for t in tree.find_all(sqlglot.exp.Table)} == {"data"}
+
+
+def test_sql_dialect_that_nobody_knows_is_named():
+    with pytest.raises(ExportError, match="dialect 'basic'"):
+        make_model("regression").export("sql", dialect="basic")
+
+
+def test_onnx_predicts_the_same(model):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(model.export("onnx"))
+    rows = new_rows()
+    feeds = {}
+    for wanted in session.get_inputs():
+        column = rows[wanted.name]
+        values = column.fillna("").to_numpy(object) if wanted.type == "tensor(string)" else column.to_numpy(float)
+        feeds[wanted.name] = values.reshape(-1, 1)
+    outputs = session.run(None, feeds)
+    assert_equal(model, outputs[-1], outputs[0])
+
+
+def test_pmml_predicts_the_same(model, tmp_path):
+    pytest.importorskip("jpype", reason="PMML is evaluated by jpmml-evaluator, which needs jpype1")
+    evaluators = pytest.importorskip("jpmml_evaluator")
+    if shutil.which("java") is None:
+        pytest.skip("PMML is evaluated by jpmml-evaluator, which needs Java")
+    model.export("pmml", tmp_path / "model.pmml")
+    evaluator = evaluators.make_evaluator(str(tmp_path / "model.pmml")).verify()
+    inputs = [field.getName() for field in evaluator.getInputFields()]
+    assert_frame_equal(model, evaluator.evaluateAll(new_rows()[inputs]), "probability({})")
+
+
+def recalculated(path, folder):
+    """A workbook after LibreOffice computed it."""
+    openpyxl = pytest.importorskip("openpyxl")
+    office = shutil.which("soffice")
+    if office is None:
+        pytest.skip("workbooks are recalculated by LibreOffice, which is not installed (libreoffice-calc)")
+    profile = f"-env:UserInstallation=file://{folder}/profile"
+    target = "xlsx:Calc MS Excel 2007 XML"
+    command = [office, "--headless", profile, "--convert-to", target, "--outdir", str(folder / "out"), str(path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    return openpyxl.load_workbook(folder / "out" / path.name, data_only=True)
+
+
+def test_workbook_predicts_the_same(model, tmp_path):
+    path = tmp_path / "model.xlsx"
+    model.export("excel", path, X=new_rows())
+    sheet = recalculated(path, tmp_path)["Predict"]
+    header, *rows = sheet.values
+    frame = pd.DataFrame(rows, columns=header)
+    assert len(frame) == 1000
+    assert_frame_equal(model, frame, "probability of {}")
+    assert COLOUR in header and (frame[COLOUR] == "=1+1").any()  # as text, not computed
+
+
+def test_workbook_is_live(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "model.xlsx"
+    model = make_model("regression").model_
+    model.export("excel", path, X=new_rows()[:3])
+    book = openpyxl.load_workbook(path)
+    book["Rules"]["F4"] = 0  # strike the first rule by hand
+    book.save(path)
+    header, *rows = recalculated(path, tmp_path)["Predict"].values
+    contributions = model.explain(new_rows()[:3]).contributions[:, 0]
+    expected = model.predict(new_rows()[:3]) - contributions
+    assert np.allclose([row[header.index("prediction")] for row in rows], expected, rtol=0, atol=1e-9)
+
+
+def test_json_is_the_model_file(model, tmp_path):
+    model.export("json", tmp_path / "model.json")
+    assert (pysirus.load(tmp_path / "model.json").predict(new_rows()) == model.predict(new_rows())).all()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_file_holds_what_is_returned(format, tmp_path):
+    path = tmp_path / f"model{FORMATS[format][0]}"
+    content = make_model("regression").export(format, path)
+    assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode())
+    assert format_of(path) == format
+
+
+def test_what_cannot_be_exported_is_named():
+    model = make_model("regression").model_
+    with pytest.raises(ExportError, match="one of sql, python, excel"):
+        export(model, "fax")
+    with pytest.raises(ExportError, match=r"latex does not take this option.*dialect"):
+        export(model, "latex", dialect="tsql")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        export(model, "sql", "/nowhere/at/all.sql")
+
+
+@pytest.mark.parametrize(("format", "level"), [("excel", "a\x01b"), ("pmml", "a\x01b"), ("sql", "a\0b"), ("onnx", "")])
+def test_a_level_that_a_format_cannot_hold_is_named(format, level):
+    X = pd.DataFrame({"x": pd.Series([level, "b", "c"] * 20, dtype=object), "z": np.arange(60.0)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = pysirus.SirusRegressor(n_rules=5, n_trees=100, random_state=0).fit(X, np.tile([0.0, 1.0, 2.0], 20))
+    assert any(c.feature == "x" for rule in model.rules_ for c in rule.conditions)
+    with pytest.raises(ExportError, match=re.escape(repr(level)) if level else "'x' has the empty text"):
+        model.export(format)
+
+
+def test_a_model_without_rules_exports(tmp_path):
+    with pytest.warns(UserWarning, match="no rules"):
+        model = pysirus.SirusRegressor().fit(pd.DataFrame({"x": np.arange(20.0)}), np.full(20, 3.0))
+    names = {}
+    exec(model.export("python"), names)
+    assert names["predict"]({"x": 1.0}) == 3.0
+    assert sqlite3.connect(":memory:").execute(f"SELECT {model.export('sql').rstrip()}").fetchone() == (3.0,)
+    for format in ("excel", "latex", "markdown", "html", "pmml"):
+        assert model.export(format)
+    with pytest.raises(ExportError, match="neither rules nor terms"):
+        model.export("onnx")

@@ -1,0 +1,184 @@
+"""The report in a real browser: the slider, a click, a search; nothing is loaded and nothing hostile runs."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
+from pysirus import SirusClassifierCV, SirusRegressorCV
+from pysirus.report import page, summary
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync = pytest.importorskip("playwright.sync_api", reason="reports are opened by playwright")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("reports are opened in Chromium, which is not installed (chromium)")
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_report(browser, tmp_path):
+    """Open a report; at the end no error was logged and no request left the file."""
+    contexts, complaints, requests = [], [], []
+
+    def open_(model, *args, width=1280, scheme="light", **options):
+        path = tmp_path / f"report{len(contexts)}.html"
+        model.report(path, *args, **options)
+        assert path.stat().st_size < 2_000_000
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}"))
+        tab.goto(path.as_uri())
+        return tab
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert len(requests) == len(contexts) and all(url.startswith("file:") for url in requests)
+
+
+@pytest.fixture(scope="module")
+def tuned(ozone):
+    return SirusRegressorCV(n_repeats=2, cv=5, n_trees=500, random_state=0).fit(*ozone)
+
+
+def shown_rules(tab):
+    """The rules on the page that are part of the list, as text."""
+    return [
+        re.sub(r"(stays|comes|goes)$", "", text) for text in tab.locator(".rule:not(.went) .sentence").all_inner_texts()
+    ]
+
+
+def test_slider_shows_the_list_of_its_size(open_report, ozone, tuned):
+    tab = open_report(tuned, ozone[0])
+    slider = tab.locator("#slider")
+    for k in (1, 4, len(tuned.models_)):
+        slider.fill(str(k))
+        model = tuned.with_rules(k)
+        assert shown_rules(tab) == [str(rule) for rule in model.rules]
+        assert tab.locator("#error").inner_text() == f"{model.facts['cv_error']:.3f}"
+        assert tab.locator("#stability").inner_text() == f"{model.facts['cv_stability']:.2f}"
+        now, then = set(model.rules), set(tuned.rules_)
+        assert tab.locator(".rule.came").count() == len(now - then)
+        assert tab.locator(".rule.went").count() == len(then - now)
+    tab.locator("#reset").click()
+    assert shown_rules(tab) == [str(rule) for rule in tuned.rules_]
+    assert tab.locator("#compared").inner_text() == "this is the choice"
+
+
+def test_slider_and_points_work_by_keyboard(open_report, tuned):
+    tab = open_report(tuned)
+    tab.locator("#slider").fill("3")
+    tab.locator("#slider").press("ArrowRight")
+    assert tab.locator("#slider").input_value() == "4"
+    tab.locator('#pareto circle[data-size="1"]').focus()
+    tab.keyboard.press("Enter")
+    assert shown_rules(tab) == [str(rule) for rule in tuned.with_rules(2).rules]
+    assert tab.evaluate("document.activeElement.dataset.size") == "1"
+
+
+def test_click_on_a_pareto_point_shows_its_list(open_report, tuned):
+    tab = open_report(tuned)
+    point = tab.locator('#pareto circle[data-size="0"]')
+    point.click(force=True)
+    assert shown_rules(tab) == [str(rule) for rule in tuned.with_rules(1).rules]
+    assert tab.locator('#pareto circle[data-size="0"]').get_attribute("aria-pressed") == "true"
+    assert tab.locator("#pareto circle[role=button]").count() == len(tuned.models_)
+
+
+def test_search_explains_a_row(open_report, ozone, tuned):
+    X, y = ozone
+    tab = open_report(tuned, X, y=y)
+    tab.locator("#search").fill("117")
+    assert tab.locator("#matches li").first.inner_text().startswith("row 117:")
+    tab.locator("#search").press("Enter")
+    assert tab.locator("#row h3").inner_text().startswith("Row 117: predicted ")
+    assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(tuned.predict(X)[117], abs=1e-6)
+    tab.locator("#slider").fill("2")  # the row follows the size
+    expected = tuned.with_rules(2).predict(X)[117]
+    assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(expected, abs=1e-6)
+    tab.locator("#search").fill(f"temp = {X['temp'][5]:.0f} vis = {X['vis'][5]:.0f}")
+    rows = [int(item.get_attribute("data-row")) for item in tab.locator("#matches li").all()]
+    assert 5 in rows or len(rows) == 8
+    tab.locator("#matches li").nth(0).click()
+    assert tab.locator("#row h3").inner_text().startswith(f"Row {rows[0]}:")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_hostile_names_are_text(open_report, kind, scheme):
+    model = make_model(kind)
+    tab = open_report(model, new_rows()[:200], title=MARKUP, width=390, scheme=scheme, labels=[MARKUP] * 200)
+    assert tab.evaluate("window.hacked") is None and tab.locator("main script, main img, h1 script").count() == 0
+    assert tab.locator("h1").inner_text() == MARKUP
+    text = tab.locator("#rule-list").inner_text()
+    assert COLOUR in text and any(level in text for level in LEVELS)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")  # no sideways scrolling on a phone
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_predict_what_the_model_predicts(open_report, kind):
+    model = make_model(kind).model_
+    rows = new_rows()[:100]
+    tab = open_report(model, rows)
+    decision = model.decision(model.align(rows)).reshape(len(rows), -1)
+    k = tab.evaluate("data.classes ? data.classes.length : 1")
+    found = tab.evaluate(f"data.rows.fired.map((_, i) => [...Array({k}).keys()].map((c) => explained(i, c).end))")
+    assert np.abs(np.array(found) - decision).max() < 1e-6
+
+
+def test_tuned_classes_and_their_effects(open_report, ozone):
+    X, y = ozone
+    labels = np.where(y > 15, "high", np.where(y > 7, "middle", "low"))
+    model = SirusClassifierCV(n_repeats=1, cv=5, n_trees=200, random_state=0).fit(X, labels)
+    tab = open_report(model, X)
+    assert tab.locator("#error-name").inner_text() == "1 − AUC"
+    tab.locator("#slider").fill("2")
+    assert shown_rules(tab) == [str(rule) for rule in model.with_rules(2).rules]
+    before = tab.locator("#effect-list").inner_html()
+    tab.locator("#effect-class").select_option("low")
+    assert tab.locator("#effect-list").inner_html() != before
+    assert tab.locator("#row h3").inner_text().startswith(f"Row 0: predicted {model.with_rules(2).predict(X)[0]}")
+
+
+def test_page_without_scripts_still_shows_the_rules(browser, tuned, tmp_path):
+    tuned.report(tmp_path / "report.html")
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto((tmp_path / "report.html").as_uri())
+    items = tab.locator("#rule-list li").all_inner_texts()
+    assert [item.split(" (weight")[0] for item in items] == [str(rule) for rule in tuned.rules_]
+    context.close()
+
+
+def test_large_tables_stay_under_two_megabytes(tuned, ozone):
+    X = ozone[0].sample(60_000, replace=True, random_state=0).reset_index(drop=True)
+    text = page(summary(tuned, X, max_rows=60_000))
+    assert len(text.encode()) < 2_000_000
+    assert '"total":60000' in text
+
+
+def test_report_names_how_the_model_was_made(tuned):
+    made = dict(summary(tuned.without(0), data="ozone.csv")["made"])
+    assert made["Data"] == "ozone.csv" and made["Seed"] == "0" and made["Training rows"] == "330"
+    assert made["Struck by hand"] == tuned.rules_[0].condition_text
+    assert "pysirus" in made["Report written with"]
+
+
+def test_labels_and_truth_must_fit_the_rows(tuned, ozone):
+    with pytest.raises(ValueError, match="labels has 2 entries, X has 330 rows"):
+        summary(tuned, ozone[0], labels=["a", "b"])
