@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import pysirus
 from pysirus import DataError, SirusClassifier, SirusRegressor
 
 SIZES = ["low", "mid", "high"]
@@ -96,7 +97,9 @@ def test_kinds_are_read_from_the_types_of_columns(mixed):
     assert "color in {red}" in text and "flag in {True} or missing" in text
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint16, np.int64, bool, np.float16])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.int8, np.uint16, np.int64, bool, np.float16, ">f8", ">i4", np.longdouble]
+)
 def test_arrays_of_any_number_type_are_read_as_numbers(dtype):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2 if dtype is bool else 100, (200, 3)).astype(dtype)
@@ -330,3 +333,32 @@ def test_an_index_is_not_a_column(estimator, rng):
     assert indexed.rules_ == plain.rules_
     np.testing.assert_array_equal(indexed.predict(read_back), plain.predict(X))
     np.testing.assert_array_equal(indexed.predict(X), plain.predict(X))
+
+
+def test_arrays_with_a_mask_have_gaps(rng):
+    values = rng.random((200, 2))
+    mask = rng.random((200, 2)) < 0.2
+    y = values.sum(axis=1)
+    masked = fit(np.ma.array(values, mask=mask), y)
+    assert str(masked) == str(fit(np.where(mask, np.nan, values), y))
+
+
+def test_arrays_of_dates_are_refused():
+    with pytest.raises(DataError, match="dates or times"):
+        fit(np.arange(20).astype("datetime64[D]")[:, None], np.arange(20.0))
+
+
+def test_what_pandas_cut_makes_is_ordered(rng, tmp_path):
+    x = rng.random(200)
+    X = pd.DataFrame({"x": pd.cut(x, [0, 0.25, 0.5, 0.75, 1])})
+    model = fit(X, x)
+    assert model.model_.features[0].kind == "ordered"
+    assert "if x in {(0.0, 0.25], (0.25, 0.5]} then" in str(model)
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(pysirus.load(tmp_path / "model.json").predict(X), model.predict(X))
+
+
+def test_sparse_columns_are_numbers(rng):
+    x = np.where(rng.random(200) < 0.5, 0.0, rng.random(200))
+    sparse = pd.DataFrame({"x": pd.arrays.SparseArray(x)})
+    assert str(fit(sparse, x)) == str(fit(pd.DataFrame({"x": x}), x))

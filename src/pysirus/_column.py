@@ -231,6 +231,9 @@ def _type_error(name: str, dtype: Any) -> DataError:
 
 def _categories(series: nw.Series[Any]) -> pa.Array:
     """A categorical series as a dictionary array that says whether its levels are in order."""
+    native = series.to_native()
+    if "interval" in str(getattr(getattr(native, "dtype", None), "categories", "")):  # pandas.cut: `(0, 10]`
+        series = nw.from_native(native.cat.rename_categories(str), series_only=True)
     array = series.to_arrow()
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     order = None
@@ -268,6 +271,9 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
         return column
     if isinstance(dtype, nw.Object):
         return object_column(name, series.to_list(), forced)
+    native = series.to_native()
+    if hasattr(native, "sparse"):  # pandas, mostly zeros
+        return series_column(name, nw.from_native(native.sparse.to_dense(), series_only=True), forced)
     if isinstance(dtype, nw.Unknown) and series.null_count() == len(series):  # a column of nothing
         return Column(name, "numeric", np.full(len(series), np.nan))
-    raise _type_error(name, dtype)
+    raise _type_error(name, getattr(native, "dtype", dtype) if isinstance(dtype, nw.Unknown) else dtype)

@@ -23,6 +23,7 @@ from pysirus._column import (
     Column,
     DataError,
     Kind,
+    date_error,
     is_number,
     number_column,
     number_labels,
@@ -32,6 +33,7 @@ from pysirus._column import (
 
 MAX_LEVELS = 255
 WIDE = 1000  # columns
+NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
 # What pandas calls its row index in Arrow and Parquet, and in a CSV file that is read back.
 _STORED_INDEX = re.compile(r"__index_level_\d+__")
 _UNNAMED_INDEX = re.compile(r"(Unnamed: 0(\.\d+)?)?")
@@ -168,13 +170,17 @@ def _forced(categorical: Any, names: Sequence[str]) -> set[int]:
 def _array_columns(X: Any, labelled: Callable[[Sequence[str]], set[int]]) -> tuple[Column, ...]:
     """The columns of an array; ``labelled`` says which of them hold labels."""
     array = np.asarray(X) if isinstance(X, (list, tuple)) else X
-    if isinstance(array, np.ndarray) and array.dtype.kind in "OUS" and array.ndim == 2:
-        return _object_columns(array, labelled)
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
+    if isinstance(array, np.ndarray) and array.dtype.kind in "OUST" and array.ndim == 2:
+        return _object_columns(array.astype(object), labelled)
+    if isinstance(array, np.ndarray) and array.dtype.kind in "Mm":
+        raise date_error("x0", str(array.dtype))
     array = check_array(array, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
     if array.dtype.kind == "b":
         array = array.view(np.uint8)
-    elif array.dtype == np.float16:
-        array = array.astype(np.float32)
+    elif array.dtype.itemsize not in NUMBER_SIZES[array.dtype.kind] or not array.dtype.isnative:
+        array = array.astype(np.float64)
     names = [f"x{i}" for i in range(array.shape[1])]
     forced = labelled(names)
     return tuple(
