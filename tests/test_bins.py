@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from conftest import bin_arrays
 from pysirus import _core
 from pysirus._bins import find_cuts
+from pysirus._column import Column
 from pysirus._response import Response
-from pysirus._table import Column
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 

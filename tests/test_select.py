@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from conftest import bin_arrays, code_of, codes_of, read_dataset, read_reference, reference_paths
 from pysirus._bins import Binned, Cuts
+from pysirus._column import Column
 from pysirus._forest import Forest, Paths, Recipe, order_paths
 from pysirus._rule import decode, rule_of
 from pysirus._select import Span, rule_vector, select
-from pysirus._table import Column
 
 
 def make_binned(n_cuts, missing=()):

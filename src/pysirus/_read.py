@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from pysirus._column import DataError
-from pysirus._table import check_names
+from pysirus._frame import check_names
 
 _PARQUET_MAGIC = b"PAR1"
 _DELIMITERS = (",", ";", "\t")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from pysirus._column import DataError, check_same_type, first_row, is_missing
-from pysirus._table import as_frame
+from pysirus._frame import as_frame
 
 FOREST_BITS = 20
 MOMENT_BITS = 44

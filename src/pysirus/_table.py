@@ -7,8 +7,6 @@ file.
 from __future__ import annotations
 
 import numbers
-import re
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,15 +26,11 @@ from pysirus._column import (
     number_column,
     number_labels,
     object_column,
-    series_column,
 )
+from pysirus._frame import as_frame, frame_sources, is_index, read_column, without_index
 
 MAX_LEVELS = 255
-WIDE = 1000  # columns
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
-# What pandas calls its row index in Arrow and Parquet, and in a CSV file that is read back.
-_STORED_INDEX = re.compile(r"__index_level_\d+__")
-_UNNAMED_INDEX = re.compile(r"(Unnamed: 0(\.\d+)?)?")
 
 
 @dataclass(frozen=True)
@@ -57,87 +51,6 @@ class Table:
         columns = tuple(column.take(rows) for column in self.columns)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         return Table(columns, n_rows, self.names)
-
-
-# ---------------------------------------------------------------------------------------------------------- frames
-
-
-def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a narwhals frame, lazy ones collected; None when it is not a frame."""
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        check_names(list(X.columns))
-        raise
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def check_names(names: Sequence[Any]) -> tuple[str, ...]:
-    """Column names as text, each once."""
-    seen: set[str] = set()
-    for name in names:
-        if not isinstance(name, str):
-            raise DataError(
-                f"Feature names are only supported if all input features have string names, found {name!r}. "
-                "Rename the columns, for example with str()."
-            )
-        if name in seen:
-            raise DataError(f"Column name '{name}' occurs more than once. Rename or drop one of the columns.")
-        seen.add(name)
-    return tuple(names)
-
-
-Source = nw.Series[Any] | NDArray[Any]
-
-
-def _wide_values(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
-    """The values of a wide pandas frame of plain numbers: as one array they come far sooner than column by column."""
-    types = getattr(frame.to_native(), "dtypes", None)
-    if len(frame.columns) < WIDE or types is None:
-        return None
-    kinds = set(types)
-    plain = len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind.kind in "fiu"
-    return frame.to_numpy() if plain else None
-
-
-def _sources(frame: nw.DataFrame[Any]) -> tuple[dict[str, Source], bool]:
-    """The columns of a frame, and whether they have names; a frame made of an array has numbers for names."""
-    named = not frame.columns or any(isinstance(name, str) for name in frame.columns)
-    names = check_names(frame.columns) if named else [f"x{i}" for i in range(len(frame.columns))]
-    values = _wide_values(frame)
-    return dict(zip(names, frame.iter_columns() if values is None else values.T)), named
-
-
-def _read_column(name: str, source: Source, forced: bool) -> Column:
-    if isinstance(source, nw.Series):
-        return series_column(name, source, forced)
-    return number_labels(name, source) if forced else number_column(name, source)
-
-
-def _is_index(name: str, source: Source) -> bool:
-    """Whether a column is a row index that went through a file: by its name, and by numbers that occur once."""
-    if _STORED_INDEX.fullmatch(name):
-        return True
-    if not _UNNAMED_INDEX.fullmatch(name):
-        return False
-    if isinstance(source, nw.Series):
-        return source.dtype.is_integer() and bool(source.is_unique().all())
-    return source.dtype.kind in "iu" and len(np.unique(source)) == len(source)
-
-
-def _without_index(columns: dict[str, Source]) -> dict[str, Source]:
-    """The columns of a frame but for its row index."""
-    index = [name for name, source in columns.items() if _is_index(name, source)]
-    unnamed = [name for name in index if not _STORED_INDEX.fullmatch(name)]
-    if unnamed:
-        warnings.warn(
-            f"Column '{unnamed[0]}' numbers the rows: it is taken as an index and left out. Rename it to keep it.",
-            UserWarning,
-            stacklevel=5,
-        )
-    return {name: source for name, source in columns.items() if name not in index} if index else columns
 
 
 # ---------------------------------------------------------------------------------------------------------- arrays
@@ -242,11 +155,11 @@ def read_table(X: Any, *, categorical: Any = None, minimum: int = 2) -> Table:
         columns = _array_columns(X, lambda names: _forced(categorical, names))
         n_rows = len(columns[0].values) if columns else 0
     else:
-        sources, named = _sources(frame)
-        sources = _without_index(sources) if named else sources
+        sources, named = frame_sources(frame)
+        sources = without_index(sources) if named else sources
         forced, n_rows = _forced(categorical, tuple(sources)), len(frame)
         _check_size(n_rows, len(sources), minimum)
-        columns = tuple(_read_column(name, source, i in forced) for i, (name, source) in enumerate(sources.items()))
+        columns = tuple(read_column(name, source, i in forced) for i, (name, source) in enumerate(sources.items()))
     _check_size(n_rows, len(columns), minimum)
     for column in columns:
         _check_levels(column)
@@ -264,13 +177,13 @@ class Feature:
 
 def _frame_columns(frame: nw.DataFrame[Any], features: Sequence[Feature], named: bool) -> tuple[Column, ...]:
     """The columns of a frame, those of the model by name where both have names."""
-    sources, has_names = _sources(frame)
+    sources, has_names = frame_sources(frame)
     if has_names and named:
         expected = {feature.name: feature for feature in features}
-        _check_same_names([name for name, s in sources.items() if name in expected or not _is_index(name, s)], expected)
+        _check_same_names([name for name, s in sources.items() if name in expected or not is_index(name, s)], expected)
         sources = {name: sources[name] for name in expected}
     labels = {i for i, feature in enumerate(features) if feature.kind != "numeric"}
-    return tuple(_read_column(name, source, i in labels) for i, (name, source) in enumerate(sources.items()))
+    return tuple(read_column(name, source, i in labels) for i, (name, source) in enumerate(sources.items()))
 
 
 def _as_feature(column: Column, feature: Feature) -> Column:
