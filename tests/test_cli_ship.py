@@ -1,0 +1,99 @@
+"""The commands explain, export, report and diff, run as a user runs them."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import pysirus
+from pysirus.cli import main
+from pysirus.export import FORMATS
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run_(*arguments):
+        with pytest.raises(SystemExit) as leave:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return leave.value.code, out, err
+
+    return run_
+
+
+@pytest.fixture
+def files(tmp_path, ozone):
+    X, y = ozone
+    X.assign(O3=y, day=[f"day {i}" for i in range(len(y))]).to_csv(tmp_path / "days.csv", index=False)
+    pysirus.SirusRegressor(n_rules=8, n_trees=500, random_state=0).fit(X, y).save(tmp_path / "old.json")
+    pysirus.SirusRegressor(n_rules=8, n_trees=500, random_state=1).fit(X[:250], y[:250]).save(tmp_path / "new.json")
+    return tmp_path
+
+
+def test_explain_prints_one_row(run, files, ozone):
+    code, out, _ = run("explain", "old.json", "days.csv", "--row", "12")
+    assert code == 0
+    expected = pysirus.load(files / "old.json").predict(ozone[0])[12]
+    assert float(out.split()[-1]) == pytest.approx(expected, abs=0.01)
+    numbers = [float(line.split()[-1]) for line in out.splitlines()[1:]]
+    assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=0.1)
+    code, centred, _ = run("explain", "old.json", "days.csv", "--row", "12", "--centred")
+    assert code == 0 and centred != out and centred.split()[-1] == out.split()[-1]
+    code, _, err = run("explain", "old.json", "days.csv", "--row", "1000")
+    assert code == 2 and "rows 0 to 329" in err
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_export_writes_every_format(run, files, format):
+    path = files / f"model{FORMATS[format][0]}"
+    code, out, err = run("export", "old.json", "--to", format, "-o", str(path))
+    assert code == 0 and out == "" and str(path) in err.replace("\n", "")
+    assert path.stat().st_size > 200
+    assert run("export", "old.json", "-o", str(path))[0] == 0  # the ending says it
+    code, out, err = run("export", "old.json", "--to", format)
+    if format in ("excel", "onnx"):
+        assert code == 2 and "--output" in err
+    else:
+        assert code == 0 and out == path.read_text(encoding="utf-8")
+
+
+def test_export_says_what_it_takes(run, files):
+    code, _, err = run("export", "old.json")
+    assert code == 2 and "one of sql, python" in err
+    code, _, err = run("export", "old.json", "--to", "sql", "--dialect", "basic")
+    assert code == 1 and "basic" in err and len(err.strip().splitlines()) == 1
+    code, out, _ = run("export", "old.json", "--to", "sql", "--table", "days")
+    assert code == 0 and 'FROM "days"' in out
+
+
+def test_report_takes_a_table(run, files, ozone):
+    code, _, err = run("report", "old.json", "days.csv", "-o", "out.html", "--label", "day", "--title", "Ozone & more")
+    assert code == 0 and "out.html" in err
+    text = (files / "out.html").read_text(encoding="utf-8")
+    assert "<title>Ozone &amp; more</title>" in text
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+    assert data["rows"]["labels"][117] == "day 117" and float(data["rows"]["truth"][117]) == ozone[1][117]
+    fired = np.array([[c == "1" for c in row] for row in data["rows"]["fired"]])
+    assert (fired[:, 0] == pysirus.load(files / "old.json").explain(ozone[0]).fired[:, 0]).all()
+    assert run("report", "old.json")[0] == 0 and (files / "report.html").exists()
+    code, _, err = run("report", "old.json", "days.csv", "--label", "name")
+    assert code != 0 and "name" in err
+
+
+def test_diff_is_a_one_screen_answer(run, files):
+    code, out, _ = run("diff", "old.json", "new.json")
+    assert code == 0 and out.startswith("stability ") and len(out.splitlines()) < 25
+    code, out, _ = run("diff", "old.json", "new.json", "--json")
+    found = json.loads(out)
+    assert 0 <= found["stability"] <= 1 and set(found) == {"stability", "stayed", "moved", "came", "went"}
+    code, _, err = run("diff", "old.json", "nowhere.json")
+    assert code == 1 and "nowhere.json" in err
+
+
+@pytest.mark.parametrize("command", ["explain", "export", "report", "diff"])
+def test_help_teaches_with_an_example(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0 and f"Example: pysirus {command}" in out

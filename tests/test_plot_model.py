@@ -1,0 +1,115 @@
+"""Figures of a model: what is drawn is what the model says; axes in, axes out."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
+from pysirus import SirusRegressor, plot
+from pysirus._params import ParameterError
+from pysirus.effect import effect
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*training never saw")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def model(ozone):
+    return SirusRegressor(n_rules=10, n_trees=1000, random_state=0).fit(*ozone)
+
+
+def texts(ax):
+    return [t.get_text() for t in ax.get_yticklabels()]
+
+
+def test_rules_have_a_line_each(model):
+    ax = plot.rules(model)
+    assert texts(ax) == [rule.condition_text for rule in model.rules_]
+    outputs, *strips = ax.child_axes
+    inside = outputs.collections[-1].get_offsets()[:, 0]
+    assert np.allclose(inside, [rule.inside for rule in model.rules_])
+    weights = [bar.get_width() for bar in strips[2].patches]
+    assert np.allclose(weights, [rule.weight for rule in model.rules_])
+
+
+def test_axes_are_taken_and_returned(model, ozone):
+    figure, axes = plt.subplots(1, 3)
+    assert plot.rules(model, ax=axes[0]) is axes[0]
+    assert plot.effect(model, "temp", ax=axes[1]) is axes[1]
+    assert plot.waterfall(model, ozone[0][3:4], ax=axes[2]) is axes[2]
+    assert len(plt.get_fignums()) == 1
+    figure.canvas.draw()
+
+
+def test_waterfall_ends_at_the_prediction(model, ozone):
+    X, _ = ozone
+    ax = plot.waterfall(model, X[12:13])
+    bars = [bar for bar in ax.patches if bar.get_height() > 0.5]
+    start = model.explain(X[12:13]).centred().baseline
+    assert start + sum(bar.get_width() for bar in bars) == pytest.approx(model.predict(X[12:13])[0])
+    assert len(bars) == len(model.rules_)
+    assert plot.waterfall(model, model.explain(X)[12]) is not ax
+    with pytest.raises(ValueError, match="one row, got 330"):
+        plot.waterfall(model, X)
+
+
+def test_effect_draws_the_steps(model):
+    ax = plot.effect(model, "temp")
+    stairs = ax.patches[0]
+    assert np.allclose(stairs.get_data().values, effect(model.model_, "temp").values)
+    heat = plot.effect(model, ("temp", "ibh"))
+    drawn = heat.images[0].get_array()
+    assert np.allclose(drawn.T, effect(model.model_, ("temp", "ibh")).values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_names_are_drawn_as_text(kind):
+    model = make_model(kind)
+    for ax in (
+        plot.rules(model),
+        plot.waterfall(model, new_rows()[:1]),
+        plot.effect(model, COLOUR, new_rows()),
+        plot.effect(model, ("a b", MARKUP), new_rows()),
+    ):
+        ax.figure.canvas.draw()  # a dollar sign would start mathematics, and fail here
+    labels = plot.effect(model, COLOUR, new_rows()).get_xticklabels()
+    assert r"\textbf{a}" in [label.get_text() for label in labels]
+
+
+def test_class_to_draw_is_one_of_the_model(model):
+    with pytest.raises(ParameterError, match="predicts numbers"):
+        plot.rules(model, class_="high")
+    with pytest.raises(ParameterError, match=r"class_ must be one of.*'blue'"):
+        plot.rules(make_model("classes"), class_="blue")
+
+
+def test_a_missing_library_is_named_with_its_extra(model, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install pysirus\[plot\]"):
+        plot.rules(model)
+
+
+def test_notebooks_show_tables(model):
+    bundle = model._repr_mimebundle_()
+    assert bundle["text/html"].count("<tr>") == len(model.rules_) + 1
+    assert "mean O3" in bundle["text/html"] and "temp &lt; 65.4" in bundle["text/html"]
+    hostile = make_model("regression")._repr_html_()
+    assert "<script" not in hostile and "&lt;img src=x" in hostile
+    assert "SirusRegressor" in SirusRegressor()._repr_mimebundle_()["text/html"]
