@@ -1,10 +1,13 @@
 """Every export, run by the system it is for, predicts what the model predicts."""
 
+import os
 import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -211,3 +214,13 @@ def test_a_model_without_rules_exports(tmp_path):
         assert model.export(format)
     with pytest.raises(ExportError, match="neither rules nor terms"):
         model.export("onnx")
+
+
+def test_the_example_ships_a_model(tmp_path):
+    pytest.importorskip("matplotlib")
+    script = Path(__file__).parents[1] / "examples" / "ship.py"
+    command = [sys.executable, str(script), "--folder", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "MPLBACKEND": "Agg"})
+    written = done.stdout.splitlines()[-1].removeprefix("wrote ").split(", ")
+    names = {"report.html", "rules.png", "effect.png", "day.png", "ozone.sql", "ozone.py", "ozone.xlsx", "ozone.tex"}
+    assert set(written) == names

@@ -23,6 +23,7 @@ from pysirus._weights import Moments
 from pysirus.tune import Size, Tuning, TuningPath
 
 FORMAT = "pysirus-model"
+MAX_MOMENTS = 200  # rules; about half a megabyte
 VERSION = 1
 
 
@@ -152,24 +153,30 @@ def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Tunin
     )
 
 
-def _number(value: float) -> int | float:
-    """Whole numbers without a decimal point: most moments are counts."""
-    return int(value) if float(value).is_integer() else float(value)
+def _line(values: Any) -> str:
+    """Numbers in one line of text, as a list of them would take a line each; most are counts, without a point."""
+    return " ".join(
+        repr(int(v) if v.is_integer() else v) for v in np.asarray(values, dtype=np.float64).ravel().tolist()
+    )
+
+
+def _from_line(text: str) -> list[float]:
+    return [float(word) for word in text.split()]
 
 
 def _moments(moments: Moments | None) -> dict[str, Any] | None:
-    """Sums over each fold; of the symmetric pairs the lower triangle."""
-    if moments is None:
+    """Sums over each fold; of the symmetric pairs the lower triangle. Those of very long lists are not kept."""
+    if moments is None or moments.n_rules > MAX_MOMENTS:
         return None
     lower = np.tril_indices(moments.n_rules)
     return {
-        "rows": moments.rows.tolist(),
+        "rows": _line(moments.rows),
         "n_rows": moments.n_rows,
-        "size": [_number(v) for v in moments.size],
-        "pair": [[_number(v) for v in fold[lower]] for fold in moments.pair],
-        "sum": moments.sum.tolist(),
-        "rule_sum": moments.rule_sum.tolist(),
-        "square": moments.square.tolist(),
+        "size": _line(moments.size),
+        "pair": [_line(fold[lower]) for fold in moments.pair],
+        "sum": _line(moments.sum),
+        "rule_sum": [_line(fold) for fold in moments.rule_sum],
+        "square": _line(moments.square),
         "centre": moments.centre,
     }
 
@@ -177,19 +184,20 @@ def _moments(moments: Moments | None) -> dict[str, Any] | None:
 def _from_moments(d: Mapping[str, Any] | None) -> Moments | None:
     if d is None:
         return None
-    n_rules, n_folds = len(d["rows"]), len(d["size"])
+    rows, size = _from_line(d["rows"]), np.array(_from_line(d["size"]))
+    n_rules, n_folds = len(rows), len(size)
     i, j = np.tril_indices(n_rules)
     pair = np.zeros((n_folds, n_rules, n_rules))
-    pair[:, i, j] = np.array(d["pair"], dtype=np.float64).reshape(n_folds, len(i))
+    pair[:, i, j] = np.array([_from_line(fold) for fold in d["pair"]]).reshape(n_folds, len(i))
     pair[:, j, i] = pair[:, i, j]
     return Moments(
-        rows=np.array(d["rows"], dtype=np.int64),
+        rows=np.array(rows, dtype=np.int64),
         n_rows=d["n_rows"],
-        size=np.array(d["size"], dtype=np.float64),
+        size=size,
         pair=pair,
-        sum=np.array(d["sum"], dtype=np.float64),
-        rule_sum=np.array(d["rule_sum"], dtype=np.float64).reshape(n_folds, n_rules, -1 if n_rules else 1),
-        square=np.array(d["square"], dtype=np.float64),
+        sum=np.array(_from_line(d["sum"])).reshape(n_folds, -1),
+        rule_sum=np.array([_from_line(fold) for fold in d["rule_sum"]]).reshape(n_folds, n_rules, -1 if n_rules else 1),
+        square=np.array(_from_line(d["square"])),
         centre=d["centre"],
     )
 

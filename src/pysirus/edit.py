@@ -65,8 +65,8 @@ def refit(model: RuleModel, kept: Sequence[int]) -> RuleModel:
         return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None)
     if model.moments is None:
         raise ValueError(
-            "This model keeps no sums to fit its weights again: it comes from another method, or from a file of an "
-            "earlier version. Fit it again on its data."
+            "This model keeps no sums to fit its weights again: it comes from another method, or from a file of a very "
+            "long list. Fit it again on its data."
         )
     weighed = weigh_moments(rules, model.moments.take(kept), [len(rules)])
     return replace(
