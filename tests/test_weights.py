@@ -13,7 +13,7 @@ from pysirus._rule import rule_of
 from pysirus._select import select
 from pysirus._sirus import rules_of
 from pysirus._table import read_table
-from pysirus._weights import PENALTY_GRID, gram_of, ridge_weights, rule_moments, weigh_by_ridge
+from pysirus._weights import PENALTY_GRID, gram_of, ridge_weights, rule_moments, weigh_by_ridge, with_outputs
 
 SEED = 12
 
@@ -82,7 +82,8 @@ def test_outputs_are_plain_means(case):
 @pytest.mark.parametrize("case", CASES)
 def test_gram_matrices_are_covariances_of_outputs(case):
     _, y, weights, binned, response, rules, holds = make_case(**case)
-    gram = gram_of(rule_moments(rules, binned, response, SEED))
+    moments = rule_moments(rules, binned, response, SEED)
+    gram = gram_of(moments, with_outputs(rules, moments))
     w = np.ones(len(y)) if weights is None else weights
     outputs = outputs_of(holds, y, weights)
     full = np.cov(np.column_stack([outputs, y]).T, aweights=w, bias=True)
@@ -110,7 +111,8 @@ def test_weights_are_the_ridge_of_scipy_at_the_cross_validated_penalty(case):
     folds = _core.folds_of(SEED, len(y), 10)
     errors = [oracle.cross_validated_error(outputs, y, folds, penalty, weights) for penalty in grid]
     assert weighed.penalties[0] == pytest.approx(grid[np.argmin(errors)], rel=1e-9)
-    gram = gram_of(rule_moments(rules, binned, response, SEED))
+    moments = rule_moments(rules, binned, response, SEED)
+    gram = gram_of(moments, with_outputs(rules, moments))
     found = _core.ridge_errors(
         gram.train_gram,
         gram.train_cross,
@@ -203,7 +205,8 @@ def test_folds_may_be_empty(n_rows):
 def test_collinear_rules_share_their_weight():
     """A rule and its complement have the same outputs: the ridge gives both the same weight."""
     _, _, _, binned, response, rules, _ = make_case(collinear=True)
-    gram = gram_of(rule_moments(rules, binned, response, SEED))
+    moments = rule_moments(rules, binned, response, SEED)
+    gram = gram_of(moments, with_outputs(rules, moments))
     weights, _ = ridge_weights(gram, [2])
     assert weights[0, 0] == pytest.approx(weights[0, 1])
     assert weights[0, 0] > 0

@@ -14,7 +14,7 @@ from pysirus._forest import Forest, Recipe
 from pysirus._response import Response, class_response
 from pysirus._sirus import rules_of
 from pysirus._table import read_table
-from pysirus._weights import gram_of, rule_moments
+from pysirus._weights import gram_of, rule_moments, with_outputs
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -66,7 +66,8 @@ def test_a_whole_weight_is_so_many_rows_in_bins_outputs_gram_and_ridge(seed, cla
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
     if classes:
         return
-    first, second = gram_of(ours), gram_of(theirs)
+    rules = rules_of(paths, some, a)
+    first, second = (gram_of(m, with_outputs(rules, m)) for m in (ours, theirs))
     np.testing.assert_allclose(first.gram, second.gram, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(first.cross, second.cross, rtol=1e-9, atol=1e-12)
     penalties = np.full(len(some), 0.1)

@@ -100,6 +100,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         "n_inside": rule.n_inside,
         "n_outside": rule.n_outside,
         "weight": rule.weight,
+        "stage": rule.stage,
     }
 
 
@@ -115,6 +116,7 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
         n_outside=d["n_outside"],
         weight=d["weight"],
         classes=classes,
+        stage=d.get("stage", 1),
     )
 
 

@@ -104,9 +104,10 @@ def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
 class Forest:
     """A forest that can be continued."""
 
-    def __init__(self, binned: Binned, response: Response, recipe: Recipe) -> None:
+    def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
         n_features = len(binned.cuts)
         self.n_trees = 0
+        self._first_tree = first_tree
         self._counts = _core.PathCounts()
         self._arguments = {
             "bins": binned.bins,
@@ -129,7 +130,7 @@ class Forest:
 
     def grow(self, n_trees: int) -> NDArray[np.int32]:
         """Grow more trees; their splits, one row a tree."""
-        splits = _core.grow(**self._arguments, first_tree=self.n_trees, n_trees=n_trees)  # type: ignore[arg-type]
+        splits = _core.grow(**self._arguments, first_tree=self._first_tree + self.n_trees, n_trees=n_trees)  # type: ignore[arg-type]
         self._counts.add(splits)
         self.n_trees += n_trees
         return splits

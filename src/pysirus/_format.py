@@ -81,14 +81,18 @@ def _format_class_outputs(inside: Sequence[float], outside: Sequence[float], cla
 
 
 def format_outputs(
-    inside: float | tuple[float, ...], outside: float | tuple[float, ...], classes: Sequence[Any] | None
+    inside: float | tuple[float, ...],
+    outside: float | tuple[float, ...],
+    classes: Sequence[Any] | None,
+    signed: bool = False,
 ) -> tuple[str, str]:
-    """The two outputs of a rule, with as many decimals as it takes to tell them apart."""
+    """The two outputs of a rule, with as many decimals as it takes to tell them apart; corrections have a sign."""
     if isinstance(inside, tuple) or isinstance(outside, tuple):
         assert isinstance(inside, tuple) and isinstance(outside, tuple) and classes is not None
         return _format_class_outputs(inside, outside, classes)
     decimals = decimals_for([inside, outside], inside - outside)
-    return f"{inside:.{decimals}f}", f"{outside:.{decimals}f}"
+    sign = "+" if signed else ""
+    return f"{inside:{sign}.{decimals}f}", f"{outside:{sign}.{decimals}f}"
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

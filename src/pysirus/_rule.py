@@ -157,6 +157,8 @@ class Rule:
         Training rows inside and outside.
     weight : float or None
         Weight in the model.
+    stage : int
+        1 for a rule about the response, 2 and more for a correction: its outputs are mean residuals.
     """
 
     conditions: tuple[Condition, ...]
@@ -168,6 +170,7 @@ class Rule:
     n_outside: int | None = None
     weight: float | None = None
     classes: tuple[Any, ...] | None = None
+    stage: int = 1
 
     @cached_property
     def key(self) -> Hashable:
@@ -198,10 +201,16 @@ class Rule:
             return " & ".join(f"({c})" if c.known and c.missing else str(c) for c in self.conditions)
         return str(self.conditions[0]) if self.conditions else "always"
 
+    @property
+    def output_texts(self) -> tuple[str, str]:
+        """What it answers inside and outside, as text; corrections have a sign."""
+        assert self.inside is not None and self.outside is not None
+        return format_outputs(self.inside, self.outside, self.classes, signed=self.stage > 1)
+
     def __str__(self) -> str:
         if self.inside is None or self.outside is None:
             return f"if {self.condition_text}"
-        inside, outside = format_outputs(self.inside, self.outside, self.classes)
+        inside, outside = self.output_texts
         return f"if {self.condition_text} then {inside} else {outside}"
 
     def __repr__(self) -> str:
@@ -237,16 +246,17 @@ class RuleSet(Sequence[Rule]):
         return hash(self._rules)
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
-        header = ["frequency", "rule"]
-        with_weights = any(rule.weight is not None for rule in self)
-        if with_weights:
-            header.append("weight")
-        rows = [
-            [format_number(rule.frequency, 3), str(rule)]
-            + ([format_number(rule.weight or 0.0, 3)] if with_weights else [])
-            for rule in self
-        ]
-        return header, rows
+        columns = {
+            "stage": [str(rule.stage) for rule in self],
+            "frequency": [format_number(rule.frequency, 3) for rule in self],
+            "rule": [str(rule) for rule in self],
+            "weight": [format_number(rule.weight or 0.0, 3) for rule in self],
+        }
+        if all(rule.stage == 1 for rule in self):
+            del columns["stage"]
+        if all(rule.weight is None for rule in self):
+            del columns["weight"]
+        return list(columns), [list(row) for row in zip(*columns.values())]
 
     def __str__(self) -> str:
         return text_table(*self._rows()) if len(self) else "(no rules)"

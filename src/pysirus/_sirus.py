@@ -17,7 +17,7 @@ from pysirus._forest import Forest, Paths, Recipe
 from pysirus._progress import show_trees
 from pysirus._response import Response
 from pysirus._rule import Rule, RuleSet, rule_of
-from pysirus._select import select
+from pysirus._select import Span, select
 from pysirus._table import Feature, Table
 
 
@@ -161,10 +161,10 @@ class SirusBase(RuleEstimator):
         )
         return Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
 
-    def _select_rules(self, training: Training, paths: Paths) -> list[Rule]:
+    def _select_rules(self, training: Training, paths: Paths, span: Span | None = None) -> list[Rule]:
         """The rules above p0, or the n_rules most frequent; those that earlier ones span are dropped."""
         limit = {"n_rules": self.n_rules} if self.p0 is None else {"p0": self.p0, "n_rules": self.max_rules}
-        return rules_of(paths, select(paths, training.binned, **limit), training.binned)
+        return rules_of(paths, select(paths, training.binned, **limit, span=span), training.binned)
 
     def _keep_paths(self, training: Training, paths: Paths) -> None:
         self._paths = paths

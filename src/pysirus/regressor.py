@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from pysirus._forest import Forest, Paths
 from pysirus._model import RuleModel
+from pysirus._params import check_integer
 from pysirus._response import Response, read_numbers, read_weights, target_name
 from pysirus._rule import with_weights
+from pysirus._select import Span
 from pysirus._sirus import SirusBase, Training
+from pysirus._stages import correct
 from pysirus._table import Table, read_table
 from pysirus._weights import Weighed, weigh_by_ridge
 
@@ -19,7 +26,7 @@ from pysirus._weights import Weighed, weigh_by_ridge
 class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
     """What the two regressors share: reading a numeric response, predicting it."""
 
-    _fitted_facts = ("n_trees", "ridge_penalty", "idle_columns")
+    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns")
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         table = read_table(X, categorical=self.categorical_features)
@@ -88,6 +95,10 @@ class SirusRegressor(RegressionBase):
     categorical_features : str, int, list of them or list of bool, optional
         Columns of numbers or text to take as labels, by name, by number or by a flag per column. Columns of text,
         booleans and categories of a data frame are labels without being named.
+    n_stages : int or "auto", default=1
+        1 is the paper. More stages grow forests on the residuals and add rules that correct the list: at most so many,
+        or with "auto" until no path is above ``p0`` or ``max_rules`` are reached. Each stage keeps its rules above
+        ``p0``, or its ``n_rules`` most frequent ones; ``max_rules`` limits them all.
     n_jobs : int, optional
         Threads; the rules do not depend on it. None is 1, -1 is all cores.
     random_state : int, Generator or RandomState, optional
@@ -126,6 +137,44 @@ class SirusRegressor(RegressionBase):
     if temp < 65.4 then 7.0 else 19.0
     """
 
+    _fitted_facts = (*RegressionBase._fitted_facts, "n_stages")
+
+    def __init__(
+        self,
+        p0: float | None = None,
+        n_rules: int = 10,
+        max_rules: int = 25,
+        n_bins: int = 10,
+        max_depth: int = 2,
+        max_features: int | None = None,
+        n_trees: int | str = "auto",
+        alpha: float = 0.05,
+        discrete_limit: int = 10,
+        min_node_size: int = 5,
+        categorical_features: Any = None,
+        n_stages: int | str = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            p0=p0,
+            n_rules=n_rules,
+            max_rules=max_rules,
+            n_bins=n_bins,
+            max_depth=max_depth,
+            max_features=max_features,
+            n_trees=n_trees,
+            alpha=alpha,
+            discrete_limit=discrete_limit,
+            min_node_size=min_node_size,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.n_stages = n_stages
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusRegressor:
         """Learn the rules.
 
@@ -143,10 +192,38 @@ class SirusRegressor(RegressionBase):
         self : SirusRegressor
         """
         self._check_parameters()
+        if self.n_stages != "auto":
+            check_integer("n_stages (a number or 'auto')", self.n_stages, 1)
         training = self._bin(*self._read(X, y, sample_weight))
         paths = self._paths_of(training)
-        rules = self._select_rules(training, paths)
-        weighed = weigh_by_ridge(rules, training.binned, training.response, training.seed, [len(rules)])
-        self._set_model(self._model_of(training, weighed, 0, paths.n_trees))
+        span = Span()
+        rules = self._select_rules(training, paths, span)
+        first = weigh_by_ridge(rules, training.binned, training.response, training.seed, [len(rules)])
+        stages = [first, *self._stages(training, first, span, paths.n_trees)]
+        model = self._model_of(training, stages[-1], 0, len(stages) * paths.n_trees)
+        self._set_model(replace(model, facts={**model.facts, "n_stages": len(stages)}))
         self._keep_paths(training, paths)
         return self
+
+    def _stages(self, training: Training, first: Weighed, span: Span, n_trees: int) -> Iterator[Weighed]:
+        """The list with the corrections of the second stage, the third, ..."""
+        if self.n_stages == 1 or not first.rules:
+            return iter(())
+        recipe = self._recipe(training.seed)
+
+        def grow(residual: Response, first_tree: int) -> Paths:
+            return Forest(training.binned, residual, recipe, first_tree).grow_to(n_trees).paths()
+
+        stages = correct(
+            first,
+            span,
+            training.binned,
+            training.response,
+            training.seed,
+            grow,
+            n_trees=n_trees,
+            p0=self.p0,
+            n_rules=self.n_rules,
+            max_rules=max(self.max_rules, len(first.rules)),
+        )
+        return stages if self.n_stages == "auto" else islice(stages, int(self.n_stages) - 1)

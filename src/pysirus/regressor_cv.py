@@ -12,7 +12,7 @@ from pysirus._response import Response
 from pysirus._rule import Rule
 from pysirus._sirus import Training
 from pysirus._tuned import TunedBase
-from pysirus._weights import Weighed, gram_of, rule_moments, useful_sizes, weigh_moments
+from pysirus._weights import Weighed, gram_of, rule_moments, useful_sizes, weigh_moments, with_outputs
 from pysirus.regressor import RegressionBase
 from pysirus.tune import PooledError
 
@@ -85,8 +85,9 @@ class SirusRegressorCV(RegressionBase, TunedBase):
 
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:
         moments = rule_moments(rules, training.binned, training.response, training.seed)
-        sizes = useful_sizes(gram_of(moments), self.max_rules)
-        return weigh_moments(rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
+        outputs = with_outputs(rules, moments)
+        sizes = useful_sizes(gram_of(moments, outputs), self.max_rules)
+        return weigh_moments(outputs[: sizes[-1]], moments.take(sizes[:-1]), sizes)
 
     def _outcome(self, weighed: Weighed, holds: NDArray[np.bool_], response: Response) -> Any:
         """Weight, sum and sum of squares of the held-out responses, and squared errors of every size."""

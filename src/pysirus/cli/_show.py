@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pysirus._format import format_number, format_outputs
+from pysirus._format import format_number
 from pysirus._model import RuleModel
 from pysirus._read import list_names
 from pysirus._rule import Rule
@@ -25,7 +25,7 @@ def model_of(estimator: Any) -> RuleModel:
 def _rule_text(rule: Rule) -> Text:
     text = Text.assemble(("if ", "bold"), rule.condition_text)
     if rule.inside is not None and rule.outside is not None:
-        inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+        inside, outside = rule.output_texts
         text.append_text(Text.assemble((" then ", "bold"), inside, (" else ", "bold"), outside))
     return text
 

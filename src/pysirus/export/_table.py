@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._format import decimals_for, format_number, format_outputs, format_threshold
+from pysirus._format import decimals_for, format_number, format_threshold
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule
 
@@ -51,7 +51,7 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 
 def _row(rule: Rule) -> RuleRow:
     assert rule.inside is not None and rule.outside is not None
-    inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+    inside, outside = rule.output_texts
     return RuleRow(
         frequency=format_number(rule.frequency, 2),
         conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from pysirus._format import format_outputs
 from pysirus._model import RuleModel
 from pysirus.export._conditions import ExportError, Test, level_type, one_line, sums_of, tests_of, used_features
 
@@ -92,7 +91,7 @@ class _Workbook:
         for r, rule in enumerate(model.rules):
             assert rule.inside is not None and rule.outside is not None
             row = r + 4
-            inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+            inside, outside = rule.output_texts
             for c, value in enumerate(
                 [r + 1, one_line(rule.condition_text), inside, outside, rule.frequency, rule.weight], start=1
             ):

@@ -15,7 +15,7 @@ import numpy as np
 import sklearn
 
 from pysirus._column import UNSEEN, Column
-from pysirus._format import format_number, format_outputs
+from pysirus._format import format_number
 from pysirus._model import RuleModel
 from pysirus._params import check_integer
 from pysirus._rule import Rule, RuleSet
@@ -34,7 +34,7 @@ def _short(values: Any) -> Any:
 
 def _rule(rule: Rule) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
-    inside, outside = format_outputs(rule.inside, rule.outside, rule.classes)
+    inside, outside = rule.output_texts
     return {
         "text": rule.condition_text,
         "inside": _short(rule.inside),

@@ -1,0 +1,79 @@
+"""A list of rules in, the same list with corrections out (spec, section 9; docs/stages.md).
+
+A forest is grown on what the list leaves unexplained, the residuals of its prediction. Its frequent paths that are not
+combinations of any rule kept so far become corrections: rules whose outputs are the mean residuals inside and outside.
+Then all weights are fitted again together on the response, by the same non-negative ridge. One stage is the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins import Binned
+from pysirus._forest import Paths
+from pysirus._response import Response
+from pysirus._rule import Rule, rule_of
+from pysirus._select import Span, select
+from pysirus._weights import Weighed, bins_inside, rule_moments, weigh_moments, with_outputs
+
+# grows a forest on a response, from a tree number on
+GrowPaths = Callable[[Response, int], Paths]
+
+
+def holds_in_bins(rule: Rule, binned: Binned) -> NDArray[np.bool_]:
+    """Which training rows are inside a rule that came from these bins."""
+    inside = np.ones(binned.bins.shape[1], dtype=bool)
+    for condition in rule.conditions:
+        inside &= bins_inside(condition, binned)[binned.bins[condition.index]]
+    return inside
+
+
+def fitted_values(weighed: Weighed, binned: Binned) -> NDArray[np.float64]:
+    """The prediction of the last of the weighed lists on the training rows."""
+    total = np.full(binned.bins.shape[1], weighed.intercepts[-1], dtype=np.float64)
+    for rule, weight in zip(weighed.rules, weighed.weights[-1]):
+        if weight > 0:
+            outputs = np.array([rule.outside, rule.inside], dtype=np.float64)
+            total += weight * outputs[holds_in_bins(rule, binned).astype(np.intp)]
+    return total
+
+
+def correct(
+    first: Weighed,
+    span: Span,
+    binned: Binned,
+    response: Response,
+    seed: int,
+    grow: GrowPaths,
+    *,
+    n_trees: int,
+    p0: float | None,
+    n_rules: int,
+    max_rules: int,
+) -> Iterator[Weighed]:
+    """The weighed list after the second stage, the third, ...; ends when no path is left above p0 or the list is full.
+
+    Each stage keeps its paths above ``p0``, or its ``n_rules`` most frequent ones when p0 is None.
+    """
+    assert response.values is not None
+    weighed, stage = first, 1
+    while len(weighed.rules) < max_rules:
+        stage += 1
+        residual = replace(response, values=response.values - fitted_values(weighed, binned))
+        if residual.is_constant:
+            return
+        paths = grow(residual, (stage - 1) * n_trees)
+        room = max_rules - len(weighed.rules)
+        kept = select(paths, binned, p0=p0, n_rules=room if p0 is not None else min(n_rules, room), span=span)
+        if not kept:
+            return
+        frequencies = paths.frequencies
+        new = [rule_of(paths.codes[i].tolist(), binned, float(frequencies[i])) for i in kept]
+        new = with_outputs(new, rule_moments(new, binned, residual, seed))
+        rules = [*weighed.rules, *(replace(rule, stage=stage) for rule in new)]
+        weighed = weigh_moments(rules, rule_moments(rules, binned, response, seed), [len(rules)])
+        yield weighed

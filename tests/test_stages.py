@@ -1,0 +1,118 @@
+"""Stages: corrections by hand, what ends them, and that they change nothing of what holds for one stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pysirus
+from pysirus import SirusRegressor
+from pysirus._params import ParameterError
+
+COMMON = {"n_trees": 1500, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def staged():
+    X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
+    return SirusRegressor(n_rules=4, n_stages=3, **COMMON).fit(X, y), X, y
+
+
+def test_one_stage_is_the_paper() -> None:
+    X, y = pysirus.datasets.load_machine(return_X_y=True, as_frame=True)
+    one, plain = (SirusRegressor(n_rules=6, n_stages=n, **COMMON).fit(X, y) for n in (1, 3))
+    assert one.n_stages_ == 1 and all(rule.stage == 1 for rule in one.selected_)
+    assert plain.selected_[:6] == one.selected_
+    assert "stage" not in str(one.rules_) and "stage" in str(plain.rules_)
+
+
+def test_each_stage_adds_its_most_frequent_rules(staged) -> None:
+    model = staged[0]
+    stages = [rule.stage for rule in model.selected_]
+    assert stages == [1] * 4 + [2] * 4 + [3] * 4 and model.n_stages_ == 3 and model.n_trees_ == 3 * 1500
+    for stage in (1, 2, 3):
+        frequencies = [rule.frequency for rule in model.selected_ if rule.stage == stage]
+        assert frequencies == sorted(frequencies, reverse=True)
+    assert len(set(model.selected_)) == 12
+
+
+def test_corrections_have_mean_residuals_as_outputs(staged) -> None:
+    _, X, y = staged
+    first, second = (SirusRegressor(n_rules=4, n_stages=n, **COMMON).fit(X, y) for n in (1, 2))
+    residual = y - first.predict(X)
+    for rule in second.selected_[4:]:
+        inside = rule.holds(second.model_.align(X))
+        assert rule.inside == pytest.approx(residual[inside].mean(), abs=1e-9)
+        assert rule.outside == pytest.approx(residual[~inside].mean(), abs=1e-9)
+        assert str(rule).split(" then ")[1][0] in "+-"
+
+
+def test_weights_are_one_joint_non_negative_ridge(staged) -> None:
+    """The gradient of the penalised squared error is zero at positive weights and not negative at zero weights."""
+    model, X, y = staged
+    table = model.model_.align(X)
+    outputs = np.column_stack([np.where(r.holds(table), r.inside, r.outside) for r in model.selected_])
+    weights = np.array([rule.weight for rule in model.selected_])
+    centred, target = outputs - outputs.mean(axis=0), y - y.mean()
+    slope = centred.T @ (centred @ weights - target) / len(y) + model.ridge_penalty_ * weights
+    scale = np.abs(centred.T @ target).max() / len(y)
+    assert (weights >= 0).all() and np.abs(slope[weights > 0]).max() < 1e-9 * scale
+    assert (slope >= -1e-9 * scale).all()
+    assert model.intercept_ == pytest.approx(y.mean() - weights @ outputs.mean(axis=0))
+
+
+def test_more_stages_explain_more(staged) -> None:
+    _, X, y = staged
+    scores = [SirusRegressor(n_rules=4, n_stages=n, **COMMON).fit(X, y).score(X, y) for n in (1, 2, 4)]
+    assert scores[0] < scores[1] < scores[2]
+
+
+def test_auto_ends_with_p0_or_a_full_list(staged) -> None:
+    _, X, y = staged
+    by_p0 = SirusRegressor(p0=0.15, n_stages="auto", **COMMON).fit(X, y)
+    assert by_p0.n_stages_ > 1 and all(rule.frequency > 0.15 for rule in by_p0.selected_)
+    full = SirusRegressor(n_rules=4, n_stages="auto", max_rules=10, **COMMON).fit(X, y)
+    assert len(full.selected_) == 10 and [r.stage for r in full.selected_][-2:] == [3, 3]
+
+
+def test_what_is_explained_exactly_needs_no_correction() -> None:
+    X = np.repeat(np.arange(8), 10)[:, None].astype(float)
+    model = SirusRegressor(n_rules=1, n_stages=5, n_trees=50, random_state=0).fit(X, (X[:, 0] >= 4).astype(float))
+    assert model.n_stages_ == 1 and model.score(X, (X[:, 0] >= 4).astype(float)) == 1
+
+
+def test_threads_files_and_edits(staged, tmp_path: Path) -> None:
+    model, X, y = staged
+    other = SirusRegressor(n_rules=4, n_stages=3, n_jobs=2, **COMMON).fit(X, y)
+    assert other.selected_ == model.selected_
+    np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    model.save(tmp_path / "staged.json")
+    back = pysirus.load(tmp_path / "staged.json")
+    assert [r.stage for r in back.selected_] == [r.stage for r in model.selected_] and back.n_stages_ == 3
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    shorter = model.with_rules(8)
+    assert [r.stage for r in shorter.selected] == [1] * 4 + [2] * 4
+    assert shorter.selected[5].inside == model.selected_[5].inside
+    contributions = model.explain(X[:5])
+    np.testing.assert_allclose(contributions.prediction, model.predict(X[:5]), rtol=1e-12)
+
+
+def test_bad_number_of_stages() -> None:
+    with pytest.raises(ParameterError, match="n_stages"):
+        SirusRegressor(n_stages=0).fit(np.ones((9, 1)), np.arange(9))
+
+
+FAILED_CHECKS = {
+    "check_sample_weight_equivalence_on_dense_data": "a repeated row is drawn twice, a weighted row once",
+    "check_dataframe_column_names_consistency": "columns in another order are found by name",
+}
+
+
+@parametrize_with_checks(
+    [SirusRegressor(n_stages=3, n_rules=3, n_trees=100)], expected_failed_checks=lambda _: FAILED_CHECKS
+)
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
