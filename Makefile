@@ -1,6 +1,7 @@
 # make demo     the paper's Table 1, live        make bench       speed and memory against scikit-learn
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
-# make lint     ruff and mypy                    make clean       remove what was built
+# make lint     ruff and mypy                    make paper       rerun the paper; ARGS=--quick for one repetition
+# make clean    remove what was built
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
 
@@ -10,7 +11,7 @@ BIN := .venv/bin
 CORE := pyproject.toml CMakeLists.txt LICENSE $(wildcard cpp/*.cpp cpp/*.hpp)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench lint core-check clean
+.PHONY: help demo test bench paper lint core-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,8 +26,11 @@ demo: .venv/run.stamp
 test: .venv/dev.stamp
 	$(BIN)/python -m pytest
 
-bench: .venv/run.stamp
+bench: .venv/compare.stamp
 	$(BIN)/python benchmarks/run.py
+
+paper: .venv/compare.stamp
+	$(BIN)/python -m paper $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -54,6 +58,11 @@ clean:
 .venv/dev.stamp: .venv/run.stamp
 	@echo 'Installing what tests and checks need ...'
 	@$(PIP) install 'pysirus[test,lint]'
+	@touch $@
+
+.venv/compare.stamp: .venv/run.stamp
+	@echo 'Installing what comparisons need ...'
+	@$(PIP) install 'pysirus[compare,plot]' pandas imodels
 	@touch $@
 
 # --------------------------------------------------------------------------------------------------- the core alone

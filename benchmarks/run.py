@@ -19,6 +19,7 @@ from rich.table import Table
 from benchmarks.clock import best_of, in_new_process
 from benchmarks.problems import Problem, made_up, shipped
 from benchmarks.rivals import ours, scikit_learn
+from benchmarks.rule_models import measure_rule_models
 from benchmarks.tuning import measure_tuning
 
 N_TREES = 10_000
@@ -111,6 +112,10 @@ def main() -> int:
     passed.append(within)
     console.print()
     console.print(tuning)
+    console.print()
+    rule_models, within = measure_rule_models(max(2, rounds // 3))
+    passed.append(within)
+    console.print(rule_models)
     console.print()
     passed.append(measure_memory(console))
     console.print(measure_shape(100, 20_000, 1_000))

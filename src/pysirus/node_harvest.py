@@ -18,8 +18,8 @@ from pysirus._rule import RuleSet
 from pysirus._tree_base import TreeRuleRegressor, TreeTraining, outputs_of
 from pysirus._trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
 
-MAX_TREES = 10_000
-MAX_IDLE = 200  # trees in a row without a new node: there are no more to find
+MAX_TREES = 3_000
+MAX_IDLE = 100  # trees in a row without a new node: there are no more to find
 
 
 class NodeHarvestRegressor(TreeRuleRegressor):

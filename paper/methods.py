@@ -1,0 +1,184 @@
+"""A problem in, one repetition of ten folds out: unexplained variance, size, stability, by method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeRegressor
+
+from paper.problems import Array, Problem, as_bins, as_numbers
+from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusRegressor, SirusRegressorCV
+from pysirus.stability import stability
+
+N_FOLDS = 10
+Result = dict[str, float]
+
+
+def folds(problem: Problem, repetition: int) -> Iterator[tuple[Any, Any]]:
+    """Training and held-out rows."""
+    return KFold(N_FOLDS, shuffle=True, random_state=repetition).split(problem.X)
+
+
+def unexplained(y: Array, predicted: Array) -> float:
+    """Squared error over all folds, as a share of the variance."""
+    return float(((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+def cross_validate(
+    problem: Problem, repetition: int, fit: Callable[[pd.DataFrame, Array, int], Any]
+) -> tuple[float, list[Any]]:
+    """The unexplained variance, and the model of each fold."""
+    predicted, models = np.empty(len(problem.y)), []
+    for k, (train, test) in enumerate(folds(problem, repetition)):
+        model = fit(problem.X.iloc[train], problem.y[train], N_FOLDS * repetition + k)
+        predicted[test] = model.predict(problem.X.iloc[test])
+        models.append(model)
+    return unexplained(problem.y, predicted), models
+
+
+def mean_size(models: list[Any]) -> float:
+    """Mean number of rules."""
+    return float(np.mean([len(model.rules_) for model in models]))
+
+
+# --------------------------------------------------------------------------------------------- forests and single trees
+
+
+def _forest(problem: Problem, repetition: int, encode: Callable[..., tuple[Any, Any]]) -> Result:
+    predicted = np.empty(len(problem.y))
+    for k, (train, test) in enumerate(folds(problem, repetition)):
+        inside, outside = encode(problem.X.iloc[train], problem.X.iloc[test], problem.y[train])
+        # 500 trees, a third of the columns at each split, nodes of more than five rows are split: ranger's defaults
+        model = RandomForestRegressor(
+            500,
+            max_features=max(1, inside.shape[1] // 3),
+            min_samples_split=6,
+            random_state=N_FOLDS * repetition + k,
+        )
+        predicted[test] = model.fit(inside, problem.y[train]).predict(outside)
+    return {"error": unexplained(problem.y, predicted)}
+
+
+def forest(problem: Problem, repetition: int) -> Result:
+    """Breiman's random forest."""
+    return _forest(problem, repetition, as_numbers)
+
+
+def forest_quantiles(problem: Problem, repetition: int) -> Result:
+    """A random forest that cuts at ten quantiles."""
+    return _forest(problem, repetition, as_bins)
+
+
+def _pruned(X: Array, y: Array, seed: int, n_penalties: int = 20) -> DecisionTreeRegressor:
+    """A tree pruned by cost and complexity, the penalty by ten-fold cross-validation."""
+    shape = {"min_samples_split": 20, "min_samples_leaf": 7, "random_state": 0}
+    penalties = y.var() * np.geomspace(1e-3, 0.3, n_penalties)
+    errors = np.zeros(n_penalties)
+    for train, test in KFold(10, shuffle=True, random_state=seed).split(X):
+        for i, penalty in enumerate(penalties):
+            tree = DecisionTreeRegressor(ccp_alpha=penalty, **shape).fit(X[train], y[train])
+            errors[i] += ((y[test] - tree.predict(X[test])) ** 2).sum()
+    return DecisionTreeRegressor(ccp_alpha=penalties[errors.argmin()], **shape).fit(X, y)
+
+
+def cart(problem: Problem, repetition: int) -> Result:
+    """A pruned tree; its size is its number of leaves."""
+    predicted, sizes = np.empty(len(problem.y)), []
+    for k, (train, test) in enumerate(folds(problem, repetition)):
+        inside, outside = as_numbers(problem.X.iloc[train], problem.X.iloc[test], problem.y[train])
+        tree = _pruned(inside, problem.y[train], N_FOLDS * repetition + k)
+        predicted[test] = tree.predict(outside)
+        sizes.append(tree.get_n_leaves())
+    return {"error": unexplained(problem.y, predicted), "size": float(np.mean(sizes))}
+
+
+# ---------------------------------------------------------------------------------------------------------- rule models
+
+
+def _rule_model(problem: Problem, repetition: int, make: Callable[..., Any]) -> Result:
+    """Error and size with cuts anywhere; stability with cuts on quantiles, as the paper measured it."""
+    error, models = cross_validate(problem, repetition, lambda X, y, s: make(random_state=s).fit(X, y))
+    binned = [
+        make(random_state=N_FOLDS * repetition + k, n_bins=10).fit(problem.X.iloc[train], problem.y[train])
+        for k, (train, _) in enumerate(folds(problem, repetition))
+    ]
+    return {
+        "error": error,
+        "size": mean_size(models),
+        "stability": stability(binned),
+        "size_on_quantiles": mean_size(binned),
+    }
+
+
+def rulefit(problem: Problem, repetition: int) -> Result:
+    """RuleFit with rules alone."""
+    return _rule_model(problem, repetition, RuleFitRegressor)
+
+
+def node_harvest(problem: Problem, repetition: int) -> Result:
+    """Node harvest."""
+    return _rule_model(problem, repetition, NodeHarvestRegressor)
+
+
+def _tuned(problem: Problem, seed: int) -> Result:
+    model = SirusRegressorCV(n_repeats=10, random_state=seed).fit(problem.X, problem.y)
+    at = model.path_.at(model.p0_)
+    return {
+        "error": float(model.path_.error[at]),
+        "size": float(model.path_.n_rules[at]),
+        "stability": float(model.path_.stability[at]),
+        "p0": float(model.p0_),
+    }
+
+
+def sirus(problem: Problem, repetition: int) -> Result:
+    """SIRUS, p0 tuned over ten repetitions."""
+    return _tuned(problem, repetition)
+
+
+def sirus_sparse(problem: Problem, repetition: int) -> Result:
+    """SIRUS with three permuted copies of each column beside it."""
+    return _tuned(problem.sparse(repetition), repetition)
+
+
+def _with_raw_rules(X: pd.DataFrame, y: Array, seed: int, max_depth: int, n_raw: int = 100) -> SirusRegressor:
+    """SIRUS with p0 such that the forest yields so many rules before post-treatment."""
+    model = SirusRegressor(n_rules=1, max_depth=max_depth, random_state=seed).fit(X, y)
+    frequencies = [rule.frequency for rule in model.candidates_[: n_raw + 1]]
+    p0 = sum(frequencies[-2:]) / 2 if len(frequencies) > n_raw else frequencies[-1] / 2
+    return model.set_params(p0=p0, max_rules=n_raw, n_trees=model.n_trees_).fit(X, y)
+
+
+def _fifty(problem: Problem, repetition: int, max_depth: int) -> Result:
+    error, models = cross_validate(problem, repetition, lambda X, y, s: _with_raw_rules(X, y, s, max_depth))
+    return {"error": error, "size": mean_size(models), "stability": stability(models)}
+
+
+def sirus_50(problem: Problem, repetition: int) -> Result:
+    """SIRUS with about fifty rules."""
+    return _fifty(problem, repetition, 2)
+
+
+def sirus_50_depth_3(problem: Problem, repetition: int) -> Result:
+    """The same with trees of depth three."""
+    return _fifty(problem, repetition, 3)
+
+
+METHODS: dict[str, Callable[[Problem, int], Result]] = {
+    "sirus": sirus,
+    "sirus-sparse": sirus_sparse,
+    "sirus-50": sirus_50,
+    "sirus-50-depth-3": sirus_50_depth_3,
+    "rulefit": rulefit,
+    "node-harvest": node_harvest,
+    "cart": cart,
+    "forest": forest,
+    "forest-quantiles": forest_quantiles,
+}
+# these repeat their folds themselves, so one job is the whole cell of a table
+REPEAT_THEMSELVES = {"sirus", "sirus-sparse"}

@@ -1,0 +1,142 @@
+"""The reproduction of the paper: its numbers are the paper's, runs resume, tables mark differences."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import SHARED
+
+ROOT = Path(__file__).parents[1]
+pytest.importorskip("piqp", reason="pip install pysirus[compare]")
+
+
+@pytest.fixture(autouse=True)
+def _find_paper(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def make_problem(n=90):
+    from paper.problems import Problem
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "s": rng.choice(["u", "v"], n)})
+    y = X["a"] + 2 * (X["s"] == "v") + 0.2 * rng.normal(size=n)
+    return Problem("made-up", X, y.to_numpy())
+
+
+def test_published_values_are_those_of_the_paper():
+    path = SHARED / "paper.tex"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    from paper import published
+
+    tables: dict[str, list[list[float]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = [re.sub(r"\\textbf\{([^}]*)\}|\([^)]*\)|\\\\|\s", r"\1", cell) for cell in line.split("&")]
+        if cells[0].lower() in published.DATASETS:
+            tables.setdefault(cells[0].lower(), []).append([float(cell) for cell in cells[1:]])
+    for i, name in enumerate(published.DATASETS):
+        size, stability, _, _, *_rest = tables[name]
+        found = next(row for row in tables[name] if len(row) == 8)
+        quantiles = next(row for row in tables[name] if len(row) == 2)
+        ours = [published.ERROR[m][i] for m in list(published.ERROR)[:8]]
+        assert found == ours
+        assert quantiles[1] == published.ERROR["forest-quantiles"][i]
+        assert size == [published.SIZE[m][i] for m in published.SIZE]
+        assert stability == [published.STABILITY[m][i] for m in published.STABILITY]
+
+
+@pytest.mark.parametrize(
+    "method", ["sirus-50", "sirus-50-depth-3", "rulefit", "node-harvest", "cart", "forest-quantiles"]
+)
+def test_each_method_measures_what_its_table_needs(method):
+    from paper.methods import METHODS
+    from paper.published import ERROR, SIZE, STABILITY
+
+    result = METHODS[method](make_problem(), 0)
+    needed = {q for q, values in (("error", ERROR), ("size", SIZE), ("stability", STABILITY)) if method in values}
+    assert needed <= set(result)
+    assert 0 < result["error"] < 1 and 0 <= result.get("stability", 0.5) <= 1
+
+
+def test_sparse_adds_three_permuted_copies_of_each_column():
+    problem = make_problem()
+    sparse = problem.sparse(0)
+    assert sparse.X.shape[1] == 4 * problem.X.shape[1]
+    for name in problem.X:
+        copy = sparse.X[f"{name}_permuted2"]
+        assert sorted(copy) == sorted(problem.X[name]) and (copy != problem.X[name]).any()
+
+
+def test_fifty_rules_come_from_a_hundred_paths():
+    from paper.methods import _with_raw_rules
+
+    problem = make_problem(200)
+    model = _with_raw_rules(problem.X, problem.y, 0, 2)
+    above = sum(rule.frequency > model.p0 for rule in model.candidates_)
+    assert above <= 100 and above >= 100 - 4  # of tied frequencies all or none
+
+
+def test_results_are_kept_and_taken_up_again(tmp_path, monkeypatch):
+    from paper import cells
+
+    store, wanted = cells.Store(tmp_path), [cells.Job(f"j{i}", "ozone", "cart", i) for i in range(3)]
+    calls = []
+
+    def results(todo, n_processes):
+        for job in todo:
+            calls.append(job.name)
+            yield job, {"error": 0.5}, 1.0
+
+    monkeypatch.setattr(cells, "_results", results)
+    cells.run(wanted[:2], store, 1)
+    cells.run(wanted, store, 1)
+    assert calls == ["j0", "j1", "j2"] and store.seconds(wanted) == 3.0
+    (tmp_path / "j1.json").write_text("{")  # cut off
+    cells.run(wanted, store, 1)
+    assert calls[3:] == ["j1"]
+
+
+def test_tables_put_the_published_value_beside_ours_and_mark_differences():
+    from paper.tables import conclusion, make_tables, to_csv
+
+    results = {
+        ("ozone", "sirus"): [
+            {"error": 0.33, "size": 20.0, "stability": 0.6},
+            {"error": 0.31, "size": 18.0, "stability": 0.6},
+        ],
+        ("ozone", "rulefit"): [{"error": 0.27, "size": 40.0, "stability": 0.2}],
+        ("ozone", "node-harvest"): [{"error": 0.3, "size": 50.0, "stability": 0.3}],
+    }
+    size, _stability, error = tables = make_tables(results, ["ozone"])
+    assert size.cells["ozone", "sirus"].ours == 19 and not size.cells["ozone", "sirus"].within
+    assert "**19.0** (11)" in size.to_markdown() and r"\textbf{19.0} (11)" in size.to_latex()
+    assert "0.32 (0.32)" in error.to_markdown() and error.count("sirus") == "1 of 1"
+    assert "size,ozone,sirus,19,11,8,3,no" in to_csv(tables)
+    assert "3.0 times" in conclusion(tables) and "holds" in conclusion(tables)
+
+
+def test_theorem_compares_two_samples():
+    from paper import theorem
+
+    result = theorem.compare(1_000, 0)
+    assert set(result) == {f"{q}_{p0}" for q in ("stability", "size") for p0 in theorem.P0}
+    assert all(0 <= result[f"stability_{p0}"] <= 1 for p0 in theorem.P0)
+
+
+def test_datasets_that_cannot_be_had_are_named(monkeypatch, tmp_path):
+    from paper import problems
+
+    from pysirus import datasets
+
+    def fails(**kwargs):
+        raise datasets.DownloadError("no connection\nmore")
+
+    monkeypatch.setattr(datasets, "fetch_bones", fails)
+    assert problems.unavailable("bones") == "no connection"
+    assert problems.unavailable("ozone") is None
