@@ -5,11 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
 #include "encode.hpp"
+#include "evaluate.hpp"
 #include "forest.hpp"
 #include "moments.hpp"
 #include "paths.hpp"
@@ -202,6 +205,121 @@ Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<d
   return to_numpy(std::move(weights), {n_rules, n_rules});
 }
 
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+
+pysirus::NumberType number_type(nb::dlpack::dtype dtype) {
+  using pysirus::NumberType;
+  const bool real = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
+  const bool is_signed = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int);
+  const bool is_unsigned = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt);
+  switch (dtype.bits) {
+    case 64: if (real) return NumberType::f64; if (is_signed) return NumberType::i64; if (is_unsigned) return NumberType::u64; break;
+    case 32: if (real) return NumberType::f32; if (is_signed) return NumberType::i32; if (is_unsigned) return NumberType::u32; break;
+    case 16: if (is_signed) return NumberType::i16; if (is_unsigned) return NumberType::u16; break;
+    case 8: if (is_signed) return NumberType::i8; if (is_unsigned) return NumberType::u8; break;
+    default: break;
+  }
+  throw std::invalid_argument("columns must hold integers or numbers of 32 or 64 bits");
+}
+
+const std::string& best_instruction_set() {
+  static const std::string best = pysirus::instruction_sets()[0];
+  return best;
+}
+
+std::int32_t add_condition(pysirus::RuleList& rules, const pysirus::Condition& condition) {
+  require(condition.column >= 0 && static_cast<std::size_t>(condition.column) < rules.columns.size(), "no such column");
+  rules.conditions.push_back(condition);
+  return static_cast<std::int32_t>(rules.conditions.size()) - 1;
+}
+
+void add_rule(pysirus::RuleList& rules, const std::vector<std::int32_t>& conditions, const std::vector<double>& inside,
+              const std::vector<double>& outside) {
+  require(inside.size() == rules.start.size() && outside.size() == rules.start.size(), "a number for each output");
+  for (const std::int32_t c : conditions)
+    require(c >= 0 && static_cast<std::size_t>(c) < rules.conditions.size(), "no such condition");
+  rules.parts.insert(rules.parts.end(), conditions.begin(), conditions.end());
+  rules.first_part.push_back(static_cast<std::int32_t>(rules.parts.size()));
+  rules.inside.insert(rules.inside.end(), inside.begin(), inside.end());
+  rules.outside.insert(rules.outside.end(), outside.begin(), outside.end());
+}
+
+// Sums that are written before they are read.
+struct Sums {
+  std::unique_ptr<double[]> data;
+  std::size_t n_rows, n_outputs;
+  Sums(std::size_t rows, std::size_t outputs)
+      : data(new double[std::max<std::size_t>(1, rows * outputs)]), n_rows(rows), n_outputs(outputs) {}
+  Out<double> to_numpy() {
+    double* owned = data.release();
+    nb::capsule owner(owned, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return Out<double>(owned, {n_rows, n_outputs}, owner);
+  }
+};
+
+Out<double> evaluate(const pysirus::RuleList& rules, const std::vector<AnyArray>& columns, std::size_t n_rows,
+                     const std::optional<std::string>& instruction_set) {
+  require(columns.size() == rules.columns.size(), "an array for each column in use");
+  std::vector<pysirus::ColumnView> views;
+  for (const AnyArray& column : columns) {
+    require(column.ndim() == 1 && column.shape(0) == n_rows, "columns must have an entry per row");
+    views.push_back({column.data(), column.stride(0), number_type(column.dtype())});
+  }
+  Sums sums(n_rows, rules.start.size());
+  {
+    nb::gil_scoped_release release;
+    pysirus::evaluate(rules, views.data(), static_cast<std::int64_t>(n_rows),
+                      instruction_set.value_or(best_instruction_set()), sums.data.get());
+  }
+  return sums.to_numpy();
+}
+
+std::optional<Out<double>> evaluate_matrix(const pysirus::RuleList& rules, const AnyArray& matrix,
+                                           const std::optional<std::string>& instruction_set) {
+  require(matrix.ndim() == 2, "a matrix has two dimensions");
+  for (const std::int32_t column : rules.columns)
+    require(column >= 0 && static_cast<std::size_t>(column) < matrix.shape(1), "the matrix has too few columns");
+  const pysirus::MatrixView view{matrix.data(),    static_cast<std::int64_t>(matrix.shape(0)),
+                                 static_cast<std::int64_t>(matrix.shape(1)), matrix.stride(0), matrix.stride(1),
+                                 number_type(matrix.dtype())};
+  Sums sums(matrix.shape(0), rules.start.size());
+  bool finite;
+  {
+    nb::gil_scoped_release release;
+    finite = pysirus::evaluate_matrix(rules, view, instruction_set.value_or(best_instruction_set()), sums.data.get());
+  }
+  if (!finite) return std::nullopt;
+  return sums.to_numpy();
+}
+
+void bind_rule_list(nb::module_& m) {
+  using pysirus::RuleList;
+  nb::class_<RuleList>(m, "RuleList", "Rules and linear terms in a form that evaluates fast.")
+      .def("__init__", [](RuleList* list, std::vector<std::int32_t> columns, std::vector<double> start) {
+        require(!start.empty(), "at least one output");
+        new (list) RuleList{.columns = std::move(columns), .start = std::move(start)};
+      }, "columns"_a, "start"_a)
+      .def("add_interval", [](RuleList& rules, int column, double lower, double upper, bool missing) {
+        return add_condition(rules, {column, lower, upper, missing});
+      }, "column"_a, "lower"_a, "upper"_a, "missing"_a, "A condition lower <= x < upper; its number.")
+      .def("add_levels", [](RuleList& rules, int column, const std::vector<bool>& answers) {
+        require(answers.size() >= 2, "answers begin with that for a level never seen and that for missing");
+        const auto first = static_cast<std::int32_t>(rules.answers.size());
+        rules.answers.insert(rules.answers.end(), answers.begin(), answers.end());
+        return add_condition(rules, {column, 0.0, 0.0, false, first, static_cast<std::int32_t>(answers.size()) - 2});
+      }, "column"_a, "answers"_a, "A condition on codes -2, -1, 0, 1, ...; its number.")
+      .def("add_rule", &add_rule, "conditions"_a, "inside"_a, "outside"_a)
+      .def("add_term", [](RuleList& rules, int column, double weight, double lower, double upper, double missing) {
+        require(column >= 0 && static_cast<std::size_t>(column) < rules.columns.size(), "no such column");
+        require(rules.start.size() == 1, "linear terms are for one output");
+        rules.terms.push_back({column, weight, lower, upper, missing});
+      }, "column"_a, "weight"_a, "lower"_a, "upper"_a, "missing"_a)
+      .def("evaluate", &evaluate, "columns"_a, "n_rows"_a, "instruction_set"_a.none() = nb::none(),
+           "Sums [row, output] over arrays of the columns in use.")
+      .def("evaluate_matrix", &evaluate_matrix, "matrix"_a, "instruction_set"_a.none() = nb::none(),
+           "The same over the columns of a matrix; None if it holds an infinite number, in whatever column.");
+}
+
 Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32_t n_folds) {
   std::vector<std::uint32_t> folds(static_cast<std::size_t>(n_rows));
   for (std::size_t row = 0; row < folds.size(); ++row) folds[row] = pysirus::fold_of_row(seed, row, n_folds);
@@ -233,6 +351,7 @@ NB_MODULE(_core, m) {
         "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");
   m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "penalties"_a,
         "Non-negative ridge weights of the first 1, 2, ... rules, each at its penalty.");
+  bind_rule_list(m);
   m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
   nb::class_<pysirus::PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
       .def(nb::init<>())

@@ -18,7 +18,6 @@ from pysirus._actions import Actions
 from pysirus._file import ModelFileError, model_from_json, model_to_json, read_document, write_document
 from pysirus._model import RuleModel
 from pysirus._rule import RuleSet
-from pysirus._table import Table
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 
@@ -61,9 +60,11 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in self.__dict__
 
-    def _aligned(self, X: Any) -> Table:
-        check_is_fitted(self)
-        return self.model_.align(X, owner=type(self).__name__)
+    def _decide(self, X: Any) -> NDArray[np.float64]:
+        """The combined outputs of the rules: one number a row, or a row of class shares."""
+        if "model_" not in self.__dict__:
+            check_is_fitted(self)
+        return self.model_.decide(X, owner=type(self).__name__)
 
     def _set_model(self, model: RuleModel) -> None:
         self.model_ = model

@@ -12,14 +12,16 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._actions import Actions
+from pysirus._evaluate import Addend, Evaluator
 from pysirus._format import decimals_for, format_number, format_shares
-from pysirus._rule import RuleSet, with_weights
+from pysirus._rule import Rule, RuleSet, with_weights
 from pysirus._table import Feature, Table, align_table, warn_unseen
 from pysirus._term import LinearTerm
 from pysirus._weights import Moments
@@ -27,6 +29,16 @@ from pysirus.tune import Size, Tuning
 
 Aggregation = Literal["sum", "mean"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
+
+
+def _weight(rule: Rule) -> float:
+    assert rule.weight is not None
+    return rule.weight
+
+
+def _scaled(rule: Rule, output: float | tuple[float, ...] | None) -> list[float]:
+    """An output of a rule times its weight, in a list."""
+    return [_weight(rule) * value for value in np.atleast_1d(np.asarray(output, dtype=np.float64)).tolist()]
 
 
 @dataclass(frozen=True)
@@ -113,35 +125,40 @@ class RuleModel(Actions):
 
     def decision(self, table: Table) -> NDArray[np.float64]:
         """The combined outputs of an aligned table: one number a row, or a row of class shares."""
-        return self._mean_of_covering(table) if self.aggregation == "mean" else self._sum_of_outputs(table)
+        return self._combine(self._evaluator.sums(table))
 
-    def _sum_of_outputs(self, table: Table) -> NDArray[np.float64]:
-        intercept = np.asarray(self.intercept, dtype=np.float64)
-        total = np.tile(intercept, (table.n_rows, *([1] * intercept.ndim)))
-        for rule in self.rules:
-            assert rule.weight is not None
-            inside = rule.holds(table)
-            if self.classes is not None:
-                inside = inside[:, None]
-            total += rule.weight * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
-        for term in self.terms:
-            total += term.weight * term.values(table)
-        return np.asarray(total)
+    def decide(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
+        """The combined outputs of any table; an array of plain numbers is read where it lies."""
+        sums = self._evaluator.matrix_sums(X)
+        return self.decision(self.align(X, owner)) if sums is None else self._combine(sums)
 
-    def _mean_of_covering(self, table: Table) -> NDArray[np.float64]:
-        mean = float(np.asarray(self.mean))
-        weight = np.full(table.n_rows, self.root_weight)
-        total = np.zeros(table.n_rows)  # of deviations from the mean: no rule, no deviation
-        for rule in self.rules:
-            assert rule.weight is not None
-            inside = rule.holds(table)
-            weight += rule.weight * inside
-            total += rule.weight * (float(np.asarray(rule.inside)) - mean) * inside
-        return np.asarray(mean + np.divide(total, weight, out=np.zeros_like(total), where=weight > 0))
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        """The rules that have a weight, compiled."""
+        if self.aggregation == "mean":
+            # deviations from the mean, and weights: no rule, no deviation
+            mean = float(np.asarray(self.mean))
+            pairs = [(rule, float(np.asarray(rule.inside)) - mean) for rule in self.rules]
+            addends = [Addend(rule, (_weight(rule) * gap, _weight(rule)), (0.0, 0.0)) for rule, gap in pairs]
+            return Evaluator(self.features, (0.0, self.root_weight), addends)
+        addends = [Addend(rule, _scaled(rule, rule.inside), _scaled(rule, rule.outside)) for rule in self.rules]
+        return Evaluator(self.features, np.atleast_1d(self.intercept).tolist(), addends, self.terms)
+
+    def _combine(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the sums of the evaluator mean."""
+        if self.aggregation == "mean":
+            total, weight = sums.T
+            deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+            return np.asarray(float(np.asarray(self.mean)) + deviation)
+        return sums if self.classes is not None else sums[:, 0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is compiled is made again where it is needed
+        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict each row: a number, or the most likely class."""
-        decision = self.decision(self.align(X))
+        decision = self.decide(X)
         if self.classes is None:
             return decision
         return np.asarray(self.labels[decision.argmax(axis=1)])
@@ -150,7 +167,7 @@ class RuleModel(Actions):
         """The probability of each class, one column a class."""
         if self.classes is None:
             raise AttributeError("predict_proba is for classes; this model predicts numbers.")
-        return self.decision(self.align(X))
+        return self.decide(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file that ``pysirus.load`` reads."""

@@ -124,8 +124,7 @@ class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
         -------
         y : ndarray of shape (n_rows,)
         """
-        table = self._aligned(X)
-        return self.model_.decision(table)
+        return self._decide(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -66,8 +66,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         shares : ndarray of shape (n_rows, n_classes)
             In the order of ``classes_``; each row sums to one.
         """
-        table = self._aligned(X)
-        return self.model_.decision(table)
+        return self._decide(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest share, the first of ``classes_`` on a tie.

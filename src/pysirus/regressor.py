@@ -60,8 +60,7 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
         -------
         y : ndarray of shape (n_rows,)
         """
-        table = self._aligned(X)
-        return self.model_.decision(table)
+        return self._decide(X)
 
 
 class SirusRegressor(RegressionBase):
