@@ -94,3 +94,16 @@ def test_trees_do_not_see_a_monotone_map():
     frame, y = some_table()
     mapped = frame.assign(a=np.exp(3 * frame["a"]))
     assert np.array_equal(coded_of(frame, y).codes, coded_of(mapped, y).codes, equal_nan=True)
+
+
+@pytest.mark.parametrize("estimator", ["RuleFitRegressor", "NodeHarvestRegressor"])
+def test_trees_know_missing_values(estimator):
+    import pysirus
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(rng.random(300) < 0.4, 5.0, 0.0)
+    X[y == 5, 0] = np.nan  # that a value is missing says it all
+    model = getattr(pysirus, estimator)(random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert not any(split.op == "known" and split.missing for rule in model.selected_ for split in rule.path)

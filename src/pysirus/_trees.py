@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ class CodedTable:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether a tree must look for missing values: scikit-learn does so only where it checks its input."""
+        return any(cuts.has_missing for cuts in self.cuts)
 
 
 def code_table(table: Table, response: Response, *, n_bins: int | None, discrete_limit: int) -> CodedTable:

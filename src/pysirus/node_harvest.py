@@ -157,7 +157,7 @@ class NodeHarvestRegressor(TreeRuleRegressor):
             while len(seen) < self.n_nodes and len(trees) < MAX_TREES and len(trees) - newest <= MAX_IDLE:
                 rows = rng.permutation(n)[:size]
                 tree.random_state = int(rng.integers(2**31))
-                tree.fit(codes[rows], training.y[rows], training.weights[rows], check_input=False)
+                tree.fit(codes[rows], training.y[rows], training.weights[rows], check_input=training.coded.has_missing)
                 nodes, columns = self._large_nodes(tree, training)
                 trees.append(nodes)
                 before = len(seen)

@@ -186,7 +186,7 @@ def boosted_nodes(training: TreeTraining, rng: np.random.Generator, boosting: Bo
                 min_samples_leaf=boosting.min_node_size,
                 random_state=int(rng.integers(2**31)),
             )
-            tree.fit(codes[rows], rest[rows], weights[rows], check_input=False)
+            tree.fit(codes[rows], rest[rows], weights[rows], check_input=training.coded.has_missing)
             rest = rest - boosting.learning_rate * tree.tree_.predict(codes)[:, 0]
             trees.append(nodes_of(tree.tree_))
     return trees
