@@ -107,3 +107,19 @@ def test_an_index_that_pandas_wrote_is_left_out(run, tmp_path):  # noqa: F811
     assert "Column 'Unnamed: 0' numbers the rows" in err
     assert "of no use: b (constant)" in err
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv")[0] == 0
+
+
+def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: F811
+    arguments = ["fit", table, "--target", "sold", "--drop", "price,id", "--trees", 200, "--model", tmp_path / "m.json"]
+    assert run(*arguments)[0] == 0
+    code, out, _ = run("predict", tmp_path / "m.json", table, "--shares")
+    assert code == 0
+    lines = [line.split(",") for line in out.splitlines()]
+    assert lines[0] == ["prediction", "share of False", "share of True"]
+    frame = pd.read_csv(table)
+    shares = pysirus.load(tmp_path / "m.json").predict_proba(frame[["age", "zip", "color", "w"]])
+    np.testing.assert_array_equal(np.array([line[1:] for line in lines[1:]], dtype=float), shares)
+    assert [line[0] == "True" for line in lines[1:]] == (shares[:, 1] > 0.5).tolist()
+    assert run("fit", table, "--target", "price", "--model", tmp_path / "n.json", "--trees", 50)[0] == 0
+    code, _, err = run("predict", tmp_path / "n.json", table, "--shares")
+    assert code == 2 and "--shares" in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from pysirus._column import DataError
 from pysirus._file import replacing, write_text
 from pysirus._model import RuleModel
 from pysirus._read import list_names
-
-COLUMN = "prediction"
 
 
 def features_of(table: pa.Table, model: RuleModel) -> pa.Table:
@@ -34,16 +33,18 @@ def features_of(table: pa.Table, model: RuleModel) -> pa.Table:
     return table.select(names)
 
 
-def write_predictions(predictions: NDArray[Any], output: Path | None) -> None:
-    """Write them as a whole or not at all."""
+def write_predictions(columns: Mapping[str, NDArray[Any]], output: Path | None) -> None:
+    """Write columns as a whole or not at all."""
     if output is not None and output.suffix == ".parquet":
         with replacing(output) as temporary:
-            pyarrow.parquet.write_table(pa.table({COLUMN: pa.array(predictions)}), temporary)
+            pyarrow.parquet.write_table(
+                pa.table({name: pa.array(values) for name, values in columns.items()}), temporary
+            )
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([COLUMN])
-    writer.writerows([value] for value in predictions.tolist())
+    writer.writerow(columns)
+    writer.writerows(zip(*(values.tolist() for values in columns.values())))
     if output is None:
         sys.stdout.write(text.getvalue())
     else:

@@ -42,6 +42,9 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv or .parquet) instead of printing."),
     ] = None,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Also write the share of each class, one column each.")
+    ] = False,
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows.
 
@@ -54,5 +57,14 @@ def predict(
     from pysirus.cli._table import open_table
 
     loaded = load_model(model)
-    predictions = loaded.predict(features_of(open_table(table), model_of(loaded)))
-    write_predictions(predictions, output)
+    if shares and model_of(loaded).classes is None:
+        raise typer.BadParameter(f"'{model}' predicts numbers, which have no shares.", param_hint="--shares")
+    rules = model_of(loaded)
+    features = features_of(open_table(table), rules)
+    if shares:
+        found = rules.decision(rules.align(features))
+        columns = {"prediction": rules.labels[found.argmax(axis=1)]}
+        columns |= {f"share of {label}": share for label, share in zip(rules.labels, found.T)}
+    else:
+        columns = {"prediction": loaded.predict(features)}
+    write_predictions(columns, output)
