@@ -60,7 +60,11 @@ def main() -> int:
             path.unlink()
     n_repetitions = 1 if arguments.quick else N_REPETITIONS
     wanted = jobs(n_repetitions, datasets, arguments.methods)
-    run(wanted, store, arguments.jobs)
+    try:
+        run(wanted, store, arguments.jobs)
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        return 130
     cells, sizes = _collect(wanted, store)
     tables = make_tables(cells, datasets)
     folder = arguments.docs / "paper"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import Pool
 from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -104,18 +105,20 @@ def compute(job: Job) -> tuple[Result, float]:
     return result, time.process_time() - start
 
 
+def _leave_interrupts() -> None:
+    """An interrupt is for the parent, which then ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _compute_named(job: Job) -> tuple[Job, Result, float]:
+    return job, *compute(job)
+
+
 def _results(todo: list[Job], n_processes: int) -> Iterator[tuple[Job, Result, float]]:
     """Results as they come, the longest job first so that none is left alone at the end."""
-    with ProcessPoolExecutor(n_processes) as pool:
-        futures: dict[Future[tuple[Result, float]], Job] = {}
-        for job in sorted(todo, key=lambda job: (job.repetition, -job.cost)):
-            futures[pool.submit(compute, job)] = job
-        try:
-            for future in as_completed(futures):
-                yield futures[future], *future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    ordered = sorted(todo, key=lambda job: (job.repetition, -job.cost))
+    with Pool(n_processes, _leave_interrupts) as pool:
+        yield from pool.imap_unordered(_compute_named, ordered)
 
 
 def run(wanted: list[Job], store: Store, n_processes: int) -> None:

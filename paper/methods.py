@@ -16,6 +16,7 @@ from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusRegressor, Siru
 from pysirus.stability import stability
 
 N_FOLDS = 10
+N_EXTRACTED = 100  # rules of the columns "50 rules", before those without weight are left out
 Result = dict[str, float]
 
 
@@ -146,16 +147,13 @@ def sirus_sparse(problem: Problem, repetition: int) -> Result:
     return _tuned(problem.sparse(repetition), repetition)
 
 
-def _with_raw_rules(X: pd.DataFrame, y: Array, seed: int, max_depth: int, n_raw: int = 100) -> SirusRegressor:
-    """SIRUS with p0 such that the forest yields so many rules before post-treatment."""
-    model = SirusRegressor(n_rules=1, max_depth=max_depth, random_state=seed).fit(X, y)
-    frequencies = [rule.frequency for rule in model.candidates_[: n_raw + 1]]
-    p0 = sum(frequencies[-2:]) / 2 if len(frequencies) > n_raw else frequencies[-1] / 2
-    return model.set_params(p0=p0, max_rules=n_raw, n_trees=model.n_trees_).fit(X, y)
-
-
 def _fifty(problem: Problem, repetition: int, max_depth: int) -> Result:
-    error, models = cross_validate(problem, repetition, lambda X, y, s: _with_raw_rules(X, y, s, max_depth))
+    """A hundred rules of the forest, of which about fifty have a weight (notes.md tells of the other reading)."""
+    error, models = cross_validate(
+        problem,
+        repetition,
+        lambda X, y, s: SirusRegressor(n_rules=N_EXTRACTED, max_depth=max_depth, random_state=s).fit(X, y),
+    )
     return {"error": error, "size": mean_size(models), "stability": stability(models)}
 
 

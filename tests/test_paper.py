@@ -73,15 +73,6 @@ def test_sparse_adds_three_permuted_copies_of_each_column():
         assert sorted(copy) == sorted(problem.X[name]) and (copy != problem.X[name]).any()
 
 
-def test_fifty_rules_come_from_a_hundred_paths():
-    from paper.methods import _with_raw_rules
-
-    problem = make_problem(200)
-    model = _with_raw_rules(problem.X, problem.y, 0, 2)
-    above = sum(rule.frequency > model.p0 for rule in model.candidates_)
-    assert above <= 100 and above >= 100 - 4  # of tied frequencies all or none
-
-
 def test_results_are_kept_and_taken_up_again(tmp_path, monkeypatch):
     from paper import cells
 
