@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
-from pysirus import SirusRegressor
+from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._params import ParameterError
+from pysirus._staged import PER_STAGE
+from pysirus._tuned import _derive
 
 COMMON = {"n_trees": 1500, "random_state": 0}
 
@@ -115,4 +118,67 @@ FAILED_CHECKS = {
     [SirusRegressor(n_stages=3, n_rules=3, n_trees=100)], expected_failed_checks=lambda _: FAILED_CHECKS
 )
 def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
+
+
+# ------------------------------------------------------------------------------------------------------------ tuning
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
+    return SirusRegressorCV(n_stages="auto", n_repeats=1, **COMMON).fit(X, y), X, y
+
+
+def test_tuning_takes_stages_where_they_come_nearer_to_the_ideal(tuned) -> None:
+    model, X, y = tuned
+    plain = SirusRegressorCV(n_repeats=1, **COMMON).fit(X, y)
+    distance = [np.hypot(m.cv_error_, m.cv_stability_ - 0.9) for m in (model, plain)]
+    assert model.n_stages_ > 1 and distance[0] < distance[1]
+    assert model.cv_error_ == model.path_.error[model.model_.tuning.step]
+    assert len(model.selected_) <= 25 and plain.n_stages_ == 1
+
+
+def test_tuning_keeps_one_stage_where_it_is_better() -> None:
+    X, y = pysirus.datasets.load_machine(return_X_y=True, as_frame=True)
+    with_stages, plain = (SirusRegressorCV(n_stages=n, n_repeats=2, **COMMON).fit(X, y) for n in (4, 1))
+    distance = [np.hypot(m.cv_error_, m.cv_stability_ - 0.9) for m in (with_stages, plain)]
+    assert with_stages.n_stages_ == 1 and distance[0] <= distance[1]
+    assert with_stages.cv_error_ == with_stages.path_.error[with_stages.model_.tuning.step]
+
+
+def test_staged_path_is_what_separate_fits_say() -> None:
+    X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
+    folds = list(KFold(10, shuffle=True, random_state=1).split(X))
+    model = SirusRegressorCV(cv=folds, n_repeats=1, n_stages="auto", **COMMON).fit(X, y)
+    step = model.model_.tuning.step
+    assert model.n_stages_ == step + 1 > 1
+    fits = [
+        SirusRegressor(n_rules=PER_STAGE, n_stages=step + 1, n_trees=1500, random_state=_derive(0, 0, i)).fit(
+            X.iloc[train], y.iloc[train]
+        )
+        for i, (train, _) in enumerate(folds)
+    ]
+    residuals = np.concatenate([y.iloc[te] - m.predict(X.iloc[te]) for m, (_, te) in zip(fits, folds)])
+    held_out = np.concatenate([y.iloc[te] for _, te in folds])
+    assert model.cv_error_ == pytest.approx((residuals**2).sum() / ((held_out - held_out.mean()) ** 2).sum())
+    assert model.cv_stability_ == pytest.approx(pysirus.stability.stability(fits))
+
+
+def test_every_size_of_a_staged_list_is_kept(tuned, tmp_path: Path) -> None:
+    model, X, _ = tuned
+    assert [len(m.selected) for m in model.models_] == list(range(1, len(model.models_) + 1))
+    model.save(tmp_path / "tuned.json")
+    back = pysirus.load(tmp_path / "tuned.json")
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    np.testing.assert_array_equal(back.with_rules(5).predict(X), model.with_rules(5).predict(X))
+    assert back.model_.tuning.step == model.model_.tuning.step
+    pytest.importorskip("matplotlib")
+    assert len(plot.tuning_path(model)) == 2 and plot.pareto(model) is not None
+
+
+@parametrize_with_checks(
+    [SirusRegressorCV(n_stages="auto", n_repeats=1, n_trees=50)], expected_failed_checks=lambda _: FAILED_CHECKS
+)
+def test_scikit_learn_checks_of_the_tuned(estimator, check) -> None:
     check(estimator)

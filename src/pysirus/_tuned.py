@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from pysirus import _core
 from pysirus import _params as params
 from pysirus._column import DataError
-from pysirus._forest import Forest, Paths
+from pysirus._forest import Forest, Paths, Recipe
 from pysirus._model import RuleModel
 from pysirus._progress import show_folds
 from pysirus._response import Response
@@ -40,6 +40,14 @@ from pysirus.tune import (
 )
 
 Rows = NDArray[np.intp]
+
+
+class FoldResult(NamedTuple):
+    """What a fold learned, what its held-out rows say of every size, and its staged lists where they are asked for."""
+
+    plain: FoldList
+    outcome: Any
+    staged: Any = None
 
 
 class TunedBase(SirusBase):
@@ -125,14 +133,14 @@ class TunedBase(SirusBase):
 
     def _fit_fold(
         self, table: Table, response: Response, split: tuple[Rows, Rows], seed: int, n_trees: int, stop: _core.StopFlag
-    ) -> tuple[FoldList, Any]:
+    ) -> FoldResult:
         """One fold: bins, forest, list, weights of every prefix, and what they say of the held-out rows."""
         train, test = split
         training = replace(self._bin(table.take(train), response.take(train), ""), seed=seed)
+        recipe = replace(self._recipe(seed), n_threads=1, stop=stop)
         if training.response.is_constant or training.binned.split_offset[-1] == 0:
             paths = Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
         else:
-            recipe = replace(self._recipe(seed), n_threads=1, stop=stop)
             paths = Forest(training.binned, training.response, recipe).grow_to(n_trees).paths()
         weighed = self._weigh_list(training, paths)
         held_out = recode_table(table.take(test), training.features)
@@ -140,7 +148,15 @@ class TunedBase(SirusBase):
         for i, rule in enumerate(weighed.rules):
             holds[:, i] = rule.holds(held_out)
         outcome = self._outcome(weighed, holds, response.take(test))
-        return FoldList(_frequencies(weighed), weighed.in_use()), outcome
+        staged = self._fit_stages(training, paths, recipe, held_out, response.take(test))
+        return FoldResult(FoldList(_frequencies(weighed), weighed.in_use()), outcome, staged)
+
+    def _fit_stages(self, training: Training, paths: Paths, recipe: Recipe, held_out: Table, response: Response) -> Any:
+        """The fold's staged lists; None for estimators without stages."""
+        return None
+
+    def _choose_stages(self, training: Training, paths: Paths, results: Sequence[Sequence[FoldResult]]) -> None:
+        """Replace the plain model by a staged one where that is better; nothing for estimators without stages."""
 
     def _weigh_list(self, training: Training, paths: Paths) -> Weighed:
         """Outputs and weights of every prefix of the longest list."""
@@ -149,7 +165,7 @@ class TunedBase(SirusBase):
 
     def _fold_results(
         self, table: Table, response: Response, splits: Sequence[Sequence[tuple[Rows, Rows]]], seed: int, n_trees: int
-    ) -> list[list[tuple[FoldList, Any]]]:
+    ) -> list[list[FoldResult]]:
         """All folds of all repetitions, on as many threads as asked for; an interrupt stops the forests at once."""
         stop = _core.StopFlag()
         jobs = [(r, f, split) for r, folds in enumerate(splits) for f, split in enumerate(folds)]
@@ -187,10 +203,11 @@ class TunedBase(SirusBase):
             return
         results = self._fold_results(table, response, splits, seed, paths.n_trees)
         repetitions = [
-            walk([fold for fold, _ in folds], self._pooled_error([outcome for _, outcome in folds]))
+            walk([fold.plain for fold in folds], self._pooled_error([fold.outcome for fold in folds]))
             for folds in results
         ]
         self._finish(training, weighed, paths.n_trees, repetitions, _changed(splits))
+        self._choose_stages(training, paths, results)
 
     def _finish(
         self,
@@ -204,9 +221,8 @@ class TunedBase(SirusBase):
         if not repetitions:
             nothing = np.zeros(0)
             path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, self.n_repeats)
-            tuning = Tuning(path, 1.0, float("nan"), float("nan"), self.criterion, changed, RuleSet(), ())
-            self._set_model(self._model_of(training, weighed, 0, n_trees))
-            self._set_tuning(replace(tuning, error=1.0, stability=1.0))
+            tuning = Tuning(path, 1.0, 1.0, 1.0, self.criterion, 0, changed, RuleSet(), ())
+            self._set_model(replace(self._model_of(training, weighed, 0, n_trees), tuning=tuning))
             return
         path = average(repetitions, self.max_rules)
         p0 = choose_stable(repetitions, self.max_rules) if self.criterion == "stability" else choose_accurate(path)
@@ -240,7 +256,8 @@ class TunedBase(SirusBase):
             )
         chosen = sizes[size - 1]
         rules = RuleSet(weighed.rules)
-        tuning = Tuning(path, p0, chosen.error, chosen.stability, self.criterion, changed, rules, tuple(sizes))
+        choice = (p0, chosen.error, chosen.stability, self.criterion, path.at(chosen.p0), changed)
+        tuning = Tuning(path, *choice, rules, tuple(sizes))
         model = replace(self._model_of(training, weighed, size, n_trees), tuning=tuning)
         self._set_model(model.with_rules(size))
 
@@ -251,9 +268,6 @@ class TunedBase(SirusBase):
             self.cv_error_ = model.tuning.error
             self.cv_stability_ = model.tuning.stability
             self.path_ = model.tuning.path
-
-    def _set_tuning(self, tuning: Tuning) -> None:
-        self._set_model(replace(self.model_, tuning=tuning))
 
     @property
     def models_(self) -> tuple[RuleModel, ...]:

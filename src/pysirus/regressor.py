@@ -23,6 +23,12 @@ from pysirus._table import Table, read_table
 from pysirus._weights import Weighed, weigh_by_ridge
 
 
+def check_stages(n_stages: Any) -> None:
+    """A number of stages, or auto."""
+    if n_stages != "auto":
+        check_integer("n_stages (a number or 'auto')", n_stages, 1)
+
+
 class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
     """What the two regressors share: reading a numeric response, predicting it."""
 
@@ -191,8 +197,7 @@ class SirusRegressor(RegressionBase):
         self : SirusRegressor
         """
         self._check_parameters()
-        if self.n_stages != "auto":
-            check_integer("n_stages (a number or 'auto')", self.n_stages, 1)
+        check_stages(self.n_stages)
         training = self._bin(*self._read(X, y, sample_weight))
         paths = self._paths_of(training)
         span = Span()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,13 @@ def _stabilities(folds: Sequence[FoldList], sizes: NDArray[np.intp]) -> NDArray[
                     common[f][g] = common[g][f] = index
         result[step] = total
     return result / (n * (n - 1) / 2)
+
+
+def mean_dice(lists: Sequence[frozenset[Hashable]]) -> float:
+    """The mean Dice-Sorensen index over pairs of rule sets."""
+    ids: dict[Hashable, int] = {}
+    masks = [_mask(rules, ids) for rules in lists]
+    return float(np.mean([_dice(a, b) for a, b in combinations(masks, 2)]))
 
 
 def _mask(rules: frozenset[Hashable], ids: dict[Hashable, int]) -> int:
@@ -161,6 +169,7 @@ class Tuning:
     error: float
     stability: float
     criterion: str
+    step: int  # the entry of the path that was chosen
     changed: float  # share of the rows that a fold leaves out
     rules: RuleSet  # the longest list, with outputs; a model of size k has the first k
     sizes: tuple[Size, ...]

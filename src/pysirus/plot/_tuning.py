@@ -47,7 +47,7 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
     if axes is None:
         _, axes = pyplot().subplots(2, 1, figsize=(5.2, 5.6), sharex=True, layout="constrained")
     points = _by_size(path)
-    chosen = path.at(tuning.p0)
+    chosen = tuning.step
     curves = ((path.error, path.error_se, error_name), (path.stability, path.stability_se, "stability"))
     for ax, (values, errors, name) in zip(axes, curves):
         ax.errorbar(
@@ -104,7 +104,7 @@ def pareto(model: Any, ax: Any = None) -> Any:
     if ax is None:
         _, ax = pyplot().subplots(figsize=(5.2, 4.6), layout="constrained")
     points = _by_size(path)
-    chosen = path.at(tuning.p0)
+    chosen = tuning.step
     error, stability = path.error[points], path.stability[points]
     ax.plot(error, stability, color="0.8", linewidth=0.8, zorder=1)
     ax.scatter(error, stability, s=26, color=INSIDE, zorder=2, label="lists of 1, 2, 3, ... rules")
