@@ -155,6 +155,19 @@ def test_tuned_classes_and_their_effects(open_report, ozone):
     assert tab.locator("#row h3").inner_text().startswith(f"Row 0: predicted {model.with_rules(2).predict(X)[0]}")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_exported_html_is_text_in_a_browser(browser, kind):
+    model = make_model(kind)
+    tab = browser.new_page()
+    tab.set_content(f"<!doctype html><body>{model.export('html')}</body>")
+    tab.wait_for_timeout(100)
+    assert tab.evaluate("window.hacked") is None and tab.locator("script, img, i").count() == 0
+    cells = tab.locator("td:nth-child(2)").all_inner_texts()
+    for rule, cell in zip(model.model_.rules, cells):
+        assert " ".join(cell.split()).startswith(f"if {' '.join(rule.condition_text.split())} then")
+    tab.close()
+
+
 def test_page_without_scripts_still_shows_the_rules(browser, tuned, tmp_path):
     tuned.report(tmp_path / "report.html")
     context = browser.new_context(java_script_enabled=False)
@@ -176,7 +189,7 @@ def test_report_names_how_the_model_was_made(tuned):
     made = dict(summary(tuned.without(0), data="ozone.csv")["made"])
     assert made["Data"] == "ozone.csv" and made["Seed"] == "0" and made["Training rows"] == "330"
     assert made["Struck by hand"] == tuned.rules_[0].condition_text
-    assert "pysirus" in made["Report written with"]
+    assert "pysirus" in made["Report written with"] and "Python" in made["Made with"]
 
 
 def test_labels_and_truth_must_fit_the_rows(tuned, ozone):

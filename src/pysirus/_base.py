@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -110,6 +111,13 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     def __str__(self) -> str:
         return str(self.model_) if self.__sklearn_is_fitted__() else repr(self)
+
+
+def made_with() -> dict[str, str]:
+    """The versions that a model is made with."""
+    from pysirus import __version__
+
+    return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
 
 
 def _is_json(value: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from pysirus import _params as params
-from pysirus._base import RuleEstimator
+from pysirus._base import RuleEstimator, made_with
 from pysirus._bins import ALL_MISSING, Binned, bin_table
 from pysirus._forest import Forest, Paths, Recipe
 from pysirus._progress import show_trees
@@ -35,7 +35,8 @@ class Training:
     @property
     def facts(self) -> dict[str, Any]:
         """What a model remembers of its training, whatever its rules."""
-        return {"n_rows": self.response.n_rows, "seed": self.seed, "idle_columns": idle_columns(self.binned)}
+        facts = {"n_rows": self.response.n_rows, "seed": self.seed, "idle_columns": idle_columns(self.binned)}
+        return {**facts, "versions": made_with()}
 
 
 def idle_columns(binned: Binned) -> dict[str, str]:

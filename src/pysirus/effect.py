@@ -148,13 +148,18 @@ def _set(columns: Sequence[Column], axes: Sequence[Axis], steps: Sequence[int], 
     return Table(tuple(changed), n_rows, None)
 
 
+def _table(model: RuleModel, X: Any) -> Table:
+    """X as the model's columns, unless it is that already."""
+    return X if isinstance(X, Table) else model.align(X)
+
+
 def _mean_effect(model: RuleModel, axes: tuple[Axis, ...], X: Any) -> NDArray[np.float64]:
     """The average prediction at each step, by predicting all rows there."""
     if X is None:
         raise ParameterError(
             "The rules of this model do not add up (a weighted mean): pass X, the rows to average over."
         )
-    table = model.align(X)
+    table = _table(model, X)
     values = np.empty(tuple(len(axis.column.values) for axis in axes))
     for steps in np.ndindex(*values.shape):
         values[steps] = model.decision(_set(table.columns, axes, steps, table.n_rows)).mean()
@@ -185,7 +190,7 @@ def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any =
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
     if model.aggregation == "mean":
         return Effect(axes, _mean_effect(model, axes, X), model.target, None)
-    columns = None if X is None else model.align(X).columns
+    columns = None if X is None else _table(model, X).columns
     inner = {axis.index for axis in axes}
     shape = tuple(len(axis.column.values) for axis in axes)
     total = np.zeros((*shape, len(model.classes or (None,)))) + np.asarray(model.intercept)

@@ -6,23 +6,23 @@ list (weights, contributions) from ``rules``, ``sizes`` and ``rows.fired``.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-import sklearn
 
 from pysirus._column import UNSEEN, Column
 from pysirus._format import format_number
 from pysirus._model import RuleModel
 from pysirus._params import check_integer
 from pysirus._rule import Rule, RuleSet
+from pysirus._table import Table
 from pysirus.effect import Effect, effect
 from pysirus.explain import feature_importance
 
 MAX_FEATURES_IN_ROWS = 30
+EFFECT_ROWS = 10_000  # effects are averaged over at most so many rows, evenly spaced
 
 
 def _short(values: Any) -> Any:
@@ -114,9 +114,8 @@ def _as_list(values: Any, what: str, n_rows: int) -> list[Any]:
     return items
 
 
-def _rows(model: RuleModel, rules: Iterable[Rule], X: Any, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
+def _rows(model: RuleModel, rules: Iterable[Rule], table: Table, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
     """Rows to look up: their names, values, and which rules of the longest list fire."""
-    table = model.align(X)
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
     rules = list(rules)
     used = sorted({c.index for rule in rules for c in rule.conditions} | {term.index for term in model.terms})
@@ -170,9 +169,7 @@ def _made(model: RuleModel, data: str | None) -> list[list[str]]:
     versions = facts.get("versions", {})
     if isinstance(versions, dict) and versions:
         pairs.append(["Made with", ", ".join(f"{name} {version}" for name, version in versions.items())])
-    mine = {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-    mine["scikit-learn"] = sklearn.__version__
-    pairs.append(["Report written with", ", ".join(f"{name} {version}" for name, version in mine.items())])
+    pairs.append(["Report written with", f"pysirus {__version__}"])
     return [pair for pair in pairs if pair[1]]
 
 
@@ -191,6 +188,12 @@ def summary(
     model = model._as_model()
     models = _models(model)
     longest = RuleSet(model.tuning.rules[: len(models[-1].selected)]) if model.tuning is not None else model.selected
+    table = None if X is None else model.align(X)
+    some = (
+        None
+        if table is None
+        else table.take(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
+    )
     path = None if model.tuning is None else {k: _short(v) for k, v in model.tuning.path.columns().items()}
     return {
         "title": title or f"Rules for {model.target}",
@@ -205,7 +208,7 @@ def summary(
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
         "path": path,
-        "effects": [_effects(each, X) for each in models],
-        "rows": None if X is None else _rows(model, longest, X, y, labels, max_rows),
+        "effects": [_effects(each, some) for each in models],
+        "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),
         "made": _made(model, data),
     }
