@@ -67,6 +67,12 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         return self.model_.decide(X, owner=type(self).__name__)
 
+    def _store(self, arguments: Mapping[str, Any]) -> None:
+        """Store the constructor's arguments under their names, as scikit-learn wants it."""
+        for name, value in arguments.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
     def _set_model(self, model: RuleModel) -> None:
         self.model_ = model
         self.n_features_in_ = len(model.features)

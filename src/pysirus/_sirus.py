@@ -66,37 +66,20 @@ def rules_of(paths: Paths, kept: list[int], binned: Binned) -> list[Rule]:
 class SirusBase(RuleEstimator):
     """What the SIRUS estimators share: parameters, reading, growing."""
 
-    def __init__(
-        self,
-        p0: float | None = None,
-        n_rules: int = 10,
-        max_rules: int = 25,
-        n_bins: int = 10,
-        max_depth: int = 2,
-        max_features: int | None = None,
-        n_trees: int | str = "auto",
-        alpha: float = 0.05,
-        discrete_limit: int = 10,
-        min_node_size: int = 5,
-        categorical_features: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.p0 = p0
-        self.n_rules = n_rules
-        self.max_rules = max_rules
-        self.n_bins = n_bins
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.n_trees = n_trees
-        self.alpha = alpha
-        self.discrete_limit = discrete_limit
-        self.min_node_size = min_node_size
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    p0: float | None
+    n_rules: int
+    max_rules: int
+    n_bins: int
+    max_depth: int
+    max_features: int | None
+    n_trees: int | str
+    alpha: float
+    discrete_limit: int
+    min_node_size: int
+    categorical_features: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
 
     def _check_parameters(self) -> None:
         if "p0" in self.get_params(deep=False):  # the estimators that tune p0 have neither

@@ -53,39 +53,9 @@ class FoldResult(NamedTuple):
 class TunedBase(SirusBase):
     """Tuning of p0 by cross-validation, for any kind of response."""
 
-    def __init__(
-        self,
-        cv: Any = 10,
-        n_repeats: int = 10,
-        criterion: str = "stability",
-        max_rules: int = 25,
-        n_bins: int = 10,
-        max_depth: int = 2,
-        max_features: int | None = None,
-        n_trees: int | str = "auto",
-        alpha: float = 0.05,
-        discrete_limit: int = 10,
-        min_node_size: int = 5,
-        categorical_features: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.cv = cv
-        self.n_repeats = n_repeats
-        self.criterion = criterion
-        self.max_rules = max_rules
-        self.n_bins = n_bins
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.n_trees = n_trees
-        self.alpha = alpha
-        self.discrete_limit = discrete_limit
-        self.min_node_size = min_node_size
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    cv: Any
+    n_repeats: int
+    criterion: str
 
     @abstractmethod
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:

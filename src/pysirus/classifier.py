@@ -183,23 +183,7 @@ class SirusClassifier(ClassBase):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            p0=p0,
-            n_rules=n_rules,
-            max_rules=max_rules,
-            n_bins=n_bins,
-            max_depth=max_depth,
-            max_features=max_features,
-            n_trees=n_trees,
-            alpha=alpha,
-            discrete_limit=discrete_limit,
-            min_node_size=min_node_size,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusClassifier:
         """Learn the rules.

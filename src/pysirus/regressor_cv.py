@@ -90,25 +90,7 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        TunedBase.__init__(
-            self,
-            cv=cv,
-            n_repeats=n_repeats,
-            criterion=criterion,
-            max_rules=max_rules,
-            n_bins=n_bins,
-            max_depth=max_depth,
-            max_features=max_features,
-            n_trees=n_trees,
-            alpha=alpha,
-            discrete_limit=discrete_limit,
-            min_node_size=min_node_size,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.n_stages = n_stages
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SirusRegressorCV:
         """Tune p0 and learn the rules.
