@@ -131,6 +131,31 @@ def test_pmml_predicts_the_same(model, tmp_path):
     assert_frame_equal(model, evaluator.evaluateAll(new_rows()[inputs]), "probability({})")
 
 
+@pytest.mark.parametrize("labels", [(3, 4), (False, True), ("no", "yes")])
+def test_labels_keep_their_type(labels, tmp_path):
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"a": draw.normal(size=200), "b": draw.integers(0, 5, 200)})
+    y = np.array(labels)[(X["a"] + X["b"] > 2).astype(int)]
+    model = pysirus.SirusClassifier(n_rules=4, n_trees=200, random_state=0).fit(X, y)
+    expected = model.predict(X).tolist()
+    connection = sqlite3.connect(":memory:")
+    X.to_sql("data", connection, index=False)
+    assert pd.read_sql(model.export("sql", table="data"), connection)["prediction"].tolist() == expected
+    names = {}
+    exec(model.export("python"), names)
+    assert [names["predict"](row) for row in X.to_dict("records")] == expected
+    session = pytest.importorskip("onnxruntime").InferenceSession(model.export("onnx"))
+    feeds = {wanted.name: X[[wanted.name]].to_numpy(float) for wanted in session.get_inputs()}
+    assert session.run(["label"], feeds)[0].tolist() == expected
+    evaluators = pytest.importorskip("jpmml_evaluator")
+    if shutil.which("java") is None:
+        pytest.skip("PMML is evaluated by jpmml-evaluator, which needs Java")
+    model.export("pmml", tmp_path / "model.pmml")
+    evaluator = evaluators.make_evaluator(str(tmp_path / "model.pmml")).verify()
+    inputs = [field.getName() for field in evaluator.getInputFields()]
+    assert evaluator.evaluateAll(X[inputs])["prediction"].tolist() == expected
+
+
 def recalculated(path, folder):
     """A workbook after LibreOffice computed it."""
     openpyxl = pytest.importorskip("openpyxl")

@@ -134,14 +134,18 @@ def _data_dictionary(model: RuleModel, features: list[int]) -> ET.Element:
             ET.SubElement(field, "Value", value=_text(level))
     target = {"name": _target(model), "optype": "continuous", "dataType": "double"}
     if model.classes is not None:
-        kinds = {type(label) for label in model.classes}
-        kind = TYPES[kinds.pop()] if len(kinds) == 1 and kinds <= set(TYPES) else "string"
-        target.update(optype="categorical", dataType=kind)
+        target.update(optype="categorical", dataType=_label_type(model.classes))
     field = ET.SubElement(dictionary, "DataField", target)
     for label in model.classes or ():
         ET.SubElement(field, "Value", value=_text(label))
     dictionary.set("numberOfFields", str(len(dictionary)))
     return dictionary
+
+
+def _label_type(classes: tuple[Any, ...]) -> str:
+    """The PMML type of the labels; text where they are of several types."""
+    kinds = {type(label) for label in classes}
+    return TYPES[kinds.pop()] if len(kinds) == 1 and kinds <= set(TYPES) else "string"
 
 
 def _target(model: RuleModel) -> str:
@@ -176,7 +180,7 @@ def _output(model: RuleModel) -> ET.Element:
     output = ET.Element("Output")
     predicted = ET.SubElement(output, "OutputField", name="prediction", feature="predictedValue")
     predicted.set("optype", "continuous" if model.classes is None else "categorical")
-    predicted.set("dataType", "double" if model.classes is None else "string")
+    predicted.set("dataType", "double" if model.classes is None else _label_type(model.classes))
     for label in model.classes or ():
         field = ET.SubElement(output, "OutputField", name=f"probability({_text(label)})", feature="probability")
         field.set("value", _text(label))
