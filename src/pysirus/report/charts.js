@@ -110,13 +110,14 @@ function drawWaterfall(start, steps, end, name, width) {
   const short = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
   const room = narrow ? Math.floor(width / 6.6) : 50;
   const all = [start, end, ...rows.map((d) => d.to)], span = d3.max(all) - d3.min(all) || 1;
+  const decimals = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(span))));
   const chart = Plot.plot({
     ...CHART, width, height: 60 + keys.length * (narrow ? 40 : 28), marginLeft: left, marginTop: narrow ? 30 : 20, marginBottom: 40, marginRight: 56,
     x: { label: `${name} →`, grid: true, domain: [d3.min(all) - 0.03 * span, d3.max(all) + 0.03 * span] },
     y: { type: "band", domain: keys, label: null, axis: null, paddingInner: narrow ? 0.55 : 0.25 },
     marks: [
       Plot.barX(rows, { y: (_, i) => `r${i}`, x1: "from", x2: "to", fill: (d) => d.value >= 0 ? "var(--up)" : "var(--down)" }),
-      Plot.text(rows, { y: (_, i) => `r${i}`, x: (d) => Math.max(d.from, d.to), text: (d) => (d.value >= 0 ? "+" : "−") + format(Math.abs(d.value), 3), textAnchor: "start", dx: 5, fill: INK }),
+      Plot.text(rows, { y: (_, i) => `r${i}`, x: (d) => Math.max(d.from, d.to), text: (d) => (d.value >= 0 ? "+" : "−") + Math.abs(d.value).toFixed(decimals), textAnchor: "start", dx: 5, fill: INK }),
       Plot.dot([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
       Plot.text([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d) => format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
       Plot.text(keys, { y: (d) => d, frameAnchor: "left", text: (d) => short(names[d] || d, room), textAnchor: narrow ? "start" : "end", dx: narrow ? 0 : -8, dy: narrow ? -17 : 0, fill: INK }),

@@ -187,6 +187,10 @@ function showRow() {
   const row = state.row, k = data.classes ? state.rowClass : 0;
   const { start, steps, end } = explained(row, k);
   steps.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  if (steps.length > 20) {
+    const rest = steps.splice(19);
+    steps.push({ text: `the other ${rest.length} together`, fired: true, value: d3.sum(rest, (d) => d.value) });
+  }
   let text = `predicted ${format(end, 5)}`;
   if (data.classes) {
     const shares = data.classes.map((_, c) => explained(row, c).end);
