@@ -24,6 +24,7 @@ class Problem:
     name: str
     X: pd.DataFrame
     y: Array
+    target: str = "y"
 
     def sparse(self, seed: int, n_copies: int = 3) -> Problem:
         """The paper's sparse setting: permuted copies of every column beside it."""
@@ -43,7 +44,7 @@ def load(name: str) -> Problem:
     X = pd.DataFrame(X)
     numbers = X.select_dtypes("number").columns
     X[numbers] = X[numbers].fillna(X[numbers].median())
-    return Problem(name, X, np.asarray(y, dtype=np.float64))
+    return Problem(name, X, np.asarray(y, dtype=np.float64), str(getattr(y, "name", "y")))
 
 
 def unavailable(name: str) -> str | None:

@@ -49,6 +49,9 @@ def print_model(model: RuleModel) -> None:
     console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
     console.print()
     console.print(_rule_table(model))
+    if model.terms:
+        console.print("\nlinear terms", style="bold")
+        console.print("\n".join(map(str, model.terms)), markup=False)
 
 
 def print_columns(model: RuleModel, table: pa.Table) -> None:
