@@ -19,15 +19,18 @@ from pysirus._file import write_text
 
 ROOT = Path(__file__).parents[1]
 N_REPETITIONS = 10
+PARTS = [*METHODS, "theorem"]
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m paper", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one repetition of the folds instead of ten")
-    parser.add_argument("--fresh", action="store_true", help="forget the results of earlier runs")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier results, as after a change to the code")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes (default: 2)")
-    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS, metavar="NAME")
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), metavar="NAME")
+    parser.add_argument(
+        "--datasets", nargs="+", default=list(DATASETS), choices=DATASETS, metavar="NAME", help=", ".join(DATASETS)
+    )
+    parser.add_argument("--methods", nargs="+", default=PARTS, choices=PARTS, metavar="NAME", help=", ".join(PARTS))
     parser.add_argument("--results", type=Path, default=ROOT / "paper" / "results", help="where results are kept")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where paper.md and its figures go")
     return parser.parse_args()
@@ -70,7 +73,8 @@ def main() -> int:
     folder = arguments.docs / "paper"
     folder.mkdir(parents=True, exist_ok=True)
     points = figures.theorem_points(sizes)
-    figures.draw_theorem(points, folder)
+    if points:
+        figures.draw_theorem(points, folder)
     figures.draw_tuning(folder)
     write_text(folder / "tables.csv", to_csv(tables))
     for table in tables:
