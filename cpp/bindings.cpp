@@ -16,6 +16,7 @@
 #include "forest.hpp"
 #include "moments.hpp"
 #include "paths.hpp"
+#include "quantiles.hpp"
 #include "ridge.hpp"
 
 namespace nb = nanobind;
@@ -105,6 +106,28 @@ void encode(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values, Array<dou
   nb::gil_scoped_release release;
   pysirus::encode_column(values.data(), static_cast<std::int64_t>(values.shape(0)), values.stride(0), cuts.data(),
                          static_cast<std::int32_t>(cuts.shape(0)), static_cast<std::uint8_t>(missing_bin), bins.data());
+}
+
+template <class T>
+Out<double> order_statistics(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values,
+                             const std::vector<std::int64_t>& ranks) {
+  std::vector<double> found;
+  {
+    nb::gil_scoped_release release;
+    std::vector<T> known;
+    known.reserve(values.shape(0));
+    for (std::size_t i = 0; i < values.shape(0); ++i) {
+      const T x = values.data()[static_cast<std::int64_t>(i) * values.stride(0)];
+      if (x == x) known.push_back(x);
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      require(ranks[i] >= 0 && static_cast<std::size_t>(ranks[i]) < known.size() && (i == 0 || ranks[i] > ranks[i - 1]),
+              "ranks must rise and stay below the number of known values");
+    const auto statistics = pysirus::order_statistics(known, ranks);
+    found.assign(statistics.begin(), statistics.end());
+  }
+  const std::size_t n = found.size();
+  return to_numpy(std::move(found), {n});
 }
 
 // Calls a function template for each of some types.
@@ -297,7 +320,9 @@ void bind_rule_list(nb::module_& m) {
   nb::class_<RuleList>(m, "RuleList", "Rules and linear terms in a form that evaluates fast.")
       .def("__init__", [](RuleList* list, std::vector<std::int32_t> columns, std::vector<double> start) {
         require(!start.empty(), "at least one output");
-        new (list) RuleList{.columns = std::move(columns), .start = std::move(start)};
+        new (list) RuleList();
+        list->columns = std::move(columns);
+        list->start = std::move(start);
       }, "columns"_a, "start"_a)
       .def("add_interval", [](RuleList& rules, int column, double lower, double upper, bool missing) {
         return add_condition(rules, {column, lower, upper, missing});
@@ -343,6 +368,8 @@ NB_MODULE(_core, m) {
   for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
                 std::uint16_t, std::uint8_t>([&]<class T>() {
     m.def("encode", &encode<T>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
+    m.def("order_statistics", &order_statistics<T>, "values"_a.noconvert(), "ranks"_a,
+          "The known values of these ranks (0 is the least), by selection.");
   });
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
         "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a,

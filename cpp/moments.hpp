@@ -2,6 +2,7 @@
 // each fold. Everything but the sum of squares is an exact integer, so shards and threads add up to the same answer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,79 @@ inline void rule_bits(const RuleTables& rules, const std::uint8_t* bins, std::in
   }
 }
 
+// Rows that satisfy the same rules are added up first and meet the pairs of rules together: there are few such
+// signatures (a list of ten rules has dozens), and integers do not mind the order.
+class Signatures {
+ public:
+  Signatures(const RuleTables& rules, std::int64_t n_folds, std::int64_t n_slots)
+      : n_words_(rules.n_words), n_folds_(n_folds), n_slots_(n_slots),
+        capacity_(std::clamp<std::int64_t>((1 << 16) / (n_folds * n_slots), 16, 1024)), bits_(capacity_ * n_words_),
+        rows_(capacity_), size_(capacity_ * n_folds), sum_(capacity_ * n_folds * n_slots), slots_(4 * 1024, -1) {}
+
+  bool full() const { return n_ == capacity_; }
+
+  void add(const std::uint64_t* bits, std::int64_t fold, std::int64_t slot, std::int64_t weight, Wide product) {
+    const std::int64_t at = find(bits);
+    ++rows_[at];
+    size_[at * n_folds_ + fold] += weight;
+    sum_[(at * n_folds_ + fold) * n_slots_ + slot] += product;
+  }
+
+  // Hands what was collected to the moments, and forgets it.
+  void flush(std::int64_t n_rules, Moments& m) {
+    std::vector<std::int64_t> inside;
+    for (std::int64_t at = 0; at < n_; ++at) {
+      inside.clear();
+      for (std::int64_t w = 0; w < n_words_; ++w)
+        for (std::uint64_t left = bits_[at * n_words_ + w]; left; left &= left - 1)
+          if (const std::int64_t rule = 64 * w + __builtin_ctzll(left); rule < n_rules) inside.push_back(rule);
+      for (const std::int64_t rule : inside) m.rows[rule] += rows_[at];
+      for (std::int64_t fold = 0; fold < n_folds_; ++fold)
+        if (size_[at * n_folds_ + fold]) flush_fold(at, fold, inside, n_rules, m);
+    }
+    std::fill(rows_.begin(), rows_.end(), 0);
+    std::fill(size_.begin(), size_.end(), 0);
+    std::fill(sum_.begin(), sum_.end(), 0);
+    std::fill(slots_.begin(), slots_.end(), -1);
+    n_ = 0;
+  }
+
+ private:
+  void flush_fold(std::int64_t at, std::int64_t fold, const std::vector<std::int64_t>& inside, std::int64_t n_rules,
+                  Moments& m) const {
+    const std::int64_t cell = at * n_folds_ + fold;
+    m.size[fold] += size_[cell];
+    for (std::int64_t s = 0; s < n_slots_; ++s) m.sum[fold * n_slots_ + s] += sum_[cell * n_slots_ + s];
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      const std::int64_t row = fold * n_rules + inside[i];
+      for (std::int64_t s = 0; s < n_slots_; ++s) m.rule_sum[row * n_slots_ + s] += sum_[cell * n_slots_ + s];
+      for (std::size_t j = 0; j <= i; ++j) m.pair[row * n_rules + inside[j]] += size_[cell];
+    }
+  }
+
+  std::int64_t find(const std::uint64_t* bits) {
+    std::uint64_t hash = 0;
+    for (std::int64_t w = 0; w < n_words_; ++w) hash = (hash ^ bits[w]) * kGolden64;
+    std::size_t place = hash >> 52;  // 12 bits, as many as there are places
+    for (;; place = (place + 1) % slots_.size()) {
+      std::int32_t& at = slots_[place];
+      if (at < 0) {
+        at = static_cast<std::int32_t>(n_);
+        std::copy(bits, bits + n_words_, bits_.begin() + n_ * n_words_);
+        return n_++;
+      }
+      if (std::equal(bits, bits + n_words_, bits_.begin() + at * n_words_)) return at;
+    }
+  }
+
+  std::int64_t n_words_, n_folds_, n_slots_, capacity_, n_ = 0;
+  std::vector<std::uint64_t> bits_;      // [signature][word]
+  std::vector<std::int64_t> rows_;       // [signature]
+  std::vector<std::int64_t> size_;       // [signature][fold]
+  std::vector<Wide> sum_;                // [signature][fold][slot]
+  std::vector<std::int32_t> slots_;      // hash -> signature
+};
+
 inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows,
                             const Response& response, std::uint64_t seed, std::uint64_t first_row,
                             std::int32_t n_folds) {
@@ -57,31 +131,18 @@ inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, s
   m.rule_sum.resize(n_folds * n * n_slots);
   m.square.resize(n_folds);
   std::vector<std::uint64_t> bits(rules.n_words);
-  std::vector<std::int32_t> inside(n);
+  Signatures signatures(rules, n_folds, n_slots);
   for (std::int64_t row = 0; row < n_rows; ++row) {
     rule_bits(rules, bins, n_rows, row, bits.data());
-    int n_inside = 0;
-    for (std::int32_t w = 0; w < rules.n_words; ++w)
-      for (std::uint64_t left = bits[w]; left; left &= left - 1) {
-        const int rule = 64 * w + __builtin_ctzll(left);
-        if (rule < n) inside[n_inside++] = rule;
-      }
     const std::int64_t fold = fold_of_row(seed, first_row + static_cast<std::uint64_t>(row), n_folds);
     const std::int64_t weight = response.weight ? response.weight[row] : 1;
     const std::int64_t value = response.value ? response.value[row] : 1;
     const std::int64_t slot = response.slot ? response.slot[row] : 0;
-    const Wide product = Wide{weight} * value;
-    m.size[fold] += weight;
-    m.sum[fold * n_slots + slot] += product;
     m.square[fold] += static_cast<double>(weight) * static_cast<double>(value) * static_cast<double>(value);
-    for (int i = 0; i < n_inside; ++i) {
-      const std::int64_t rule = inside[i];
-      ++m.rows[rule];
-      m.rule_sum[(fold * n + rule) * n_slots + slot] += product;
-      std::int64_t* pair = m.pair.data() + (fold * n + rule) * n;
-      for (int j = 0; j <= i; ++j) pair[inside[j]] += weight;
-    }
+    if (signatures.full()) signatures.flush(n, m);
+    signatures.add(bits.data(), fold, slot, weight, Wide{weight} * value);
   }
+  signatures.flush(n, m);
   return m;
 }
 

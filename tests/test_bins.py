@@ -10,9 +10,10 @@ from hypothesis.extra import numpy as hnp
 
 from conftest import bin_arrays
 from pysirus import _core
-from pysirus._bins import find_cuts
+from pysirus._bins import bin_table, find_cuts
 from pysirus._column import Column
 from pysirus._response import Response
+from pysirus._table import read_table
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 
@@ -200,3 +201,57 @@ def test_the_heavier_side_of_a_cut_is_known():
     assert binned.cuts[0].less_is_heavier.tolist() == [True, True]  # a tie goes to the `<` side
     weighted, _ = bin_arrays(np.array([[0.0], [0.0], [1.0], [2.0]]), np.zeros(4), np.array([1.0, 1.0, 1.0, 4.0]))
     assert weighted.cuts[0].less_is_heavier.tolist() == [False, False]
+
+
+columns = st.one_of(
+    st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=50),
+    st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=50),
+)
+
+
+@given(columns, st.sampled_from(["f8", "f4", "i8", "i2"]), st.integers(1, 300), st.data())
+def test_order_statistics_are_those_of_a_sort(values, dtype, copies, data):
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.repeat(np.clip(values, -3e4, 3e4) if dtype == "i2" else np.clip(values, -1e18, 1e18), copies)
+        values = np.random.default_rng(copies).permutation(values).astype(dtype)
+    ranks = sorted(data.draw(st.sets(st.integers(0, len(values) - 1), max_size=20)))
+    found = _core.order_statistics(values, ranks)
+    np.testing.assert_array_equal(found, np.sort(values)[ranks].astype(np.float64))
+
+
+@pytest.mark.parametrize("kind", ["normal", "cauchy", "outlier", "sorted", "falling", "spike", "large"])
+@pytest.mark.parametrize("step", [1, -3])
+def test_order_statistics_of_long_columns(kind, step):
+    rng = np.random.default_rng(0)
+    n = 60_000
+    values = {
+        "normal": rng.normal(size=n),
+        "cauchy": rng.standard_cauchy(n),
+        "outlier": np.append(rng.normal(size=n - 1), 1e308),
+        "sorted": np.arange(n) / 7,
+        "falling": -np.arange(n) / 7,
+        "spike": np.where(rng.random(n) < 0.95, 0.0, rng.normal(size=n)),
+        "large": rng.uniform(-1, 1, n) * 1.7e308,
+    }[kind][::step]
+    ranks = np.unique(np.linspace(0, len(values) - 1, 60).astype(int))
+    np.testing.assert_array_equal(_core.order_statistics(values, ranks.tolist()), np.sort(values)[ranks])
+
+
+def test_order_statistics_leave_missing_values_out_and_refuse_ranks_beyond():
+    values = np.array([3.0, np.nan, 1.0, 2.0])
+    assert _core.order_statistics(values, [0, 2]).tolist() == [1.0, 3.0]
+    for ranks in ([3], [-1], [1, 1], [2, 1]):
+        with pytest.raises(ValueError, match="ranks must rise"):
+            _core.order_statistics(values, ranks)
+
+
+def test_threads_find_the_same_bins(rng):
+    X = rng.normal(size=(25_000, 7)).astype(np.float32)
+    X[::5, 2] = np.nan
+    X[:, 3] = np.round(X[:, 3])
+    table, response = read_table(X), Response(X[:, 0].astype(float), None, 1, None)
+    one, three = (bin_table(table, response, n_bins=10, discrete_limit=10, n_threads=n) for n in (1, 3))
+    np.testing.assert_array_equal(one.bins, three.bins)
+    for a, b in zip(one.cuts, three.cuts):
+        assert a.identities == b.identities and a.has_missing == b.has_missing
+        np.testing.assert_array_equal(a.thresholds, b.thresholds)

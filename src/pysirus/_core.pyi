@@ -44,6 +44,7 @@ def grow(
 def encode(
     values: NDArray[np.floating], cuts: NDArray[np.float64], missing_bin: int, bins: NDArray[np.uint8]
 ) -> None: ...
+def order_statistics(values: NDArray[Any], ranks: list[int]) -> NDArray[np.float64]: ...
 def rule_moments(
     bins: NDArray[np.uint8],
     features: NDArray[np.int32],

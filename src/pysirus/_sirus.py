@@ -103,7 +103,13 @@ class SirusBase(RuleEstimator):
             raise params.ParameterError(
                 f"max_features must be at most the number of columns ({table.n_columns}), got {self.max_features}."
             )
-        binned = bin_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
+        binned = bin_table(
+            table,
+            response,
+            n_bins=self.n_bins,
+            discrete_limit=self.discrete_limit,
+            n_threads=self._n_threads(),
+        )
         features = tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in binned.cuts)
         return Training(binned, response, params.to_seed(self.random_state), features, table.names is not None, target)
 

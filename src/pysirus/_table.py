@@ -96,10 +96,21 @@ def _array_columns(X: Any, labelled: Callable[[Sequence[str]], set[int]]) -> tup
         array = array.astype(np.float64)
     names = [f"x{i}" for i in range(array.shape[1])]
     forced = labelled(names)
+    finite = _has_finite_sum(array)  # one pass in the order of memory; else column by column, to name it
     return tuple(
-        number_labels(name, array[:, i]) if i in forced else number_column(name, array[:, i])
+        number_labels(name, array[:, i])
+        if i in forced
+        else Column(name, "numeric", array[:, i])
+        if finite
+        else number_column(name, array[:, i])
         for i, name in enumerate(names)
     )
+
+
+def _has_finite_sum(array: NDArray[Any]) -> bool:
+    """Whether an array can hold neither an infinite number nor NaN, as its sum shows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.dtype.kind != "f" or bool(np.isfinite(array.sum()))
 
 
 def _object_columns(array: NDArray[Any], labelled: Callable[[Sequence[str]], set[int]]) -> tuple[Column, ...]:

@@ -1,0 +1,51 @@
+"""The moments of rules against a plain count, for few and for very many signatures."""
+
+import numpy as np
+import pytest
+
+import oracle
+from pysirus import _core
+
+
+def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_folds):
+    """Row by row, pair by pair, in Python integers."""
+    n_rows = bins.shape[1]
+    rows, size = np.zeros(n_rules, int), np.zeros(n_folds, int)
+    pair = np.zeros((n_folds, n_rules, n_rules), int)
+    total = np.zeros((n_folds, n_slots), object)
+    rule_total = np.zeros((n_folds, n_rules, n_slots), object)
+    for row in range(n_rows):
+        words = np.bitwise_and.reduce(tables[np.arange(len(features)), bins[features, row]], axis=0)
+        inside = [r for r in range(n_rules) if int(words[r // 64]) >> (r % 64) & 1]
+        fold = int(oracle.fold_of_row(seed, row, n_folds))
+        w = 1 if weight is None else int(weight[row])
+        v = 1 if value is None else int(value[row])
+        s = 0 if slot is None else int(slot[row])
+        size[fold] += w
+        total[fold, s] += w * v
+        for r in inside:
+            rows[r] += 1
+            rule_total[fold, r, s] += w * v
+            for q in inside:
+                pair[fold, r, q] += w if q <= r else 0
+    return rows, size, pair, total.astype(float), rule_total.astype(float)
+
+
+@pytest.mark.parametrize("n_rules", [3, 12, 70, 130])
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_moments_agree_with_a_plain_count(n_rules, classes, weighed):
+    # 130 random rules of 4 features: nearly every row has a signature of its own, and the table of them overflows
+    rng = np.random.default_rng(n_rules)
+    n, n_words = (1500 if n_rules > 64 else 400), -(-n_rules // 64)
+    bins = rng.integers(0, 40, (6, n)).astype(np.uint8)
+    features = np.array([0, 2, 3, 5], dtype=np.int32)
+    bits = rng.random((4, 256, 64 * n_words)) < 0.85
+    tables = np.packbits(bits, axis=2, bitorder="little").view("<u8").astype(np.uint64)
+    value = None if classes else rng.integers(-(2**43), 2**43, n)
+    slot = rng.integers(0, 3, n).astype(np.uint8) if classes else None
+    weight = rng.integers(1, 2**30, n) if weighed else None
+    arguments = (bins, features, tables, n_rules, value, slot, 3 if classes else 1, weight, 11, 5)
+    found = _core.rule_moments(*arguments)
+    for name, expected in zip(("rows", "size", "pair", "sum", "rule_sum"), twin(*arguments)):
+        np.testing.assert_array_equal(found[name], expected, err_msg=name)
