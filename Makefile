@@ -90,10 +90,15 @@ core-check: $(VARIANTS:%=build/core/%/driver)
 	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done
 
 define variant_rules
-build/core/$(1)/driver: build/core/$(1)/driver.o build/core/$(1)/forest.o $(KERNELS:%=build/core/$(1)/kernel_%.o)
+build/core/$(1)/driver: $(addprefix build/core/$(1)/,driver.o forest.o evaluate.o \
+  $(KERNELS:%=kernel_%.o) $(KERNELS:%=evaluate_kernel_%.o))
 	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$^ -o $$@
 
 build/core/$(1)/kernel_%.o: cpp/kernel.cpp $(wildcard cpp/*.hpp)
+	@mkdir -p $$(@D)
+	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$(KERNEL_$$*) -DPYSIRUS_ISA=$$* -c $$< -o $$@
+
+build/core/$(1)/evaluate_kernel_%.o: cpp/evaluate_kernel.cpp $(wildcard cpp/*.hpp)
 	@mkdir -p $$(@D)
 	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$(KERNEL_$$*) -DPYSIRUS_ISA=$$* -c $$< -o $$@
 

@@ -1,15 +1,15 @@
-// The core without Python: grows a forest on a made-up table with every instruction set of this machine and compares.
+// The core without Python: grows forests on made-up tables with every instruction set of this machine and compares, and
+// checks the parts around the forest.
 // For profilers and sanitizers: `driver [rows] [features] [trees] [threads] [instruction set]`.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "driver_parts.hpp"
 #include "forest.hpp"
-#include "moments.hpp"
-#include "paths.hpp"
-#include "ridge.hpp"
 
 namespace {
 
@@ -22,8 +22,7 @@ struct Problem {
   Recipe recipe;
 };
 
-// Numbers 0 .. bound - 1 from a counter.
-std::uint32_t number(std::uint64_t i, std::uint32_t bound) { return static_cast<std::uint32_t>(below(7, i, bound)); }
+using check::number;
 
 void make_problem(Problem& p, std::int64_t n_rows, std::int32_t n_features, int depth, bool missing, bool classes,
                   bool weights) {
@@ -65,19 +64,33 @@ int compare_all(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_tre
       const auto expected = grow(p, n_trees, 1, "plain");
       for (const auto& set : instruction_sets())
         for (int threads = 1; threads <= 2; ++threads) n_different += grow(p, n_trees, threads, set) != expected;
-      PathCounts counts;
-      counts.add_forest(expected.data(), n_trees, depth);
-      if (counts.sorted().empty()) ++n_different;
+      n_different += check::paths(expected, n_trees, depth);
     }
   std::printf("%lld x %d, %lld trees: %d of %d forests differ\n", static_cast<long long>(n_rows), n_features,
               static_cast<long long>(n_trees), n_different, 64 * static_cast<int>(instruction_sets().size()));
   return n_different;
 }
 
+int check_parts() {
+  int n_wrong = 0;
+  const std::pair<const char*, int (*)()> parts[] = {{"encode", check::encode},   {"quantiles", check::quantiles},
+                                                     {"moments", check::moments}, {"ridge", check::ridge},
+                                                     {"evaluate", check::evaluate}};
+  for (const auto& [name, run] : parts) {
+    const int wrong = run();
+    std::printf("%s: %d wrong\n", name, wrong);
+    n_wrong += wrong;
+  }
+  return n_wrong;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) return compare_all(300, 7, 50) + compare_all(2500, 5, 40) + compare_all(9000, 3, 20) ? 1 : 0;
+  if (argc < 5) {
+    const int n_wrong = check_parts() + compare_all(300, 7, 50) + compare_all(2500, 5, 40) + compare_all(9000, 3, 20);
+    return n_wrong ? 1 : 0;
+  }
   Problem p;
   make_problem(p, std::atoll(argv[1]), std::atoi(argv[2]), 2, false, false, false);
   const std::clock_t start = std::clock();

@@ -43,7 +43,7 @@ class PathCounts {
   }
 
   void add_node(const std::int32_t* splits, std::int64_t n_nodes, std::int64_t node, const Path& path, int length) {
-    if (node >= n_nodes || splits[node] == kNoSplit) return;
+    if (length == kMaxDepth || node >= n_nodes || splits[node] == kNoSplit) return;
     for (int side = 0; side < 2; ++side) {
       Path child = path;
       int at = length;
