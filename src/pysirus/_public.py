@@ -1,6 +1,6 @@
 """The names that ``import pysirus`` offers; importing them together makes every estimator known to ``load``."""
 
-from pysirus import datasets, stability
+from pysirus import datasets, plot, stability
 from pysirus._base import load
 from pysirus._column import DataError
 from pysirus._file import ModelFileError
@@ -31,5 +31,6 @@ __all__ = [
     "Split",
     "datasets",
     "load",
+    "plot",
     "stability",
 ]
