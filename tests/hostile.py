@@ -59,6 +59,9 @@ def make_model(kind: str):
     X, y = make_table(600, seed=0)
     if kind == "regression":
         return SirusRegressor(n_rules=40, n_trees=3000, random_state=1, categorical_features=["grade"]).fit(X, y)
+    if kind == "stages":
+        staged = SirusRegressor(n_rules=12, n_stages=3, max_rules=36, n_trees=2000, random_state=1)
+        return staged.set_params(categorical_features=["grade"]).fit(X, y)
     if kind == "classes":
         labels = np.array(CLASSES, dtype=object)[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
         return SirusClassifier(n_rules=30, n_trees=2000, random_state=1, categorical_features=["grade"]).fit(X, labels)
@@ -67,4 +70,4 @@ def make_model(kind: str):
     return NodeHarvestRegressor(n_nodes=200, random_state=0).fit(X, y)
 
 
-KINDS = ["regression", "classes", "linear terms", "weighted mean"]
+KINDS = ["regression", "stages", "classes", "linear terms", "weighted mean"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
-from pysirus import SirusClassifierCV, SirusRegressorCV
+from pysirus import SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus.report import page, summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -195,3 +195,18 @@ def test_report_names_how_the_model_was_made(tuned):
 def test_labels_and_truth_must_fit_the_rows(tuned, ozone):
     with pytest.raises(ValueError, match="labels has 2 entries, X has 330 rows"):
         summary(tuned, ozone[0], labels=["a", "b"])
+
+
+def test_stages_have_headings(open_report, ozone):
+    model = SirusRegressor(n_rules=3, n_stages=3, n_trees=1000, random_state=0).fit(*ozone)
+    tab = open_report(model, ozone[0])
+    assert tab.locator("#rule-list h3").all_inner_texts() == [
+        "First look",
+        "Corrections, stage 2",
+        "Corrections, stage 3",
+    ]
+    assert shown_rules(tab) == [str(rule) for rule in model.rules_]
+    assert "by how much the rules before it" in tab.locator("#how-to-read").inner_text()
+    tab.locator("#search").fill("5")
+    tab.locator("#matches li").first.click()
+    assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])

@@ -182,3 +182,121 @@ def test_every_size_of_a_staged_list_is_kept(tuned, tmp_path: Path) -> None:
 )
 def test_scikit_learn_checks_of_the_tuned(estimator, check) -> None:
     check(estimator)
+
+
+# --------------------------------------------------------------------------------------- those who read a staged list
+
+
+def test_tables_have_a_stage_column_only_where_there_are_corrections(staged) -> None:
+    model, X, y = staged
+    plain = SirusRegressor(n_rules=4, **COMMON).fit(X, y)
+    corrections = [rule for rule in model.rules_ if rule.stage > 1]
+    for format, head in (("markdown", "| stage | frequency"), ("html", ">stage</th>"), ("latex", "Stage & Frequency")):
+        assert head in model.export(format) and "tage" not in plain.export(format)
+    markdown = model.export("markdown").splitlines()
+    assert {line.count("|") for line in markdown[2:]} == {5}
+    assert [line.split("|")[1].strip() for line in markdown[4:]] == [str(rule.stage) for rule in model.rules_]
+    inside, outside = corrections[0].output_texts
+    assert {inside[0], outside[0]} <= set("+-") and f"**then** {inside} **else** {outside}" in model.export("markdown")
+    body = [line for line in model.export("latex").splitlines() if r"\textbf{if}" in line]
+    assert all(len(line.replace(r"\&", "").split(" & ")) == 4 for line in body)
+    assert f"${inside}$" in model.export("latex") and r"\multicolumn{4}" in model.export("latex")
+    assert model.rules_.to_frame("pyarrow").column("stage").to_pylist() == [rule.stage for rule in model.rules_]
+
+
+def test_edited_lists_count_their_stages(staged, tuned) -> None:
+    model = staged[0]
+    assert model.with_rules(8).facts["n_stages"] == 2 and model.with_rules(3).facts["n_stages"] == 1
+    assert [m.facts["n_stages"] for m in tuned[0].models_[:4]] == [1, 1, 1, 2]
+
+
+def test_diff_shows_a_rule_that_changed_its_stage(staged) -> None:
+    model, X, y = staged
+    longer = SirusRegressor(n_rules=12, **COMMON).fit(X, y)
+    found = model.diff(longer)
+    moved = [(old, new) for old, new in found.stayed if old.stage != new.stage]
+    assert moved, "no correction of this model is among the twelve most frequent rules"
+    header, *lines = str(found).splitlines()[2:]
+    assert header.split() == ["rule", "stage", "frequency", "weight"]
+    assert any(f"{moved[0][0].stage} -> 1" in line for line in lines)
+    assert {rule["stage"] for rule in found.to_dict()["came"]} <= {1}
+    assert "stage" not in str(longer.diff(longer))
+
+
+def test_plot_draws_corrections_from_the_mean_on(staged) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    model = staged[0]
+    axes = plot.rules(model).child_axes[0]
+    outside, inside = (np.asarray(dots.get_offsets())[:, 0] for dots in axes.collections[1:3])
+    start = np.array([model.model_.mean if rule.stage > 1 else 0.0 for rule in model.rules_])
+    np.testing.assert_allclose(inside, start + [rule.inside for rule in model.rules_])
+    np.testing.assert_allclose(outside, start + [rule.outside for rule in model.rules_])
+    parted = [line for line in axes.lines if line.get_ydata()[0] == line.get_ydata()[1]]
+    assert len(parted) == len({rule.stage for rule in model.rules_}) - 1
+
+
+def test_report_says_what_corrects_what(staged) -> None:
+    from pysirus.report import page, summary
+
+    data = summary(staged[0])
+    assert [rule["stage"] for rule in data["rules"]] == [rule.stage for rule in staged[0].selected_]
+    assert ["Stages", "3"] in data["made"] and "(correction, stage 2, weight" in page(data)
+
+
+# ------------------------------------------------------------------------------------------------------ command line
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    from pysirus.cli import main
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as leaving:
+            main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return int(leaving.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_command_line_fits_stages(run, staged, tmp_path: Path) -> None:
+    path = tmp_path / "staged.json"
+    code, out, err = run("fit", "ozone", "--rules", 4, "--stages", 3, "--trees", 1500, "--model", path)
+    assert code == 0 and out.strip() == str(staged[0].model_) and "3 stages" in err
+    assert pysirus.load(path).n_stages_ == 3
+    code, out, _ = run("fit", "ozone", "--p0", 0.15, "--stages", "auto", "--trees", 1500)
+    by_p0 = SirusRegressor(p0=0.15, n_stages="auto", **COMMON).fit(*staged[1:])
+    assert code == 0 and out.strip() == str(by_p0.model_)
+
+
+def test_command_line_tunes_stages(run) -> None:
+    code, out, _ = run("tune", "ozone", "--stages", "auto", "--trees", 500, "--repeats", 1, "--folds", 5)
+    n_stages = int(out.split(" stages\n")[0].rsplit(" ", 1)[1])
+    assert code == 0 and n_stages > 1 and "one stage less: unexplained variance" in out
+    assert "one rule" not in out and f"\n    {n_stages} " in out
+
+
+def test_fit_tune_passes_stages_on(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    passed = {}
+    monkeypatch.setattr(sys.modules["pysirus.cli.fit"], "tune", lambda *args, **options: passed.update(options))
+    run("fit", "ozone", "--tune", "--stages", "auto")
+    assert passed["stages"] == "auto"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--stages", "many"], "whole number or auto, got 'many'"), (["--stages", "0"], "n_stages")],
+)
+def test_command_line_complains_about_stages(run, arguments: list[str], message: str) -> None:
+    code, _, err = run("fit", "ozone", "--trees", 100, *arguments)
+    assert code != 0 and message in " ".join(err.replace("│", " ").split())
+
+
+def test_classes_have_no_stages(run, tmp_path: Path) -> None:
+    path = tmp_path / "classes.csv"
+    path.write_text("x,kind\n" + "".join(f"{i},{'ab'[i > 20]}\n" for i in range(40)))
+    code, _, err = run("fit", path, "--target", "kind", "--stages", 2, "--trees", 50)
+    assert code == 2 and "this target has classes" in " ".join(err.replace("│", " ").split())
+    assert run("fit", path, "--target", "kind", "--trees", 50)[0] == 0

@@ -110,6 +110,8 @@ class RuleModel(Actions):
         if self.classes is None:
             facts["ridge_penalty"] = size.penalty
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
+        if "n_stages" in facts:
+            facts["n_stages"] = max((rule.stage for rule in rules), default=1)
         return replace(self, selected=rules, intercept=size.intercept, facts=facts)
 
     @property

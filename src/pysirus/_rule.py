@@ -278,10 +278,11 @@ class RuleSet(Sequence[Rule]):
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``.
+            Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
+            ``stage``.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
-        for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight"):
+        for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
             column = [getattr(rule, name) for rule in self]
             data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
         return make_frame(data, backend)

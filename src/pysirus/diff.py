@@ -40,11 +40,18 @@ class Diff:
     stability: float
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
+        staged = any(rule.stage > 1 for rule in self._rules())
         rows = [["=", _both_texts(old, new), *_changes(old, new)] for old, new in self.stayed]
         rows += [["~", _both_texts(old, new), *_changes(old, new)] for old, new in self.moved]
         rows += [["+", new.condition_text, *_changes(None, new)] for new in self.came]
         rows += [["-", old.condition_text, *_changes(old, None)] for old in self.went]
-        return ["", "rule", "frequency", "weight"], rows
+        if not staged:
+            rows = [[*row[:2], *row[3:]] for row in rows]
+        return ["", "rule", *(["stage"] if staged else []), "frequency", "weight"], rows
+
+    def _rules(self) -> list[Rule]:
+        """Every rule of both models."""
+        return [*(rule for pair in [*self.stayed, *self.moved] for rule in pair), *self.came, *self.went]
 
     @property
     def summary(self) -> str:
@@ -68,7 +75,7 @@ class Diff:
         """The comparison as plain data, for JSON."""
 
         def plain(rule: Rule) -> dict[str, Any]:
-            return {"rule": str(rule), "frequency": rule.frequency, "weight": rule.weight}
+            return {"rule": str(rule), "stage": rule.stage, "frequency": rule.frequency, "weight": rule.weight}
 
         return {
             "stability": self.stability,
@@ -86,12 +93,16 @@ def _both_texts(old: Rule, new: Rule) -> str:
 
 
 def _changes(old: Rule | None, new: Rule | None) -> list[str]:
-    """Frequency and weight, before and after."""
+    """Stage, frequency and weight, before and after."""
     cells = []
-    for name in ("frequency", "weight"):
-        before, after = ("" if rule is None else format_number(getattr(rule, name) or 0.0, 2) for rule in (old, new))
+    for name in ("stage", "frequency", "weight"):
+        before, after = ("" if rule is None else _text(getattr(rule, name)) for rule in (old, new))
         cells.append(f"{before} -> {after}" if before != after else after)
     return cells
+
+
+def _text(value: float | None) -> str:
+    return str(value) if isinstance(value, int) else format_number(value or 0.0, 2)
 
 
 def _shape(rule: Rule) -> Hashable:

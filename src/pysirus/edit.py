@@ -69,11 +69,14 @@ def refit(model: RuleModel, kept: Sequence[int]) -> RuleModel:
             "long list. Fit it again on its data."
         )
     weighed = weigh_moments(rules, model.moments.take(kept), [len(rules)])
+    facts = {**model.facts, "ridge_penalty": float(weighed.penalties[0])}
+    if "n_stages" in facts:
+        facts["n_stages"] = max((rule.stage for rule in rules), default=1)
     return replace(
         model,
         selected=with_weights(weighed.rules, weighed.weights[0].tolist()),
         intercept=weighed.intercepts[0],
         moments=weighed.moments,
         tuning=None,
-        facts={**model.facts, "ridge_penalty": float(weighed.penalties[0])},
+        facts=facts,
     )

@@ -54,19 +54,40 @@ MaxFeatures = Annotated[
 MinNodeSize = Annotated[
     int, typer.Option(metavar="N", help="Nodes of at most N rows are not split.", rich_help_panel=FOREST)
 ]
+Stages = Annotated[
+    str,
+    typer.Option(
+        metavar="N|auto",
+        help="Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
+        rich_help_panel=FOREST,
+    ),
+]
 MaxRules = Annotated[
-    int, typer.Option(metavar="N", help="At most N rules with --p0 or tuning.", rich_help_panel=FOREST)
+    int, typer.Option(metavar="N", help="At most N rules with --p0, --stages or tuning.", rich_help_panel=FOREST)
 ]
 
 
-def parse_trees(text: str) -> int | str:
-    """A number of trees, or auto."""
+def parse_count(text: str, option: str) -> int | str:
+    """A number (of trees, of stages), or auto."""
     if text == "auto":
         return text
     try:
         return int(text)
     except ValueError:
-        raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint="--trees") from None
+        raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint=option) from None
+
+
+def stages_of(text: str, is_regression: bool) -> dict[str, int | str]:
+    """The number of stages as an argument of an estimator; classes have no stages."""
+    n_stages = parse_count(text, "--stages")
+    if is_regression:
+        return {"n_stages": n_stages}
+    if n_stages != 1:
+        raise typer.BadParameter(
+            "stages correct the prediction of a number, and this target has classes. Leave the option out.",
+            param_hint="--stages",
+        )
+    return {}
 
 
 def check_folder(path: Path | None, option: str) -> None:

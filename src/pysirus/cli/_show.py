@@ -32,11 +32,15 @@ def _rule_text(rule: Rule) -> Text:
 
 def _rule_table(model: RuleModel) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    staged = any(rule.stage > 1 for rule in model.rules)
+    if staged:
+        table.add_column("stage", justify="right", no_wrap=True)
     table.add_column("frequency", justify="right", no_wrap=True)
     table.add_column("rule", overflow="fold")
     table.add_column("weight", justify="right", no_wrap=True)
     for rule in model.rules:
-        table.add_row(format_number(rule.frequency, 3), _rule_text(rule), format_number(rule.weight or 0.0, 3))
+        numbers = [format_number(rule.frequency, 3), format_number(rule.weight or 0.0, 3)]
+        table.add_row(*([str(rule.stage)] if staged else []), numbers[0], _rule_text(rule), numbers[1])
     return table
 
 
@@ -93,6 +97,8 @@ def print_facts(model: RuleModel) -> None:
         parts.append(f"{facts['n_rows']:,} rows, {len(model.features)} features")
     if facts.get("n_trees"):
         parts.append(f"{facts['n_trees']:,} trees")
+    if facts.get("n_stages", 1) > 1:
+        parts.append(f"{facts['n_stages']} stages")
     if "seed" in facts:
         parts.append(f"seed {facts['seed']}")
     console = Console(stderr=True, highlight=False, soft_wrap=True)

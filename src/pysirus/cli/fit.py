@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,7 @@ def fit(
     max_features: options.MaxFeatures = None,
     min_node_size: options.MinNodeSize = 5,
     max_rules: options.MaxRules = 25,
+    stages: options.Stages = "1",
 ) -> None:
     """Learn rules from a table and print them. A target of text is classes, a target of numbers is regression.
 
@@ -49,17 +50,17 @@ def fit(
     if tuned:
         columns = {"categorical": categorical, "drop": drop, "weights": weights, "task": task}
         forest = {"trees": trees, "depth": depth, "bins": bins, "max_features": max_features}
-        limits = {"min_node_size": min_node_size, "max_rules": max_rules}
+        limits = {"min_node_size": min_node_size, "max_rules": max_rules, "stages": stages}
         tune(table, target, model=model, seed=seed, jobs=jobs, **columns, **forest, **limits)  # type: ignore[arg-type]
         return
-    n_trees = options.parse_trees(trees)
+    n_trees = options.parse_count(trees, "--trees")
     options.check_folder(model, "--model")
     from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_columns, print_facts, print_model
     from pysirus.cli._table import Roles, open_training
 
     training = open_training(table, target, Roles(categorical, drop, weights, task))
-    kind = SirusRegressor if training.is_regression else SirusClassifier
+    kind: Any = SirusRegressor if training.is_regression else SirusClassifier
     estimator = kind(
         p0=p0,
         n_rules=10 if rules is None else rules,
@@ -73,6 +74,7 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
+        **options.stages_of(stages, training.is_regression),
     )
     estimator.fit(training.features, training.target, sample_weight=training.weights)
     print_model(estimator.model_)

@@ -38,12 +38,13 @@ def tune(
     max_features: options.MaxFeatures = None,
     min_node_size: options.MinNodeSize = 5,
     max_rules: options.MaxRules = 25,
+    stages: options.Stages = "1",
 ) -> None:
     """Choose the number of rules for accuracy and stability, and print the rules.
 
     Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
     """
-    n_trees = options.parse_trees(trees)
+    n_trees = options.parse_count(trees, "--trees")
     options.check_folder(model, "--model")
     options.check_folder(plot, "--plot")
     if plot is not None:
@@ -69,6 +70,7 @@ def tune(
         n_jobs=jobs,
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
+        **options.stages_of(stages, training.is_regression),
         **({} if criterion is None else {"criterion": criterion}),
     )
     estimator.fit(training.features, training.target, sample_weight=training.weights)
@@ -96,11 +98,23 @@ def _verdict(estimator: Any) -> str:
         f"out of fold: {error_name} {tuning.error:.3f}, stability {tuning.stability:.2f} (p0 = {tuning.p0:.4f})",
         tuning.sentence(len(estimator.rules_), tuning.stability),
     ]
-    for size, word in ((chosen - 1, "less"), (chosen + 1, "more")):
-        if 1 <= size <= len(tuning.sizes):
-            other = tuning.sizes[size - 1]
-            lines.append(f"one rule {word}: {error_name} {other.error:.3f}, stability {other.stability:.2f}")
+    n_stages = estimator.model_.facts.get("n_stages", 1)
+    if n_stages > 1:
+        lines[1] += f", {n_stages} stages"
+    for size, what in _neighbours(tuning, chosen, n_stages):
+        other = tuning.sizes[size - 1]
+        lines.append(f"one {what}: {error_name} {other.error:.3f}, stability {other.stability:.2f}")
     return "\n".join(lines)
+
+
+def _neighbours(tuning: Any, chosen: int, n_stages: int) -> list[tuple[int, str]]:
+    """The sizes beside the chosen one: a rule less and more, or a whole stage of a staged list."""
+    if n_stages == 1:
+        beside = ((chosen - 1, "rule less"), (chosen + 1, "rule more"))
+        return [(size, what) for size, what in beside if 1 <= size <= len(tuning.sizes)]
+    ends = {rule.stage: i for i, rule in enumerate(tuning.rules[: len(tuning.sizes)], start=1)}
+    beside = ((n_stages - 1, "stage less"), (n_stages + 1, "stage more"))
+    return [(ends[stage], what) for stage, what in beside if stage in ends]
 
 
 def _draw(estimator: Any, path: Path) -> None:

@@ -1,4 +1,7 @@
-"""A model in, the cells of its rule table out, as the paper prints it: frequency, rule, weight."""
+"""A model in, the cells of its rule table out, as the paper prints it: frequency, rule, weight.
+
+A list with corrections has their stage in front.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ class RuleRow:
     inside: str
     outside: str
     weight: str
+    stage: str = ""  # empty where no rule of the list is a correction
 
 
 def _condition(condition: Condition, alone: bool) -> ConditionText:
@@ -49,7 +53,7 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
     return ConditionText(head, condition.feature, f" < {format_threshold(condition.upper)}{tail}", bracket)
 
 
-def _row(rule: Rule) -> RuleRow:
+def _row(rule: Rule, staged: bool) -> RuleRow:
     assert rule.inside is not None and rule.outside is not None
     inside, outside = rule.output_texts
     return RuleRow(
@@ -58,12 +62,19 @@ def _row(rule: Rule) -> RuleRow:
         inside=inside,
         outside=outside,
         weight=format_number(rule.weight or 0.0, 2),
+        stage=str(rule.stage) if staged else "",
     )
+
+
+def is_staged(model: RuleModel) -> bool:
+    """Whether some rules correct others."""
+    return any(rule.stage > 1 for rule in model.rules)
 
 
 def rule_rows(model: RuleModel) -> list[RuleRow]:
     """The rules as text."""
-    return [_row(rule) for rule in model.rules]
+    staged = is_staged(model)
+    return [_row(rule, staged) for rule in model.rules]
 
 
 def head_pairs(model: RuleModel) -> list[tuple[str, str]]:

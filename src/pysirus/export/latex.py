@@ -6,7 +6,7 @@ import re
 
 from pysirus._model import RuleModel
 from pysirus.export._conditions import one_line
-from pysirus.export._table import ConditionText, RuleRow, head_pairs, rule_rows
+from pysirus.export._table import ConditionText, RuleRow, head_pairs, is_staged, rule_rows
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -57,7 +57,8 @@ def _value(text: str) -> str:
 def _line(row: RuleRow) -> str:
     conditions = r" \textbf{\&} ".join(map(_condition, row.conditions)) or "always"
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
-    return rf"{row.frequency} & {rule} & {row.weight} \\"
+    stage = f"{row.stage} & " if row.stage else ""
+    return rf"{stage}{row.frequency} & {rule} & {row.weight} \\"
 
 
 def _is_long(row: RuleRow) -> bool:
@@ -85,19 +86,21 @@ def to_latex(model: RuleModel, *, caption: str | None = None, label: str | None 
     rows = rule_rows(model)
     long = any(map(_is_long, rows))
     rule_column = r">{\raggedright\arraybackslash}p{0.7\linewidth}" if long else "l"
+    staged = is_staged(model)
+    column, stage = ("r", "Stage & ") if staged else ("", "")
     lines = [
         "% needs \\usepackage{array,booktabs,textcomp}",
         r"\begin{table}",
         r"  \centering",
-        rf"  \begin{{tabular}}{{r{rule_column}r}}",
+        rf"  \begin{{tabular}}{{{column}r{rule_column}r}}",
         r"    \toprule",
-        rf"    \multicolumn{{3}}{{c}}{{{head}}} \\",
+        rf"    \multicolumn{{{4 if staged else 3}}}{{c}}{{{head}}} \\",
         r"    \midrule",
-        r"    Frequency & Rule & Weight \\",
+        rf"    {stage}Frequency & Rule & Weight \\",
         r"    \midrule",
         *(f"    {_line(row)}" for row in rows),
         *([r"    \midrule"] if model.terms else []),
-        *(rf"    & {escape(str(term))} & \\" for term in model.terms),
+        *(rf"    {'& ' if staged else ''}& {escape(str(term))} & \\" for term in model.terms),
         r"    \bottomrule",
         r"  \end{tabular}",
         rf"  \caption{{{caption}}}",

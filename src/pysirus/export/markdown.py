@@ -6,7 +6,7 @@ import re
 
 from pysirus._model import RuleModel
 from pysirus.export._conditions import one_line
-from pysirus.export._table import head_pairs, rule_rows
+from pysirus.export._table import head_pairs, is_staged, rule_rows
 
 
 def escape(text: str) -> str:
@@ -19,11 +19,13 @@ def escape(text: str) -> str:
 def to_markdown(model: RuleModel) -> str:
     """The rules as a table of GitHub's Markdown."""
     lines = [", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model)), ""]
-    lines += ["| frequency | rule | weight |", "|---:|:---|---:|"]
+    stage = ("| stage ", "|---:") if is_staged(model) else ("", "")
+    lines += [f"{stage[0]}| frequency | rule | weight |", f"{stage[1]}|---:|:---|---:|"]
     for row in rule_rows(model):
         conditions = " **&amp;** ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"**if** {conditions} **then** {escape(row.inside)} **else** {escape(row.outside)}"
-        lines.append(f"| {row.frequency} | {rule} | {row.weight} |")
+        stage_cell = f"| {row.stage} " if row.stage else ""
+        lines.append(f"{stage_cell}| {row.frequency} | {rule} | {row.weight} |")
     if model.terms:
         lines += ["", "Linear terms:", "", *(f"- {escape(str(term))}" for term in model.terms)]
     return "\n".join(lines) + "\n"

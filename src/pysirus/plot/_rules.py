@@ -15,6 +15,9 @@ COLUMNS = ("frequency", "support", "weight")
 def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     """Draw the rules, one line each: outputs inside and outside, frequency, support and weight.
 
+    Corrections (of stages after the first) are drawn from the mean of the response on, so that the dotted line is where
+    they change nothing; thin lines part the stages.
+
     Parameters
     ----------
     model : RuleModel or fitted estimator
@@ -51,15 +54,24 @@ def _output(value: Any, k: int) -> float:
 
 
 def _draw_outputs(whole: Any, ax: Any, model: RuleModel, shown: list[Rule], k: int) -> None:
-    """A dot inside, a ring outside, a line between them; the mean as a vertical line."""
-    inside, outside = ([_output(getattr(r, side), k) for r in shown] for side in ("inside", "outside"))
+    """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
+    mean = _output(model.mean, k)
+    starts = [mean if rule.stage > 1 else 0.0 for rule in shown]
+    inside, outside = (
+        [start + _output(getattr(r, side), k) for r, start in zip(shown, starts)] for side in ("inside", "outside")
+    )
     places = range(len(shown))
-    ax.axvline(_output(model.mean, k), color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    staged = any(rule.stage > 1 for rule in shown)
+    for place in places[1:]:
+        if shown[place].stage != shown[place - 1].stage:
+            ax.axhline(place - 0.5, color=GREY, linewidth=0.6)
+    ax.axvline(mean, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
     ax.hlines(places, inside, outside, color=OUTSIDE, linewidth=2.5, zorder=1)
     ax.scatter(outside, places, s=42, facecolor="white", edgecolor=INSIDE, zorder=2, label="outside")
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.target if model.classes is None else f"share of {model.classes[k]}"
-    whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, dotted: mean)"), labelpad=22, loc="left")
+    dotted = "dotted: mean, and no correction" if staged else "dotted: mean"
+    whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")

@@ -33,8 +33,9 @@ def _static_rules(data: dict[str, Any]) -> str:
     items = []
     for rule, weight in zip(data["rules"], size["weights"]):
         if weight:
+            correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
             text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
-            items.append(f"<li>{html.escape(text)} <small>(weight {weight:.3g})</small></li>")
+            items.append(f"<li>{html.escape(text)} <small>({correction}weight {weight:.3g})</small></li>")
     return f"<ol>{''.join(items)}</ol>"
 
 

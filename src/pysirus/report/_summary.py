@@ -37,6 +37,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     inside, outside = rule.output_texts
     return {
         "text": rule.condition_text,
+        "stage": rule.stage,
         "inside": _short(rule.inside),
         "outside": _short(rule.outside),
         "insideText": inside,
@@ -143,12 +144,13 @@ def _made(model: RuleModel, data: str | None) -> list[list[str]]:
     names = {
         "n_rows": "Training rows",
         "n_trees": "Trees in the forest",
+        "n_stages": "Stages",
         "seed": "Seed",
         "ridge_penalty": "Ridge penalty",
         "p0": "Threshold p0 on the frequency",
     }
     for key, name in names.items():
-        if facts.get(key) is not None:
+        if facts.get(key) is not None and (key, facts[key]) != ("n_stages", 1):
             value = facts[key]
             pairs.append(
                 [

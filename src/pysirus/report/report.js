@@ -84,14 +84,20 @@ function ruleCard(r, status, top) {
 function showRules() {
   const now = inUse(state.size), then = inUse(data.chosen);
   const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights, Math.abs) || 1 };
-  const list = element("ol");
+  const staged = data.rules.some((rule) => rule.stage > 1), parts = [];
+  let list = element("ol"), stage = 0;
   for (const r of data.rules.map((_, i) => i)) {
+    if (staged && data.rules[r].stage !== stage && (now.includes(r) || then.includes(r))) {
+      stage = data.rules[r].stage;
+      list = element("ol");
+      parts.push(element("h3", { class: "stage" }, stage === 1 ? "First look" : `Corrections, stage ${stage}`), list);
+    }
     if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top));
     else if (then.includes(r)) list.append(ruleCard(r, "went", top));
   }
   for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
   if (!list.childElementCount) list.append(element("li", {}, "No rules: every row gets the mean."));
-  byId("rule-list").replaceChildren(list);
+  byId("rule-list").replaceChildren(...(parts.length ? parts : [list]));
   byId("how-to-read").textContent = howToRead();
 }
 
@@ -100,7 +106,8 @@ function howToRead() {
   if (data.aggregation === "mean") {
     return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
   }
-  return `Each rule gives one number inside and another outside. The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
+  const corrections = inUse(state.size).some((r) => data.rules[r].stage > 1) ? " The numbers of a correction say by how much the rules before it are too low (+) or too high (-), on average." : "";
+  return `Each rule gives one number inside and another outside.${corrections} The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
 }
 
 /* ------------------------------------------------------------------------------------------------- effects */
