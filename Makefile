@@ -1,7 +1,7 @@
 # make demo     the paper's Table 1, live        make bench       speed and memory against scikit-learn
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
 # make lint     ruff and mypy                    make paper       rerun the paper; ARGS=--quick for one repetition
-# make clean    remove what was built
+# make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
 
@@ -11,7 +11,7 @@ BIN := .venv/bin
 CORE := pyproject.toml CMakeLists.txt LICENSE $(wildcard cpp/*.cpp cpp/*.hpp)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench paper lint core-check clean
+.PHONY: help demo test bench bench-all paper lint core-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,9 @@ test: .venv/dev.stamp
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/run.py
+
+bench-all: .venv/dev.stamp
+	$(BIN)/python -m benchmarks.report
 
 paper: .venv/compare.stamp
 	$(BIN)/python -m paper $(ARGS)

@@ -13,7 +13,7 @@ from benchmarks.rivals import scikit_learn
 from pysirus import SirusRegressorCV
 from pysirus._forest import Forest
 
-TUNING_LIMIT = 4.0  # forests of 500 trees
+TUNING_LIMIT = 3.0  # forests of 500 trees
 R_SECONDS = {"machine": 273, "ozone": 326, "diabetes": 330}  # R sirus 0.3.3, one thread, on another machine
 
 

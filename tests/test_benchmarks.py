@@ -43,6 +43,43 @@ def test_each_rival_runs() -> None:
     scikit_learn.fit(problem, 2)
 
 
+def test_rivals_are_found_or_named_as_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import rivals
+    from benchmarks.problems import made_up
+
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)  # as if it were not installed
+    found, absent = rivals.find_rivals()
+    assert {*found, *absent} == set(rivals.OTHERS) and "tree" in found
+    assert absent["r_sirus"] == "R sirus, 10,000 trees: skipped, Rscript is not installed"
+    assert "LightGBM" in absent["lightgbm_boosting"] and "skipped" in absent["lightgbm_boosting"]
+    found["tree"].fit(made_up(50, 3))
+    assert all(rivals.version_of(adapter)[0].isdigit() for adapter in found.values())
+
+
+def test_growth_fits_the_exponent_and_a_ratio_knows_its_limit() -> None:
+    from benchmarks.everyday import Ratio
+    from benchmarks.growth import Growth
+
+    assert Growth("rows", [1, 10, 100], [3.0, 300.0, 30_000.0]).exponent == pytest.approx(2)
+    assert Ratio("a / b", 3.0, 2.0, 1.5).passes and not Ratio("a / b", 3.1, 2.0, 1.5).passes
+
+
+def test_the_page_has_a_row_for_each_job(tmp_path: Path) -> None:
+    from benchmarks import report
+    from benchmarks.growth import Growth
+    from benchmarks.roofline import Roofline
+
+    seconds = {"pysirus": dict.fromkeys(report.PROBLEMS, 0.5)}
+    seconds["scikit-learn, forest of 500 trees"] = dict.fromkeys(report.PROBLEMS, 2.0)
+    assert "| pysirus | 500.0 ms (0.250) | 500.0 ms (0.250) |" in report.rivals_table(seconds)
+    growth = [Growth("rows", [1, 10], [1.0, 10.0])]
+    assert report.growth_table(growth).endswith("| rows | 1, 10 | 1000.0, 10000.0 | 1.00 |")
+    assert "| 2.0 (4.0) |" in report.roofline_table([Roofline("a", 2e9, 1e9, 1.0, 4e9, 8e9)])
+    report.draw_chart(seconds, growth, tmp_path / "new" / "chart.png")
+    assert (tmp_path / "new" / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a POSIX system")
 def test_memory_is_measured_in_its_own_process() -> None:
     from benchmarks.clock import in_new_process
