@@ -29,7 +29,7 @@ test: .venv/dev.stamp
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/run.py
 
-bench-all: .venv/dev.stamp
+bench-all: .venv/rivals.stamp
 	$(BIN)/python -m benchmarks.report
 
 paper: .venv/compare.stamp
@@ -71,6 +71,11 @@ clean:
 # without imodels there is one comparison less
 .venv/bench.stamp: .venv/compare.stamp
 	-@$(PIP) install imodels
+	@touch $@
+
+# each is skipped where it cannot be had
+.venv/rivals.stamp: .venv/compare.stamp
+	-@for rival in lightgbm 'imodels six' interpret-core sirus; do $(PIP) install $$rival; done
 	@touch $@
 
 # --------------------------------------------------------------------------------------------------- the core alone
