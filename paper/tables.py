@@ -23,18 +23,18 @@ class Cell:
     dataset: str
     method: str
     ours: float
-    published: float
+    published: float | None  # None for what goes beyond the paper
     tolerance: float
 
     @property
     def difference(self) -> float:
         """Ours minus the published value."""
-        return self.ours - self.published
+        return float("nan") if self.published is None else self.ours - self.published
 
     @property
     def within(self) -> bool:
         """Whether it is as near as we ask, to the digits that the tables show."""
-        return abs(self.difference) <= self.tolerance + 1e-9
+        return self.published is None or abs(self.difference) <= self.tolerance + 1e-9
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class Table:
 
     def count(self, method: str) -> str:
         """How many cells of a column are within tolerance."""
-        column = self.column(method)
-        return f"{sum(cell.within for cell in column)} of {len(column)}"
+        column = [cell for cell in self.column(method) if cell.published is not None]
+        return "" if not column else f"{sum(cell.within for cell in column)} of {len(column)}"
 
     def _text(self, cell: Cell | None, mark: str) -> str:
         if cell is None:
             return ""
         digits = DIGITS[self.quantity]
-        ours, theirs = f"{cell.ours:.{max(digits, 1)}f}", f"{cell.published:.{digits}f}"
-        if self.quantity != "size":
-            ours = f"{cell.ours:.{digits}f}"
-        return (ours if cell.within else mark.format(ours)) + f" ({theirs})"
+        ours = f"{cell.ours:.{max(digits, 1)}f}"
+        if cell.published is None:
+            return ours
+        return (ours if cell.within else mark.format(ours)) + f" ({cell.published:.{digits}f})"
 
     def _rows(self, mark: str) -> list[list[str]]:
         rows = [
@@ -75,7 +75,8 @@ class Table:
     def to_markdown(self) -> str:
         """Ours (published); bold where the difference is beyond tolerance."""
         head = ["", *(published.NAMES[m] for m in self.methods)]
-        limits = ", ".join(sorted({f"{published.TOLERANCE[self.quantity][m]:g}" for m in self.methods}))
+        asked = {cell.tolerance for cell in self.cells.values() if cell.published is not None}
+        limits = ", ".join(f"{tolerance:g}" for tolerance in sorted(asked))
         lines = [
             f"| {' | '.join(row)} |" for row in [head, ["---"] + ["---:"] * len(self.methods), *self._rows("**{}**")]
         ]
@@ -109,9 +110,11 @@ def to_csv(tables: Sequence[Table]) -> str:
     writer.writerow(["quantity", "dataset", "method", "ours", "published", "difference", "tolerance", "within"])
     for table in tables:
         for cell in (table.cells[d, m] for m in table.methods for d in table.datasets if (d, m) in table.cells):
-            numbers = (cell.ours, cell.published, cell.difference, cell.tolerance)
-            within = "yes" if cell.within else "no"
-            writer.writerow([table.quantity, cell.dataset, cell.method, *(f"{v:.4g}" for v in numbers), within])
+            row = [table.quantity, cell.dataset, cell.method, f"{cell.ours:.4g}"]
+            if cell.published is not None:
+                numbers = (cell.published, cell.difference, cell.tolerance)
+                row += [*(f"{v:.4g}" for v in numbers), "yes" if cell.within else "no"]
+            writer.writerow(row + [""] * (8 - len(row)))
     return out.getvalue()
 
 
