@@ -247,9 +247,9 @@ A tree of depth 2 adds a count and a count times response to one cell of each co
 again for the left children; right children are differences. That is 4 n p additions a tree. Bins are a byte each and
 are read twice, by 16 trees at once. Beside each rate stands what NumPy reaches on this machine: adding to 32-bit
 integers of an array that stays in the cache, neighbour after neighbour, and summing an array far larger than the cache.
-The forest reads too little from memory to be held up by it. It is bound by reading, adding to and writing back cells
-whose addresses depend on the data, and does more of that a second than NumPy where a table is large enough to hide what
-a tree costs besides (drawing counts, searching splits), since sixteen lanes fill wider vectors than NumPy's loop.
+The forest uses a fiftieth or less of that bandwidth: memory does not hold it up. Its additions go to cells whose
+addresses depend on the data, and their rate is that of NumPy's orderly ones or above it. NumPy's loop is a yardstick,
+not a bound; drawing counts and searching splits take part of the time and are not among the additions.
 
 {roofline}
 """
