@@ -78,9 +78,10 @@ class _Products:
 
     def times(self, coefficients: Array, fold: int | None) -> Array:
         """Products of all columns with a combination of those that came in, over the rows that are not in a fold."""
-        used = coefficients[self.came_in]
-        total = used @ self._table[-1, : len(used)]
-        return np.asarray(total if fold is None else total - used @ self._table[fold, : len(used)])
+        used = np.flatnonzero(coefficients)
+        rows, values = self.place[used], coefficients[used]
+        total = values @ self._table[-1][rows]
+        return np.asarray(total if fold is None else total - values @ self._table[fold][rows])
 
 
 class _Path:
