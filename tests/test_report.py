@@ -206,7 +206,7 @@ def test_stages_have_headings(open_report, ozone):
         "Corrections, stage 3",
     ]
     assert shown_rules(tab) == [str(rule) for rule in model.rules_]
-    assert "by how much the rules before it" in tab.locator("#how-to-read").inner_text()
+    assert "by how much nine tenths of the rules of earlier stages" in tab.locator("#how-to-read").inner_text()
     tab.locator("#search").fill("5")
     tab.locator("#matches li").first.click()
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])

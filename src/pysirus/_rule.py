@@ -158,7 +158,8 @@ class Rule:
     weight : float or None
         Weight in the model.
     stage : int
-        1 for a rule about the response, 2 and more for a correction: its outputs are mean residuals.
+        1 for a rule about the response, 2 and more for a correction: its outputs are mean residuals
+        (of nine tenths of what the earlier stages predict).
     """
 
     conditions: tuple[Condition, ...]

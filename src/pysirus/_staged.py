@@ -23,7 +23,7 @@ from pysirus._table import Table
 from pysirus._weights import Weighed, weigh_by_ridge
 from pysirus.tune import IDEAL, TuningPath, mean_dice
 
-PER_STAGE = 3
+PER_STAGE = 2
 STAGE_TREES = 4_000  # the most frequent few paths of a forest are known with fewer trees than its first fifty
 
 
