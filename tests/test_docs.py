@@ -32,11 +32,12 @@ def test_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp
     assert result.attempted > 3 and result.failed == 0
 
 
-def test_readme_shows_the_table_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("options", [["--rules", "13"], ["--rules", "2", "--stages", "5"]])
+def test_readme_shows_the_table_as_printed(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     from pysirus.cli import main
 
     with pytest.raises(SystemExit):
-        main(["fit", "ozone", "--rules", "13"])
+        main(["fit", "ozone", *options])
     assert capsys.readouterr().out.strip() in (ROOT / "README.md").read_text()
 
 

@@ -183,7 +183,7 @@ def test_the_html_of_a_rule_set_is_escaped(rng):
 def test_a_rule_set_becomes_a_frame(model, backend):
     frame = model.selected_.to_frame(backend)
     columns = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    assert columns == ["rule", "frequency", "inside", "outside", "n_inside", "n_outside", "weight"]
+    assert columns == ["rule", "frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"]
     assert len(frame) == len(model.selected_)
     assert type(frame).__module__.split(".")[0] == (backend or "pandas")
     assert list(frame["weight"].to_numpy()) == [rule.weight for rule in model.selected_]

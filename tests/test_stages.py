@@ -301,3 +301,27 @@ def test_classes_have_no_stages(run, tmp_path: Path) -> None:
     code, _, err = run("fit", path, "--target", "kind", "--stages", 2, "--trees", 50)
     assert code == 2 and "this target has classes" in " ".join(err.replace("│", " ").split())
     assert run("fit", path, "--target", "kind", "--trees", 50)[0] == 0
+
+
+# --------------------------------------------------------------------------------------------------------- the study
+
+
+def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    from paper import stages as study
+
+    from pysirus._forest import Forest, Recipe
+    from pysirus._staged import staged_lists
+
+    X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
+    estimator = SirusRegressor(random_state=5)
+    training = estimator._bin(*estimator._read(X, y, None))
+    recipe = Recipe(seed=training.seed)
+    paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
+    ours = staged_lists(training, paths, recipe, None, 25)
+    form = study.Form("", per_stage=PER_STAGE, shrinkage=SHRINKAGE, n_trees=300)
+    theirs = list(study.staged_lists(training, form, None))
+    assert len(ours) == len(theirs) == 13
+    for a, b in zip(ours, theirs):
+        assert a.rules == b.rules and [r.stage for r in a.rules] == [r.stage for r in b.rules]
+        np.testing.assert_allclose(a.weights[-1], b.weights, rtol=1e-6, atol=1e-9)

@@ -1,0 +1,259 @@
+"""Which form of stages is best? ``python -m paper.stages [--datasets ...] [--repeats N]``: datasets in, tables out.
+
+Every form is measured on the same folds with the same seeds, and reported where it comes nearest to (no error, a
+stability of 0.9) with at most 25 rules. The tables of docs/stages.md come from here. Results are kept as soon as they
+are there; the same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+
+import pysirus
+from paper.problems import load, unavailable
+from paper.published import DATASETS
+from pysirus import SirusRegressor
+from pysirus._file import write_text
+from pysirus._forest import Forest, Recipe
+from pysirus._response import Response
+from pysirus._rule import Rule
+from pysirus._select import Span, select
+from pysirus._sirus import Training, rules_of
+from pysirus._staged import GrowingList, growing_path
+from pysirus._stages import holds_in_bins
+from pysirus._table import Table, recode_table
+from pysirus._weights import gram_of, ridge_weights, rule_moments, with_outputs
+
+MAX_RULES = 25
+THRESHOLDS = (0.25, 0.18, 0.13, 0.10, 0.08, 0.06, 0.05)  # the values of p0 that are tried
+FIRST_GRID = -1  # the penalties of one stage end at 10 to this power of the largest variance
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to add stages; the defaults are those from which one thing is changed at a time."""
+
+    name: str
+    per_stage: int = 3
+    common_p0: bool = False  # each stage keeps its paths above p0, and the stages end when there is none
+    one_stage: bool = False  # no corrections: a rule more a step
+    shrinkage: float = 1.0  # share of the prediction that the next stage takes as explained
+    # of a correction: means of what its forest saw ("forest"), of the whole "residual", or of the "response"
+    outputs: str = "forest"
+    refit: bool = True  # all weights again after each stage; or the new ones alone, on the residuals
+    lowest: int = -2  # the penalties end at 10 to this power
+    n_trees: int = 4_000
+
+
+FORMS = (
+    Form("one stage", one_stage=True),
+    *(Form(f"{k} rules a stage", per_stage=k) for k in (2, 3, 4, 6)),
+    Form("common p0", common_p0=True),
+    Form("shrinkage 0.9", shrinkage=0.9),
+    Form("shrinkage 0.9, 2 rules a stage", shrinkage=0.9, per_stage=2),
+    Form("shrinkage 0.9 for the forest only", shrinkage=0.9, outputs="residual"),
+    Form("shrinkage 0.8", shrinkage=0.8),
+    Form("shrinkage 0.8, 2 rules a stage", shrinkage=0.8, per_stage=2),
+    Form("shrinkage 0.8, 4 rules a stage", shrinkage=0.8, per_stage=4),
+    Form("shrinkage 0.8 for the forest only", shrinkage=0.8, outputs="residual"),
+    Form("shrinkage 0.5", shrinkage=0.5),
+    Form("0.9, 2 rules, penalty from 1/10", shrinkage=0.9, per_stage=2, lowest=-1),
+    Form("0.9, 2 rules, penalty from 1/1000", shrinkage=0.9, per_stage=2, lowest=-3),
+    Form("0.9, 2 rules, 16,000 trees", shrinkage=0.9, per_stage=2, n_trees=16_000),
+    Form("mean responses", outputs="response"),
+    Form("only new weights", refit=False),
+    Form("penalty from 1/10", lowest=-1),
+    Form("penalty from 1/1000", lowest=-3),
+    Form("penalty from 1/10000", lowest=-4),
+    Form("1,000 trees", n_trees=1_000),
+    Form("16,000 trees", n_trees=16_000),
+)
+
+
+@dataclass(frozen=True)
+class List:
+    """Rules, weights and intercept after a stage."""
+
+    rules: tuple[Rule, ...]
+    weights: NDArray[np.float64]
+    intercept: float
+
+    def predict(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The prediction of rows, from which rules hold in them."""
+        inside, outside = (np.array([getattr(r, side) for r in self.rules], float) for side in ("inside", "outside"))
+        return np.asarray(self.intercept + np.where(holds, inside, outside) @ self.weights)
+
+
+def _weigh(rules: list[Rule], training: Training, response: Response, lowest: int) -> tuple[NDArray[np.float64], float]:
+    """Weights of a list by non-negative ridge on a response, and the intercept."""
+    gram = gram_of(rule_moments(rules, training.binned, response, training.seed), rules)
+    weights = ridge_weights(gram, [len(rules)], np.logspace(2, lowest, 4 * (2 - lowest) + 1))[0][0]
+    return weights, float(gram.mean - weights @ gram.mean_output)
+
+
+def _holds(rules: tuple[Rule, ...], training: Training) -> NDArray[np.bool_]:
+    return np.column_stack([holds_in_bins(rule, training.binned) for rule in rules])
+
+
+def staged_lists(training: Training, form: Form, p0: float | None) -> Iterator[List]:
+    """The list after each stage."""
+    y, span = training.response.values, Span()
+    assert y is not None
+    rules: list[Rule] = []
+    weights, fitted, intercept = np.zeros(0), np.full(len(y), y.mean()), float(y.mean())
+    for stage in range(1, MAX_RULES + 1):
+        residual = replace(training.response, values=y - y.mean() - form.shrinkage * (fitted - y.mean()))
+        target = training.response if stage == 1 else residual
+        if target.is_constant:
+            return
+        forest = Forest(training.binned, target, Recipe(seed=training.seed), (stage - 1) * form.n_trees)
+        paths = forest.grow_to(form.n_trees).paths()
+        room = MAX_RULES - len(rules)
+        kept = select(paths, training.binned, p0=p0, n_rules=room if p0 else min(form.per_stage, room), span=span)
+        if not kept:
+            return
+        new = rules_of(paths, kept, training.binned)
+        sources = {"forest": target, "residual": replace(target, values=y - fitted), "response": training.response}
+        source = sources[form.outputs if stage > 1 else "forest"]
+        new = with_outputs(new, rule_moments(new, training.binned, source, training.seed))
+        rules += [replace(rule, stage=stage) for rule in new]
+        lowest = FIRST_GRID if stage == 1 else form.lowest
+        if form.refit or stage == 1:
+            weights, intercept = _weigh(rules, training, training.response, lowest)
+        else:
+            added, offset = _weigh(new, training, residual, lowest)
+            weights, intercept = np.concatenate([weights, added]), intercept + offset
+        made = List(tuple(rules), weights, intercept)
+        fitted = made.predict(_holds(made.rules, training))
+        yield made
+        if len(rules) == MAX_RULES:
+            return
+
+
+def plain_lists(training: Training, form: Form) -> Iterator[List]:
+    """One stage: a rule more a step."""
+    paths = Forest(training.binned, training.response, Recipe(seed=training.seed)).grow_to(form.n_trees).paths()
+    rules = rules_of(paths, select(paths, training.binned, n_rules=MAX_RULES), training.binned)
+    moments = rule_moments(rules, training.binned, training.response, training.seed)
+    rules = with_outputs(rules, moments)
+    for k in range(2, len(rules) + 1):
+        yield List(tuple(rules[:k]), *_weigh(rules[:k], training, training.response, FIRST_GRID))
+
+
+def look(lists: list[List], held_out: Table, y: NDArray[np.float64]) -> GrowingList:
+    """What each list says of the held-out rows."""
+    in_use, errors = [], []
+    for each in lists:
+        holds = np.column_stack([rule.holds(held_out) for rule in each.rules])
+        errors.append(float(((y - each.predict(holds)) ** 2).sum()))
+        in_use.append(frozenset(rule.key for rule, weight in zip(each.rules, each.weights) if weight > 0))
+    lowest = [min(rule.frequency for rule in each.rules) for each in lists]
+    return GrowingList(tuple(in_use), tuple(lowest), tuple(errors))
+
+
+def measure_fold(
+    training: Training, form: Form, held_out: Table, y: NDArray[np.float64]
+) -> tuple[GrowingList, list[int]]:
+    """A form in a fold, after each step, and the number of stages there."""
+    if form.common_p0:  # a sequence for every p0, of which the end counts; no rule at all is the mean
+        assert training.response.values is not None
+        mean = float(training.response.values.mean())
+        ends, errors, in_use, lowest = [], [], [], []
+        for p0 in THRESHOLDS:
+            lists = list(staged_lists(training, form, p0))
+            ends.append(len(lists))
+            end = look(lists[-1:], held_out, y)
+            errors += end.errors or (float(((y - mean) ** 2).sum()),)
+            in_use += end.in_use or (frozenset(),)
+            lowest.append(p0)
+        return GrowingList(tuple(in_use), tuple(lowest), tuple(errors)), ends
+    lists = list(plain_lists(training, form) if form.one_stage else staged_lists(training, form, None))
+    return look(lists, held_out, y), [max(rule.stage for rule in each.rules) for each in lists]
+
+
+def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
+    """A form on ten folds: rules, error, stability and stages of every step, and what it took."""
+    start = time.process_time()
+    problem, estimator = load(name), SirusRegressor(random_state=0)
+    table, response, _ = estimator._read(problem.X, problem.y, None)
+    folds, stages = [], []
+    for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=repeat).split(problem.X)):
+        training = replace(estimator._bin(table.take(train), response.take(train), ""), seed=1_000 * repeat + i)
+        held_out = recode_table(table.take(test), training.features)
+        growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
+        folds.append(growing)
+        stages.append(n_stages)
+    path, _ = growing_path([folds], [float(((problem.y - problem.y.mean()) ** 2).sum())], MAX_RULES)
+    steps = range(len(path))
+    return {
+        "n_rules": path.n_rules.tolist(),
+        "error": path.error.tolist(),
+        "stability": path.stability.tolist(),
+        "n_stages": [float(np.mean([each[min(s, len(each) - 1)] for each in stages])) for s in steps],
+        "seconds": time.process_time() - start,
+    }
+
+
+def best(results: list[dict[str, Any]]) -> dict[str, float]:
+    """The step nearest to the ideal point, averaged over repetitions."""
+    n_steps = min(len(result["error"]) for result in results)
+    names = ("n_rules", "error", "stability", "n_stages")
+    mean = {k: np.mean([result[k][:n_steps] for result in results], axis=0) for k in names}
+    distance = np.hypot(mean["error"], mean["stability"] - 0.9)
+    step = int(distance.argmin())
+    return {k: float(v[step]) for k, v in mean.items()} | {"distance": float(distance[step])}
+
+
+def tables(found: dict[tuple[str, str], list[dict[str, Any]]], datasets: list[str]) -> str:
+    """Distances of all forms, then rules, error, stability and stages of each at its best."""
+    points = {key: best(results) for key, results in found.items()}
+    names = "| form | " + " | ".join(datasets) + " |"
+    bars = "|---" + "|---:" * len(datasets) + "|"
+    lines = ["Distance to (0, 0.9) at the best point", "", f"{names} mean |", f"{bars}---:|"]
+    for form in FORMS:
+        values = [points[name, form.name]["distance"] for name in datasets]
+        lines.append(f"| {form.name} | " + " | ".join(f"{v:.3f}" for v in [*values, np.mean(values)]) + " |")
+    lines += ["", "Rules, error, stability (stages) there", "", names, bars]
+    for form in FORMS:
+        cells = [points[name, form.name] for name in datasets]
+        texts = [f"{c['n_rules']:.1f}, {c['error']:.3f}, {c['stability']:.2f} ({c['n_stages']:.0f})" for c in cells]
+        lines.append(f"| {form.name} | " + " | ".join(texts) + " |")
+    seconds = sum(result["seconds"] for results in found.values() for result in results)
+    return "\n".join([*lines, "", f"{seconds:.0f} s of processor time, pysirus {pysirus.__version__}"])
+
+
+def main() -> None:
+    """Measure what is not there yet, print the tables."""
+    parser = argparse.ArgumentParser("python -m paper.stages", description=__doc__)
+    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS, metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=1, help="repetitions of the ten folds (default: 1)")
+    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / "stages")
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", message=".*level that training never saw.*")
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    datasets = [name for name in arguments.datasets if not unavailable(name)]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for name in datasets:
+        for form in FORMS:
+            for repeat in range(arguments.repeats):
+                slug = form.name.replace(" ", "-").replace("/", "of").replace(",", "")
+                path = arguments.results / f"{name}-{slug}-{repeat}.json"
+                if not path.exists():
+                    write_text(path, json.dumps(measure(name, repeat, form)) + "\n")
+                found.setdefault((name, form.name), []).append(json.loads(path.read_text(encoding="utf-8")))
+    print(tables(found, datasets))
+
+
+if __name__ == "__main__":
+    main()
