@@ -24,7 +24,7 @@ demo: .venv/run.stamp
 	@$(BIN)/pysirus fit ozone --rules 13
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/run.py
