@@ -52,9 +52,9 @@ def _theorem(points: Sequence[Mapping[str, float]]) -> str:
     return (
         "## Theorem 1, seen\n\nTwo independent samples of a simulated law (`paper/theorem.py`), SIRUS on each, the "
         "Dice-Sorensen index of their rules: it goes to one as the samples grow. The law was searched for: its heights "
-        "were drawn until both p0 kept 0.01 away from every theoretical frequency, as the theorem asks of p0, and no two "
-        "rules tied in post-treatment. Laws without that come slower: a smooth one was still at 0.4 to 0.7 with 30,000 rows, "
-        "step laws with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
+        "were drawn until both p0 kept 0.01 away from every theoretical frequency, as the theorem asks of p0, and no "
+        "two rules tied in post-treatment. Laws without that come slower: a smooth one was still at 0.4 to 0.7 with "
+        "30,000 rows, step laws with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
         "![Stability of two independent samples against their size](paper/theorem-1.png)\n\n" + "\n".join(lines)
     )
 
