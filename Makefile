@@ -98,7 +98,7 @@ core-check: $(VARIANTS:%=build/core/%/driver)
 	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done
 
 define variant_rules
-build/core/$(1)/driver: $(addprefix build/core/$(1)/,driver.o forest.o evaluate.o \
+build/core/$(1)/driver: $(addprefix build/core/$(1)/,driver.o forest.o shard.o evaluate.o \
   $(KERNELS:%=kernel_%.o) $(KERNELS:%=evaluate_kernel_%.o))
 	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$^ -o $$@
 

@@ -1,102 +1,19 @@
-// The only file that knows Python: arrays in, arrays out, the GIL released in between.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
+// What Python calls, but for the forest (bindings_forest.cpp): arrays in, arrays out, the GIL released in between.
+#include "bindings.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 
 #include "encode.hpp"
 #include "evaluate.hpp"
 #include "forest.hpp"
 #include "moments.hpp"
-#include "paths.hpp"
 #include "quantiles.hpp"
 #include "ridge.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace pysirus::python;
 
 namespace {
-
-template <class T, int N>
-using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<nb::numpy, T>;
-
-// Moves a vector into a NumPy array of the given shape.
-template <class T>
-Out<T> to_numpy(std::vector<T>&& data, std::vector<std::size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(data));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Out<T>(owned->data(), shape.size(), shape.data(), owner);
-}
-
-template <class T>
-const T* pointer(const std::optional<Array<T, 1>>& array) {
-  return array ? array->data() : nullptr;
-}
-
-void require(bool holds, const char* message) {
-  if (!holds) throw std::invalid_argument(message);
-}
-
-// Set by one thread to make the forests that other threads grow stop early.
-struct StopFlag {
-  std::atomic<bool> set{false};
-};
-
-bool signalled() {
-  nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
-Out<std::int32_t> grow(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> n_bins, Array<std::uint8_t, 1> has_missing,
-                       Array<std::int32_t, 1> split_offset, std::optional<Array<std::int32_t, 1>> value,
-                       std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
-                       std::optional<Array<std::int32_t, 1>> weight, Array<std::uint32_t, 1> thresholds,
-                       std::uint64_t seed, std::uint64_t first_tree, std::int64_t n_trees, int max_depth,
-                       int max_features, int min_node_size, int n_threads, const std::string& instruction_set,
-                       const StopFlag* stop) {
-  const std::size_t n_features = bins.shape(0), n_rows = bins.shape(1);
-  require(n_features >= 1 && n_rows >= 1, "the table is empty");
-  require(n_bins.shape(0) == n_features && has_missing.shape(0) == n_features &&
-              split_offset.shape(0) == n_features + 1,
-          "n_bins, has_missing and split_offset must have an entry per feature");
-  require(value.has_value() != slot.has_value(), "give value for regression or slot for classes");
-  require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
-              (!weight || weight->shape(0) == n_rows),
-          "value, slot and weight must have an entry per row");
-  require(max_depth >= 1 && max_depth <= pysirus::kMaxDepth, "max_depth must be from 1 to 4");
-  require(max_features >= 1 && static_cast<std::size_t>(max_features) <= n_features, "max_features is out of range");
-  require(thresholds.shape(0) >= 1 && thresholds.shape(0) <= pysirus::kMaxThresholds, "1 to 16 thresholds");
-  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && n_trees >= 0, "n_slots or n_trees is out of range");
-
-  const pysirus::Table table{bins.data(), static_cast<std::int64_t>(n_rows), 0, static_cast<std::int32_t>(n_features),
-                             n_bins.data(), has_missing.data(), pointer(value), pointer(slot), n_slots, pointer(weight)};
-  pysirus::Recipe recipe{seed, max_depth, max_features, min_node_size, static_cast<std::int32_t>(thresholds.shape(0)),
-                         {}, split_offset.data()};
-  for (std::size_t k = 0; k < thresholds.shape(0); ++k) recipe.thresholds[k] = thresholds.data()[k];
-  const std::size_t n_nodes = (std::size_t{1} << max_depth) - 1;
-  std::vector<std::int32_t> splits(n_trees * n_nodes);
-  bool finished;
-  {
-    nb::gil_scoped_release release;
-    finished = pysirus::grow_forest(table, recipe, first_tree, n_trees, n_threads, instruction_set,
-                                    [&] { return (stop && stop->set) || signalled(); }, splits.data());
-  }
-  if (!finished && PyErr_Occurred()) throw nb::python_error();
-  if (!finished) {
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    throw nb::python_error();
-  }
-  return to_numpy(std::move(splits), {static_cast<std::size_t>(n_trees), n_nodes});
-}
 
 template <class T>
 void encode(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values, Array<double, 1> cuts, int missing_bin,
@@ -136,18 +53,6 @@ void for_each_type(Call call) {
   (call.template operator()<Types>(), ...);
 }
 
-nb::tuple paths_of(const pysirus::PathCounts& counts) {
-  const auto sorted = counts.sorted();
-  std::vector<std::int32_t> codes;
-  std::vector<std::int64_t> count;
-  for (const auto& path : sorted) {
-    codes.insert(codes.end(), path.path.begin(), path.path.end());
-    count.push_back(path.count);
-  }
-  return nb::make_tuple(to_numpy(std::move(codes), {sorted.size(), std::size_t{pysirus::kMaxDepth}}),
-                        to_numpy(std::move(count), {sorted.size()}));
-}
-
 pysirus::RuleTables rule_tables(const Array<std::uint8_t, 2>& bins, const Array<std::int32_t, 1>& features,
                                 const Array<std::uint64_t, 3>& tables, int n_rules) {
   require(features.shape(0) == tables.shape(0) && tables.shape(1) == 256, "tables must be [used features][256][words]");
@@ -158,14 +63,21 @@ pysirus::RuleTables rule_tables(const Array<std::uint8_t, 2>& bins, const Array<
           features.data(), tables.data()};
 }
 
-std::vector<double> to_double(const std::vector<pysirus::Wide>& wide) {
-  return std::vector<double>(wide.begin(), wide.end());
+// A wide number as high * 2^48 + low: both halves of several parts can be added up.
+std::vector<std::int64_t> halves(const std::vector<pysirus::Wide>& wide) {
+  std::vector<std::int64_t> result;
+  for (const pysirus::Wide number : wide) {
+    result.push_back(static_cast<std::int64_t>(number >> 48));
+    result.push_back(static_cast<std::int64_t>(number & ((pysirus::Wide{1} << 48) - 1)));
+  }
+  return result;
 }
 
 nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
                       int n_rules, std::optional<Array<std::int64_t, 1>> value,
                       std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
-                      std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds) {
+                      std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
+                      std::uint64_t first_row) {
   const auto rules = rule_tables(bins, features, tables, n_rules);
   const std::size_t n_rows = bins.shape(1);
   require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
@@ -176,7 +88,8 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
   pysirus::Moments m;
   {
     nb::gil_scoped_release release;
-    m = pysirus::rule_moments(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, 0, n_folds);
+    m = pysirus::rule_moments(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, first_row,
+                              n_folds);
   }
   const std::size_t r = static_cast<std::size_t>(n_rules), f = static_cast<std::size_t>(n_folds),
                     s = static_cast<std::size_t>(n_slots);
@@ -184,9 +97,9 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
   result["rows"] = to_numpy(std::move(m.rows), {r});
   result["size"] = to_numpy(std::move(m.size), {f});
   result["pair"] = to_numpy(std::move(m.pair), {f, r, r});
-  result["sum"] = to_numpy(to_double(m.sum), {f, s});
-  result["rule_sum"] = to_numpy(to_double(m.rule_sum), {f, r, s});
-  result["square"] = to_numpy(std::move(m.square), {f});
+  result["sum"] = to_numpy(halves(m.sum), {f, s, 2});
+  result["rule_sum"] = to_numpy(halves(m.rule_sum), {f, r, s, 2});
+  result["square"] = to_numpy(halves(m.square), {f, 3, 2});
   return result;
 }
 
@@ -356,14 +269,7 @@ Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core: binned columns in, splits, path counts, moments of rules and ridge weights out.";
-  m.def("instruction_sets", &pysirus::instruction_sets, "Instruction sets this machine can run, best first.");
-  nb::class_<StopFlag>(m, "StopFlag", "Makes the forests that other threads grow stop early.")
-      .def(nb::init<>())
-      .def("set", [](StopFlag& flag) { flag.set = true; });
-  m.def("grow", &grow, "bins"_a, "n_bins"_a, "has_missing"_a, "split_offset"_a, "value"_a.none(), "slot"_a.none(),
-        "n_slots"_a, "weight"_a.none(), "thresholds"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "max_depth"_a,
-        "max_features"_a, "min_node_size"_a, "n_threads"_a, "instruction_set"_a, "stop"_a.none() = nb::none(),
-        "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
+  bind_forest(m);
   constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
   for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
                 std::uint16_t, std::uint8_t>([&]<class T>() {
@@ -372,26 +278,12 @@ NB_MODULE(_core, m) {
           "The known values of these ranks (0 is the least), by selection.");
   });
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
-        "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a,
-        "Sizes, pair sizes and response sums of rules in each fold.");
+        "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
+        "Sizes, pair sizes and response sums of rules in each fold; the last as halves, high * 2**48 + low.");
   m.def("ridge_errors", &ridge_errors, "train_gram"_a, "train_cross"_a, "test_gram"_a, "test_cross"_a, "test_square"_a,
         "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");
   m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "penalties"_a,
         "Non-negative ridge weights of the first 1, 2, ... rules, each at its penalty.");
   bind_rule_list(m);
   m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
-  nb::class_<pysirus::PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
-      .def(nb::init<>())
-      .def(
-          "add",
-          [](pysirus::PathCounts& counts, Array<std::int32_t, 2> splits) {
-            int depth = 0;
-            while ((std::size_t{1} << depth) - 1 < splits.shape(1)) ++depth;
-            require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth <= pysirus::kMaxDepth,
-                    "splits must have 1, 3, 7 or 15 columns");
-            nb::gil_scoped_release release;
-            counts.add_forest(splits.data(), static_cast<std::int64_t>(splits.shape(0)), depth);
-          },
-          "splits"_a, "Count the paths of more trees.")
-      .def("paths", &paths_of, "Paths as codes 2 * split + side, padded with -1, in rising order; and their counts.");
 }

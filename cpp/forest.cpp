@@ -1,14 +1,10 @@
 #include "forest.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
 #include <stdexcept>
-#include <thread>
 
 #include "kernel.hpp"
+#include "pool.hpp"
 
 namespace pysirus {
 namespace {
@@ -41,48 +37,15 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
                  int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
                  std::int32_t* splits) {
   const GrowBlock grow_block = kernel_of(instruction_set);
-  const std::int64_t n_blocks = (n_trees + kLanes - 1) / kLanes;
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
-  const auto n_workers = static_cast<int>(std::clamp<std::int64_t>(n_blocks, 1, std::max(1, n_threads)));
-
-  std::atomic<bool> stop{false};
-  std::atomic<std::int64_t> next_block{0};
-  std::mutex mutex;
-  std::condition_variable done;
-  int n_running = n_workers;
-  std::exception_ptr failure;
-
-  const auto work = [&] {
-    try {
-      Workspace space(table, recipe);
-      for (std::int64_t block = next_block++; block < n_blocks && !stop; block = next_block++) {
-        const std::int64_t begin = block * kLanes;
-        const auto n = static_cast<int>(std::min<std::int64_t>(kLanes, n_trees - begin));
-        grow_block(table, recipe, first_tree + static_cast<std::uint64_t>(begin), n, space, stop,
-                   splits + begin * n_nodes);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
-      stop = true;
-    }
-    const std::lock_guard lock(mutex);
-    if (--n_running == 0) done.notify_one();
-  };
-
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < n_workers; ++i) workers.emplace_back(work);
-  {
-    std::unique_lock lock(mutex);
-    while (!done.wait_for(lock, std::chrono::milliseconds(50), [&] { return n_running == 0; })) {
-      lock.unlock();
-      if (!stop && interrupted()) stop = true;
-      lock.lock();
-    }
-  }
-  workers.clear();
-  if (failure) std::rethrow_exception(failure);
-  return !stop;
+  return run_pieces((n_trees + kLanes - 1) / kLanes, n_threads, interrupted, [&] {
+    return [&, space = Workspace(table, recipe)](std::int64_t block, const std::atomic<bool>& stop) mutable {
+      const std::int64_t begin = block * kLanes;
+      const auto n = static_cast<int>(std::min<std::int64_t>(kLanes, n_trees - begin));
+      grow_block(table, recipe, first_tree + static_cast<std::uint64_t>(begin), n, space, stop,
+                 splits + begin * n_nodes);
+    };
+  });
 }
 
 }  // namespace pysirus

@@ -1,5 +1,5 @@
 // Binned rows in, moments of rules out: how often each rule and each pair of rules holds, with which response, in
-// each fold. Everything but the sum of squares is an exact integer, so shards and threads add up to the same answer.
+// each fold. Every sum is an exact integer, so parts of a table add up to the same answer as the whole.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Moments {
   std::vector<std::int64_t> pair;      // [fold][rule][rule], lower triangle and diagonal
   std::vector<Wide> sum;               // [fold][slot]
   std::vector<Wide> rule_sum;          // [fold][rule][slot]
-  std::vector<double> square;          // [fold]
+  std::vector<Wide> square;            // [fold][3]: of value = a 2^22 + b the sums of a a, a b and b b
 };
 
 inline void rule_bits(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows, std::int64_t row,
@@ -129,7 +129,7 @@ inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, s
   m.pair.resize(n_folds * n * n);
   m.sum.resize(n_folds * n_slots);
   m.rule_sum.resize(n_folds * n * n_slots);
-  m.square.resize(n_folds);
+  m.square.resize(n_folds * 3);
   std::vector<std::uint64_t> bits(rules.n_words);
   Signatures signatures(rules, n_folds, n_slots);
   for (std::int64_t row = 0; row < n_rows; ++row) {
@@ -138,7 +138,10 @@ inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, s
     const std::int64_t weight = response.weight ? response.weight[row] : 1;
     const std::int64_t value = response.value ? response.value[row] : 1;
     const std::int64_t slot = response.slot ? response.slot[row] : 0;
-    m.square[fold] += static_cast<double>(weight) * static_cast<double>(value) * static_cast<double>(value);
+    const std::int64_t a = value >> 22, b = value & ((1 << 22) - 1);
+    m.square[fold * 3] += Wide{weight} * (a * a);
+    m.square[fold * 3 + 1] += Wide{weight} * (a * b);
+    m.square[fold * 3 + 2] += Wide{weight} * (b * b);
     if (signatures.full()) signatures.flush(n, m);
     signatures.add(bits.data(), fold, slot, weight, Wide{weight} * value);
   }

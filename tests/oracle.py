@@ -13,6 +13,8 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.stats import binom
 
+from pysirus import _core
+
 GOLDEN64 = 0x9E3779B97F4A7C15
 GOLDEN32 = 0x9E3779B9
 MASK64 = 2**64 - 1
@@ -102,9 +104,26 @@ class Problem:
         cuts = self.n_bins - self.has_missing - 1
         return np.concatenate([[0], np.cumsum(np.where(self.has_missing, 2 * cuts + 1, cuts))]).astype(np.int32)
 
-    def arguments(self):
-        """Keyword arguments of ``_core.grow``."""
-        return {**self.__dict__, "split_offset": self.split_offset}
+    def plan(self):
+        """What ``_core`` is told of the columns and the trees."""
+        return _core.Plan(
+            self.n_bins.tolist(),
+            self.has_missing.tolist(),
+            self.split_offset.tolist(),
+            self.n_slots,
+            self.slot is not None,
+            self.thresholds.tolist(),
+            self.seed,
+            self.max_depth,
+            self.max_features,
+            self.min_node_size,
+        )
+
+    def rows(self, begin=0, end=None):
+        """What ``_core`` is told of the rows: all of them, or a part."""
+        part = np.s_[begin:end]
+        arrays = (None if a is None else np.ascontiguousarray(a[part]) for a in (self.value, self.slot, self.weight))
+        return _core.Rows(np.ascontiguousarray(self.bins[:, part]), *arrays, begin)
 
 
 def goes_left(problem, feature, local):

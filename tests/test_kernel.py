@@ -13,13 +13,7 @@ SETS = _core.instruction_sets()
 
 
 def grow(problem, n_trees=20, first_tree=0, n_threads=1, instruction_set=SETS[0]):
-    return _core.grow(
-        **problem.arguments(),
-        first_tree=first_tree,
-        n_trees=n_trees,
-        n_threads=n_threads,
-        instruction_set=instruction_set,
-    )
+    return _core.grow(problem.plan(), problem.rows(), first_tree, n_trees, n_threads, instruction_set)
 
 
 def make_problem(n_rows, n_bins, *, missing=(), n_slots=0, weights=False, extreme=False, seed=0, mean=1.0, **recipe):

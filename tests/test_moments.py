@@ -14,6 +14,7 @@ def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_
     pair = np.zeros((n_folds, n_rules, n_rules), int)
     total = np.zeros((n_folds, n_slots), object)
     rule_total = np.zeros((n_folds, n_rules, n_slots), object)
+    square = np.zeros(n_folds, object)
     for row in range(n_rows):
         words = np.bitwise_and.reduce(tables[np.arange(len(features)), bins[features, row]], axis=0)
         inside = [r for r in range(n_rules) if int(words[r // 64]) >> (r % 64) & 1]
@@ -23,12 +24,18 @@ def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_
         s = 0 if slot is None else int(slot[row])
         size[fold] += w
         total[fold, s] += w * v
+        square[fold] += w * v * v
         for r in inside:
             rows[r] += 1
             rule_total[fold, r, s] += w * v
             for q in inside:
                 pair[fold, r, q] += w if q <= r else 0
-    return rows, size, pair, total.astype(float), rule_total.astype(float)
+    return rows, size, pair, total, rule_total, square
+
+
+def whole(halves):
+    """Python integers from high * 2**48 + low."""
+    return halves[..., 0].astype(object) * 2**48 + halves[..., 1]
 
 
 @pytest.mark.parametrize("n_rules", [3, 12, 70, 130])
@@ -47,5 +54,34 @@ def test_moments_agree_with_a_plain_count(n_rules, classes, weighed):
     weight = rng.integers(1, 2**30, n) if weighed else None
     arguments = (bins, features, tables, n_rules, value, slot, 3 if classes else 1, weight, 11, 5)
     found = _core.rule_moments(*arguments)
-    for name, expected in zip(("rows", "size", "pair", "sum", "rule_sum"), twin(*arguments)):
-        np.testing.assert_array_equal(found[name], expected, err_msg=name)
+    rows, size, pair, total, rule_total, square = twin(*arguments)
+    np.testing.assert_array_equal(found["rows"], rows)
+    np.testing.assert_array_equal(found["size"], size)
+    np.testing.assert_array_equal(found["pair"], pair)
+    np.testing.assert_array_equal(whole(found["sum"]), total)
+    np.testing.assert_array_equal(whole(found["rule_sum"]), rule_total)
+    np.testing.assert_array_equal(whole(found["square"]) @ [2**44, 2**23, 1], square)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_moments_of_parts_add_up(classes):
+    rng = np.random.default_rng(3)
+    n, n_rules = 700, 9
+    bins = rng.integers(0, 40, (6, n)).astype(np.uint8)
+    features = np.array([1, 4], dtype=np.int32)
+    tables = np.packbits(rng.random((2, 256, 64)) < 0.7, axis=2, bitorder="little").view("<u8").astype(np.uint64)
+    value = None if classes else rng.integers(-(2**44), 2**44, n)
+    slot = rng.integers(0, 3, n).astype(np.uint8) if classes else None
+    weight = rng.integers(1, 2**30, n)
+
+    def moments(begin, end):
+        part = [None if array is None else array[begin:end] for array in (value, slot, weight)]
+        own = np.ascontiguousarray(bins[:, begin:end])
+        return _core.rule_moments(own, features, tables, n_rules, *part[:2], 3 if classes else 1, part[2], 5, 10, begin)
+
+    parts = [moments(begin, end) for begin, end in ((0, 1), (1, 300), (300, 300), (300, n))]
+    everything = moments(0, n)
+    for name in ("rows", "size", "pair"):
+        np.testing.assert_array_equal(sum(part[name] for part in parts), everything[name], err_msg=name)
+    for name in ("sum", "rule_sum", "square"):
+        np.testing.assert_array_equal(whole(sum(part[name] for part in parts)), whole(everything[name]), err_msg=name)

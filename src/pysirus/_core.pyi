@@ -7,9 +7,9 @@ class MomentArrays(TypedDict):
     rows: NDArray[np.int64]
     size: NDArray[np.int64]
     pair: NDArray[np.int64]
-    sum: NDArray[np.float64]
-    rule_sum: NDArray[np.float64]
-    square: NDArray[np.float64]
+    sum: NDArray[np.int64]
+    rule_sum: NDArray[np.int64]
+    square: NDArray[np.int64]
 
 class PathCounts:
     def __init__(self) -> None: ...
@@ -21,26 +21,50 @@ class StopFlag:
     def set(self) -> None: ...
 
 def instruction_sets() -> list[str]: ...
+
+class Plan:
+    def __init__(
+        self,
+        n_bins: list[int],
+        has_missing: list[int],
+        split_offset: list[int],
+        n_slots: int,
+        classes: bool,
+        thresholds: list[int],
+        seed: int,
+        max_depth: int,
+        max_features: int,
+        min_node_size: int,
+    ) -> None: ...
+
+class Rows:
+    def __init__(
+        self,
+        bins: NDArray[np.uint8],
+        value: NDArray[np.int32] | None,
+        slot: NDArray[np.uint8] | None,
+        weight: NDArray[np.int32] | None,
+        first_row: int = 0,
+    ) -> None: ...
+
 def grow(
-    bins: NDArray[np.uint8],
-    n_bins: NDArray[np.int32],
-    has_missing: NDArray[np.uint8],
-    split_offset: NDArray[np.int32],
-    value: NDArray[np.int32] | None,
-    slot: NDArray[np.uint8] | None,
-    n_slots: int,
-    weight: NDArray[np.int32] | None,
-    thresholds: NDArray[np.uint32],
-    seed: int,
+    plan: Plan,
+    rows: Rows,
     first_tree: int,
     n_trees: int,
-    max_depth: int,
-    max_features: int,
-    min_node_size: int,
     n_threads: int,
     instruction_set: str,
     stop: StopFlag | None = None,
 ) -> NDArray[np.int32]: ...
+def level_sums(
+    plan: Plan, rows: Rows, first_tree: int, splits: NDArray[np.int32], n_threads: int
+) -> NDArray[np.int64]: ...
+def search(
+    plan: Plan, first_tree: int, splits: NDArray[np.int32], sums: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def others(
+    plan: Plan, rows: Rows, first_tree: int, splits: NDArray[np.int32], suspects: NDArray[np.int64]
+) -> NDArray[np.int64]: ...
 def encode(
     values: NDArray[np.floating], cuts: NDArray[np.float64], missing_bin: int, bins: NDArray[np.uint8]
 ) -> None: ...
@@ -56,6 +80,7 @@ def rule_moments(
     weight: NDArray[np.int64] | None,
     seed: int,
     n_folds: int,
+    first_row: int = 0,
 ) -> MomentArrays: ...
 def ridge_errors(
     train_gram: NDArray[np.float64],

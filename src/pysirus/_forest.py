@@ -6,6 +6,7 @@ Trees are numbered: growing more of them continues the forest, so one of 10,000 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -101,36 +102,43 @@ def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
     return float(1 - epsilon.mean())
 
 
-class Forest:
-    """A forest that can be continued."""
+def plan_of(binned: Binned, n_slots: int, classes: bool, recipe: Recipe) -> _core.Plan:
+    """What the core must know to grow trees, but for the rows."""
+    n_features = len(binned.cuts)
+    return _core.Plan(
+        n_bins=binned.n_bins.tolist(),
+        has_missing=binned.has_missing.tolist(),
+        split_offset=binned.split_offset.tolist(),
+        n_slots=n_slots,
+        classes=classes,
+        thresholds=poisson_thresholds(recipe.max_samples).tolist(),
+        seed=recipe.seed,
+        max_depth=recipe.max_depth,
+        max_features=recipe.max_features or min(n_features, max(2, n_features // 3)),
+        min_node_size=recipe.min_node_size,
+    )
 
-    def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
-        n_features = len(binned.cuts)
+
+def rows_of(binned: Binned, response: Response, first_row: int = 0) -> _core.Rows:
+    """Rows as the core takes them: all of them, or those of one part from ``first_row`` on."""
+    return _core.Rows(binned.bins, response.forest_values(), response.slots, response.forest_weights(), first_row)
+
+
+class GrowingForest(ABC):
+    """A forest that can be continued, wherever its rows lie."""
+
+    def __init__(self, first_tree: int = 0) -> None:
         self.n_trees = 0
         self._first_tree = first_tree
         self._counts = _core.PathCounts()
-        self._arguments = {
-            "bins": binned.bins,
-            "n_bins": binned.n_bins,
-            "has_missing": binned.has_missing,
-            "split_offset": binned.split_offset,
-            "value": response.forest_values(),
-            "slot": response.slots,
-            "n_slots": response.n_slots,
-            "weight": response.forest_weights(),
-            "thresholds": poisson_thresholds(recipe.max_samples),
-            "seed": recipe.seed,
-            "max_depth": recipe.max_depth,
-            "max_features": recipe.max_features or min(n_features, max(2, n_features // 3)),
-            "min_node_size": recipe.min_node_size,
-            "n_threads": recipe.n_threads,
-            "instruction_set": recipe.instruction_set or _core.instruction_sets()[0],
-            "stop": recipe.stop,
-        }
+
+    @abstractmethod
+    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        """The splits of some trees, one row a tree."""
 
     def grow(self, n_trees: int) -> NDArray[np.int32]:
         """Grow more trees; their splits, one row a tree."""
-        splits = _core.grow(**self._arguments, first_tree=self._first_tree + self.n_trees, n_trees=n_trees)  # type: ignore[arg-type]
+        splits = self._splits(self._first_tree + self.n_trees, n_trees)
         self._counts.add(splits)
         self.n_trees += n_trees
         return splits
@@ -143,7 +151,7 @@ class Forest:
         """Expected share of rules in common with another forest on the same data."""
         return expected_stability(self._counts.paths()[1], self.n_trees)
 
-    def grow_to(self, n_trees: int, progress: Progress | None = None) -> Forest:
+    def grow_to(self, n_trees: int, progress: Progress | None = None) -> GrowingForest:
         """Grow to a fixed number of trees, in small batches when someone watches."""
         while self.n_trees < n_trees:
             self.grow(min(BATCH if progress else CHUNK, n_trees - self.n_trees))
@@ -151,7 +159,7 @@ class Forest:
                 progress(self.n_trees, self.stability())
         return self
 
-    def grow_until_stable(self, alpha: float, progress: Progress | None = None) -> Forest:
+    def grow_until_stable(self, alpha: float, progress: Progress | None = None) -> GrowingForest:
         """Grow batches until two forests like this one would share 1 - alpha of their rules."""
         stability = 0.0
         while stability < 1 - alpha:
@@ -169,3 +177,18 @@ class Forest:
             if progress:
                 progress(self.n_trees, stability)
         return self
+
+
+class Forest(GrowingForest):
+    """A forest on rows in memory."""
+
+    def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
+        super().__init__(first_tree)
+        self._plan = plan_of(binned, response.n_slots, response.slots is not None, recipe)
+        self._rows = rows_of(binned, response)
+        self._recipe = recipe
+
+    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        recipe = self._recipe
+        instruction_set = recipe.instruction_set or _core.instruction_sets()[0]
+        return _core.grow(self._plan, self._rows, first_tree, n_trees, recipe.n_threads, instruction_set, recipe.stop)

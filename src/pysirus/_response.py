@@ -9,7 +9,7 @@ Gram matrix work with 44 bits, which is more than a reader can see; their sums t
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -29,24 +29,52 @@ MAX_CLASSES = 256
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Real numbers as ``integers * 2**-exponent + centre``."""
+    """Real numbers as ``integer * 2**-exponent + centre``."""
 
-    integers: NDArray[np.int64]
     centre: float
     exponent: int
+
+    def integers(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The nearest integers."""
+        return np.rint(np.ldexp(values - self.centre, self.exponent)).astype(np.int64)
 
     def restore(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of the integers as sums of deviations from the centre, in real units."""
         return np.ldexp(sums, -self.exponent)
 
 
-def to_fixed_point(values: NDArray[np.float64], bits: int) -> FixedPoint:
+def fixed_point(low: float, high: float, bits: int) -> FixedPoint:
     """Centre at the middle of the range; scale by the largest power of two that keeps the size below 2**bits."""
-    low, high = float(values.min()), float(values.max())
     centre = low / 2 + high / 2
     size = max(high - centre, centre - low)
-    exponent = bits - int(np.frexp(size)[1]) if size > 0 else 0
-    return FixedPoint(np.rint(np.ldexp(values - centre, exponent)).astype(np.int64), centre, exponent)
+    return FixedPoint(centre, bits - int(np.frexp(size)[1]) if size > 0 else 0)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What fixes the integers of a response: the same for every row, in whichever part of a table it lies."""
+
+    n_rows: int
+    low: float = 0.0  # of the numbers
+    high: float = 0.0
+    heaviest: float = 1.0  # the largest weight
+    whole: bool = True  # whether every weight is a whole number
+
+    @property
+    def forest_values(self) -> FixedPoint:
+        """The response as the forest sees it."""
+        return fixed_point(self.low, self.high, FOREST_BITS)
+
+    @property
+    def moment_values(self) -> FixedPoint:
+        """The response as rule outputs and weights see it."""
+        return fixed_point(self.low, self.high, MOMENT_BITS)
+
+    @property
+    def moment_weight_exponent(self) -> int:
+        """Weights are multiplied by this power of two, so that integer weights stay what they are."""
+        bits = min(MOMENT_WEIGHT_BITS, 62 - int(np.ceil(np.log2(max(2, self.n_rows)))))
+        return bits - int(np.frexp(self.heaviest)[1])
 
 
 @dataclass(frozen=True)
@@ -58,6 +86,7 @@ class Response:
     n_slots: int
     weights: NDArray[np.float64] | None
     classes: NDArray[Any] | None = None  # the label of each slot
+    part_of: Scale | None = None  # that of all rows, where these are only some of them
 
     @property
     def n_rows(self) -> int:
@@ -72,31 +101,46 @@ class Response:
         rows: NDArray[Any] | None = self.values if self.values is not None else self.slots
         return rows is None or bool((rows == rows[0]).all())
 
+    @property
+    def scale(self) -> Scale:
+        """What fixes the integers."""
+        if self.part_of is not None:
+            return self.part_of
+        values, weights = self.values, self.weights
+        return Scale(
+            self.n_rows,
+            *((0.0, 0.0) if values is None else (float(values.min()), float(values.max()))),
+            *((1.0, True) if weights is None else (float(weights.max()), bool((weights == np.rint(weights)).all()))),
+        )
+
     def forest_values(self) -> NDArray[np.int32] | None:
         """The response as the forest sees it."""
-        return None if self.values is None else to_fixed_point(self.values, FOREST_BITS).integers.astype(np.int32)
+        return None if self.values is None else self.scale.forest_values.integers(self.values).astype(np.int32)
 
     def forest_weights(self) -> NDArray[np.int32] | None:
         """Weights relative to the largest: their scale does not matter to the forest."""
         if self.weights is None:
             return None
+        scale = self.scale
         # count * weight * value summed over all rows must stay below 2**63
-        bits = min(WEIGHT_BITS, 62 - FOREST_BITS - int(np.ceil(np.log2(max(2, 2 * self.n_rows)))))
-        relative = np.rint(np.ldexp(self.weights / self.weights.max(), bits))
+        bits = min(WEIGHT_BITS, 62 - FOREST_BITS - int(np.ceil(np.log2(max(2, 2 * scale.n_rows)))))
+        relative = np.rint(np.ldexp(self.weights / scale.heaviest, bits))
         weights: NDArray[np.int32] = np.maximum(relative, 1).astype(np.int32)
         return weights
 
-    def moment_values(self) -> FixedPoint | None:
+    def moment_scale(self) -> FixedPoint | None:
+        """How rule outputs and weights see the response."""
+        return None if self.values is None else self.scale.moment_values
+
+    def moment_values(self) -> NDArray[np.int64] | None:
         """The response as rule outputs and weights see it."""
-        return None if self.values is None else to_fixed_point(self.values, MOMENT_BITS)
+        return None if self.values is None else self.scale.moment_values.integers(self.values)
 
     def moment_weights(self) -> NDArray[np.int64] | None:
         """Weights times a power of two, so that integer weights stay what they are."""
         if self.weights is None:
             return None
-        bits = min(MOMENT_WEIGHT_BITS, 62 - int(np.ceil(np.log2(max(2, self.n_rows)))))
-        exponent = bits - int(np.frexp(self.weights.max())[1])
-        return np.maximum(np.rint(np.ldexp(self.weights, exponent)), 1).astype(np.int64)
+        return np.maximum(np.rint(np.ldexp(self.weights, self.scale.moment_weight_exponent)), 1).astype(np.int64)
 
     def take(self, rows: NDArray[np.intp]) -> Response:
         """The response of some rows."""
@@ -104,7 +148,7 @@ class Response:
         def part(array: NDArray[Any] | None) -> Any:
             return None if array is None else array[rows]
 
-        return Response(part(self.values), part(self.slots), self.n_slots, part(self.weights), self.classes)
+        return replace(self, values=part(self.values), slots=part(self.slots), weights=part(self.weights))
 
 
 # ---------------------------------------------------------------------------------------------------------- reading

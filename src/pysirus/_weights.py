@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins import Binned
-from pysirus._response import Response
+from pysirus._response import FixedPoint, Response
 from pysirus._rule import Condition, Rule
 
 N_FOLDS = 10
@@ -92,35 +92,63 @@ def rule_tables(rules: Sequence[Rule], binned: Binned) -> tuple[NDArray[np.int32
     return np.array(features, dtype=np.int32), np.ascontiguousarray(words)
 
 
-def rule_moments(rules: Sequence[Rule], binned: Binned, response: Response, seed: int) -> Moments:
+@dataclass(frozen=True)
+class MomentSums:
+    """The moments of rules over some rows as exact integers: those of several parts add up."""
+
+    n_rows: int
+    arrays: _core.MomentArrays
+
+    def __add__(self, other: MomentSums) -> MomentSums:
+        arrays = {name: array + other.arrays[name] for name, array in self.arrays.items()}  # type: ignore[literal-required]
+        return MomentSums(self.n_rows + other.n_rows, arrays)  # type: ignore[arg-type]
+
+    def restore(self, fixed: FixedPoint | None) -> Moments:
+        """The moments in units of the response."""
+        arrays = self.arrays
+        lower = arrays["pair"].astype(np.float64)
+        high, cross, low = np.moveaxis(_join(arrays["square"]), 1, 0)
+        in_units = (lambda array: array) if fixed is None else fixed.restore
+        return Moments(
+            rows=arrays["rows"],
+            n_rows=self.n_rows,
+            size=arrays["size"].astype(np.float64),
+            pair=lower + np.tril(lower, -1).transpose(0, 2, 1),
+            sum=in_units(_join(arrays["sum"])),
+            rule_sum=in_units(_join(arrays["rule_sum"])),
+            square=in_units(in_units(np.ldexp(high, 44) + np.ldexp(cross, 23) + low)),
+            centre=0.0 if fixed is None else fixed.centre,
+        )
+
+
+def _join(halves: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Exact integers ``high * 2**48 + low`` as real numbers; lows of several parts may have carried over."""
+    high, low = halves[..., 0] + (halves[..., 1] >> 48), halves[..., 1] & ((1 << 48) - 1)
+    return np.asarray(np.ldexp(high.astype(np.float64), 48) + low)
+
+
+def moment_sums(rules: Sequence[Rule], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
     """One pass over the rows: the moments of the rules in each fold."""
     features, tables = rule_tables(rules, binned)
-    fixed = response.moment_values()
-    sums = _core.rule_moments(
+    arrays = _core.rule_moments(
         binned.bins,
         features,
         tables,
         len(rules),
-        None if fixed is None else fixed.integers,
+        response.moment_values(),
         response.slots,
         response.n_slots,
         response.moment_weights(),
         seed,
         N_FOLDS,
+        first_row,
     )
-    lower = sums["pair"].astype(np.float64)
-    pair = lower + np.tril(lower, -1).transpose(0, 2, 1)
-    in_units = (lambda array: array) if fixed is None else fixed.restore
-    return Moments(
-        rows=sums["rows"],
-        n_rows=response.n_rows,
-        size=sums["size"].astype(np.float64),
-        pair=pair,
-        sum=in_units(sums["sum"]),
-        rule_sum=in_units(sums["rule_sum"]),
-        square=sums["square"] if fixed is None else in_units(in_units(sums["square"])),
-        centre=0.0 if fixed is None else fixed.centre,
-    )
+    return MomentSums(response.n_rows, arrays)
+
+
+def rule_moments(rules: Sequence[Rule], binned: Binned, response: Response, seed: int) -> Moments:
+    """The moments of rules over rows in memory."""
+    return moment_sums(rules, binned, response, seed).restore(response.moment_scale())
 
 
 def with_outputs(rules: Sequence[Rule], moments: Moments, classes: tuple[Any, ...] | None = None) -> list[Rule]:

@@ -1,0 +1,216 @@
+// The forest as Python calls it: whole tables, or the parts of a table that lies in several places.
+#include <atomic>
+#include <memory>
+
+#include "bindings.hpp"
+#include "forest.hpp"
+#include "paths.hpp"
+#include "shard.hpp"
+
+namespace pysirus::python {
+namespace {
+
+// Set by one thread to make the forests that other threads grow stop early.
+struct StopFlag {
+  std::atomic<bool> set{false};
+};
+
+bool signalled() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+void check_finished(bool finished) {
+  if (finished) return;
+  if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  throw nb::python_error();
+}
+
+// The shape of the columns and the recipe of the trees: all that there is to know but for the rows.
+struct Plan {
+  std::vector<std::int32_t> n_bins, split_offset;
+  std::vector<std::uint8_t> has_missing;
+  std::int32_t n_slots;
+  bool classes;
+  Recipe recipe;
+
+  Plan(std::vector<std::int32_t> bins, std::vector<std::uint8_t> missing, std::vector<std::int32_t> offset,
+       std::int32_t slots, bool classes, const std::vector<std::uint32_t>& thresholds, std::uint64_t seed,
+       std::int32_t max_depth, std::int32_t max_features, std::int32_t min_node_size)
+      : n_bins(std::move(bins)), split_offset(std::move(offset)), has_missing(std::move(missing)), n_slots(slots),
+        classes(classes), recipe{seed, max_depth, max_features, min_node_size,
+                                 static_cast<std::int32_t>(thresholds.size()), {}, split_offset.data()} {
+    require(!n_bins.empty() && has_missing.size() == n_bins.size() && split_offset.size() == n_bins.size() + 1,
+            "n_bins, has_missing and split_offset must have an entry per feature");
+    require(max_depth >= 1 && max_depth <= kMaxDepth, "max_depth must be from 1 to 4");
+    require(max_features >= 1 && static_cast<std::size_t>(max_features) <= n_bins.size(),
+            "max_features is out of range");
+    require(!thresholds.empty() && thresholds.size() <= kMaxThresholds, "1 to 16 thresholds");
+    require(n_slots >= 1 && n_slots <= kMaxBins, "n_slots is out of range");
+    std::copy(thresholds.begin(), thresholds.end(), recipe.thresholds);
+  }
+  Plan(const Plan&) = delete;  // the recipe points to split_offset
+
+  Table table() const {
+    return {nullptr, 0, 0, static_cast<std::int32_t>(n_bins.size()), n_bins.data(), has_missing.data(), nullptr,
+            nullptr, n_slots, nullptr};
+  }
+};
+
+// Rows in bins with their responses: value for regression, slot for classes.
+struct Rows {
+  Array<std::uint8_t, 2> bins;
+  std::optional<Array<std::int32_t, 1>> value;
+  std::optional<Array<std::uint8_t, 1>> slot;
+  std::optional<Array<std::int32_t, 1>> weight;
+  std::uint64_t first_row;
+
+  Table table(const Plan& plan) const {
+    const std::size_t n_rows = bins.shape(1);
+    require(bins.shape(0) == plan.n_bins.size(), "bins must have a row per feature");
+    require(value.has_value() != plan.classes && slot.has_value() == plan.classes,
+            "give value for regression or slot for classes");
+    require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
+                (!weight || weight->shape(0) == n_rows),
+            "value, slot and weight must have an entry per row");
+    Table table = plan.table();
+    table.bins = bins.data();
+    table.n_rows = static_cast<std::int64_t>(n_rows);
+    table.first_row = first_row;
+    table.value = pointer(value);
+    table.slot = pointer(slot);
+    table.weight = pointer(weight);
+    return table;
+  }
+};
+
+Out<std::int32_t> grow(const Plan& plan, const Rows& rows, std::uint64_t first_tree, std::int64_t n_trees,
+                       int n_threads, const std::string& instruction_set, const StopFlag* stop) {
+  const Table table = rows.table(plan);
+  require(table.n_rows >= 1 && n_trees >= 0, "the table is empty, or n_trees is negative");
+  const std::size_t n_nodes = (std::size_t{1} << plan.recipe.max_depth) - 1;
+  std::vector<std::int32_t> splits(static_cast<std::size_t>(n_trees) * n_nodes);
+  bool finished;
+  {
+    nb::gil_scoped_release release;
+    finished = grow_forest(table, plan.recipe, first_tree, n_trees, n_threads, instruction_set,
+                           [&] { return (stop && stop->set) || signalled(); }, splits.data());
+  }
+  check_finished(finished);
+  return to_numpy(std::move(splits), {static_cast<std::size_t>(n_trees), n_nodes});
+}
+
+using Splits = Array<std::int32_t, 2>;
+
+Level level_of(const Plan& plan, std::uint64_t first_tree, const Splits& splits) {
+  int depth = 0;
+  while ((std::size_t{1} << depth) - 1 < splits.shape(1)) ++depth;
+  require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth < plan.recipe.max_depth,
+          "splits must have 0, 1, 3 or 7 columns, fewer than a whole tree");
+  return Level(plan.table(), plan.recipe, first_tree, static_cast<std::int64_t>(splits.shape(0)), depth, splits.data());
+}
+
+Out<std::int64_t> level_sums(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
+                             int n_threads) {
+  const Table table = rows.table(plan);
+  const Level level = level_of(plan, first_tree, splits);
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(level.n_sums()));
+  bool finished;
+  {
+    nb::gil_scoped_release release;
+    finished = add_level(table, plan.recipe, level, n_threads, signalled, sums.data());
+  }
+  check_finished(finished);
+  const std::size_t n = sums.size();
+  return to_numpy(std::move(sums), {n});
+}
+
+nb::tuple search(const Plan& plan, std::uint64_t first_tree, const Splits& splits, Array<std::int64_t, 1> sums) {
+  const Level level = level_of(plan, first_tree, splits);
+  require(sums.shape(0) == static_cast<std::size_t>(level.n_sums()), "these are not the sums of this level");
+  Table table = plan.table();
+  if (plan.classes) table.slot = plan.has_missing.data();  // not read: it says that there are classes
+  const auto n_trees = static_cast<std::size_t>(level.n_trees), n_nodes = static_cast<std::size_t>(level.n_nodes());
+  std::vector<std::int32_t> found(n_trees * n_nodes);
+  std::vector<std::int64_t> suspects;
+  {
+    nb::gil_scoped_release release;
+    for (const Suspect& suspect : search_level(table, plan.recipe, level, sums.data(), found.data()))
+      suspects.insert(suspects.end(), {suspect.tree, suspect.node, suspect.value});
+  }
+  const std::size_t n_suspects = suspects.size() / 3;
+  return nb::make_tuple(to_numpy(std::move(found), {n_trees, n_nodes}), to_numpy(std::move(suspects), {n_suspects, 3}));
+}
+
+Out<std::int64_t> others(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
+                         Array<std::int64_t, 2> suspects) {
+  const Table table = rows.table(plan);
+  const Level level = level_of(plan, first_tree, splits);
+  require(table.value && suspects.shape(1) == 3, "suspects are of numbers, three entries each");
+  std::vector<std::int64_t> counts;
+  {
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < suspects.shape(0); ++i) {
+      const std::int64_t* s = suspects.data() + 3 * i;
+      counts.push_back(count_others(table, plan.recipe, level, {s[0], s[1], s[2]}));
+    }
+  }
+  const std::size_t n = counts.size();
+  return to_numpy(std::move(counts), {n});
+}
+
+nb::tuple paths_of(const PathCounts& counts) {
+  const auto sorted = counts.sorted();
+  std::vector<std::int32_t> codes;
+  std::vector<std::int64_t> count;
+  for (const auto& path : sorted) {
+    codes.insert(codes.end(), path.path.begin(), path.path.end());
+    count.push_back(path.count);
+  }
+  return nb::make_tuple(to_numpy(std::move(codes), {sorted.size(), std::size_t{kMaxDepth}}),
+                        to_numpy(std::move(count), {sorted.size()}));
+}
+
+
+void count_paths(PathCounts& counts, const Splits& splits) {
+  int depth = 0;
+  while ((std::size_t{1} << depth) - 1 < splits.shape(1)) ++depth;
+  require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth <= kMaxDepth,
+          "splits must have 1, 3, 7 or 15 columns");
+  nb::gil_scoped_release release;
+  counts.add_forest(splits.data(), static_cast<std::int64_t>(splits.shape(0)), depth);
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& m) {
+  m.def("instruction_sets", &instruction_sets, "Instruction sets this machine can run, best first.");
+  nb::class_<StopFlag>(m, "StopFlag", "Makes the forests that other threads grow stop early.")
+      .def(nb::init<>())
+      .def("set", [](StopFlag& flag) { flag.set = true; });
+  nb::class_<Plan>(m, "Plan", "The shape of binned columns and the recipe of trees.")
+      .def(nb::init<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<std::int32_t>, std::int32_t, bool,
+                    const std::vector<std::uint32_t>&, std::uint64_t, std::int32_t, std::int32_t, std::int32_t>(),
+           "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_slots"_a, "classes"_a, "thresholds"_a, "seed"_a,
+           "max_depth"_a, "max_features"_a, "min_node_size"_a);
+  nb::class_<Rows>(m, "Rows", "Rows in bins with their responses: all of them, or those of one part.")
+      .def(nb::init<Array<std::uint8_t, 2>, std::optional<Array<std::int32_t, 1>>,
+                    std::optional<Array<std::uint8_t, 1>>, std::optional<Array<std::int32_t, 1>>, std::uint64_t>(),
+           "bins"_a, "value"_a.none(), "slot"_a.none(), "weight"_a.none(), "first_row"_a = 0);
+  m.def("grow", &grow, "plan"_a, "rows"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "instruction_set"_a,
+        "stop"_a.none() = nb::none(),
+        "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
+  m.def("level_sums", &level_sums, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "n_threads"_a,
+        "What the next level of some trees needs to know of these rows; the sums of parts add up.");
+  m.def("search", &search, "plan"_a, "first_tree"_a, "splits"_a, "sums"_a,
+        "The splits of the next level from its sums over all rows; and suspects (tree, node, value): nodes that gain "
+        "nothing, not to be split if all their rows answer that value.");
+  m.def("others", &others, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "suspects"_a,
+        "How many rows in the node of each suspect answer another value.");
+  nb::class_<PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
+      .def(nb::init<>())
+      .def("add", &count_paths, "splits"_a, "Count the paths of more trees.")
+      .def("paths", &paths_of, "Paths as codes 2 * split + side, padded with -1, in rising order; and their counts.");
+}
+
+}  // namespace pysirus::python

@@ -1,0 +1,74 @@
+"""Trees grown from the sums of parts are the trees of the whole, split for split."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pysirus import _core
+from test_kernel import grow, make_problem, problems
+
+
+def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1):
+    """Level by level: add up the sums of the parts, search, ask again about nodes that gain nothing."""
+    plan = problem.plan()
+    n_rows = problem.bins.shape[1]
+    parts = [problem.rows(begin, end) for begin, end in zip([0, *limits], [*limits, n_rows])]
+    splits = np.zeros((n_trees, 0), dtype=np.int32)
+    for _ in range(problem.max_depth):
+        sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads) for rows in parts)
+        found, suspects = _core.search(plan, first_tree, splits, sums)
+        if len(suspects):
+            others = sum(_core.others(plan, rows, first_tree, splits, suspects) for rows in parts)
+            tree, node, _ = suspects[others == 0].T
+            found[tree, node - splits.shape[1]] = -1
+        splits = np.concatenate([splits, found], axis=1)
+    return splits
+
+
+@settings(max_examples=200)
+@given(problems(), st.data(), st.integers(0, 2**40))
+def test_parts_grow_the_trees_of_the_whole(problem, data, first_tree):
+    n_rows = problem.bins.shape[1]
+    limits = sorted(data.draw(st.lists(st.integers(0, n_rows), max_size=4)))
+    expected = grow(problem, 5, first_tree)
+    assert grow_in_parts(problem, limits, 5, first_tree).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all"])
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_parts_of_any_size_and_threads_agree(kind, depth):
+    problem = make_problem(
+        9000,
+        [10, 3, 10, 255, 1, 10, 2],
+        missing=[0, 4] if kind in ("missing", "all") else [],
+        n_slots=4 if kind in ("classes", "all") else 0,
+        weights=kind in ("weights", "all"),
+        extreme=kind == "extreme",
+        max_depth=depth,
+        max_features=3,
+        min_node_size=5,
+    )
+    expected = grow(problem, 70)
+    assert (expected >= 0).any()
+    for limits, n_threads in (([], 1), ([1, 1, 4097], 2), ([5000], 3)):
+        assert np.array_equal(grow_in_parts(problem, limits, 70, n_threads=n_threads), expected)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_constant_response_is_told_from_one_without_gain(weights):
+    problem = make_problem(3000, [10, 10], weights=weights, max_features=2)
+    other = 2**19 + 10_000 * problem.bins[1].astype(np.int32)
+    problem.value = np.where(problem.bins[0] < 5, np.int32(-777), other)
+    expected = grow(problem, 64)
+    assert (expected[expected[:, 0] == 4, 1] == -1).all()
+    assert np.array_equal(grow_in_parts(problem, [1000, 1001], 64), expected)
+
+
+def test_what_does_not_fit_together_is_refused():
+    problem = make_problem(50, [10, 10], max_features=2)
+    plan, rows = problem.plan(), problem.rows()
+    with pytest.raises(ValueError, match="columns"):
+        _core.level_sums(plan, rows, 0, np.zeros((4, 2), np.int32), 1)
+    with pytest.raises(ValueError, match="not the sums"):
+        _core.search(plan, 0, np.zeros((4, 0), np.int32), np.zeros(3, np.int64))
