@@ -9,7 +9,7 @@ Two models fitted on two samples compare by it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._column import Column
+from pysirus._levels import level_sums, order_levels
 from pysirus._response import Response
+from pysirus._sums import Count, IntegerRows
 from pysirus._table import Table
 
 CutIdentity = tuple[str, Hashable]
+NumericCuts = tuple[tuple[CutIdentity, ...], NDArray[np.float64]]  # and the thresholds
 ALL_MISSING = "all missing"
 THREADED_ROWS = 20_000  # below, what a column takes is mostly Python, one thread at a time
 SORTED_ROWS = 1 << 12  # up to here sorting a column once is cheaper than asking it three questions
@@ -92,13 +95,20 @@ def _distinct(ordered: NDArray[Any] | None, values: NDArray[Any], limit: int) ->
 
 
 @lru_cache(maxsize=64)
-def _positions(n: int, n_bins: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Between which two of n sorted values each quantile lies, and how far on the way."""
-    low, rest = np.divmod((n - 1) * np.arange(1, n_bins), n_bins)
-    return low.astype(np.intp), np.minimum(low + 1, n - 1).astype(np.intp), rest / n_bins
+def quantile_targets(
+    weight: int, virtual_rows: int, n_bins: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Between which two order statistics each quantile lies, and how far on the way.
+
+    An order statistic is known by its target: it is the first value at which the weight up to it exceeds the target.
+    """
+    ranks = [divmod((virtual_rows - 1) * i, n_bins) for i in range(1, n_bins)]
+    low = [rank * weight // virtual_rows for rank, _ in ranks]
+    high = [min(rank + 1, virtual_rows - 1) * weight // virtual_rows for rank, _ in ranks]
+    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), np.array([r / n_bins for _, r in ranks])
 
 
-def _between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Linear interpolation by NumPy's two formulas, with half the gap so that it cannot overflow."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     half_gap = b / 2 - a / 2
@@ -107,112 +117,90 @@ def _between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> ND
 
 
 def _quantiles(
-    ordered: NDArray[Any] | None, values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins: int
+    ordered: NDArray[Any] | None, values: NDArray[Any], weights: NDArray[np.int64] | None, count: Count, n_bins: int
 ) -> NDArray[np.float64]:
     """The empirical quantiles i/n_bins; a quantile that falls on a data value is that value."""
+    low, high, share = quantile_targets(count.weight, count.virtual_rows, n_bins)
     if weights is not None:
-        return _weighted_quantiles(values, weights, n_bins)
-    low, high, share = _positions(len(values), n_bins)
+        order = np.argsort(values)
+        upto = np.cumsum(weights[order])
+        first, last = (values[order[np.searchsorted(upto, target, side="right")]] for target in (low, high))
+        return between(first, last, share)
     if ordered is None:
         ranks = np.unique(np.concatenate([low, high]))
         found = _core.order_statistics(values, ranks.tolist())
-        return _between(found[np.searchsorted(ranks, low)], found[np.searchsorted(ranks, high)], share)
-    return _between(ordered[low], ordered[high], share)
+        return between(found[np.searchsorted(ranks, low)], found[np.searchsorted(ranks, high)], share)
+    return between(ordered[low], ordered[high], share)
 
 
-def _weighted_quantiles(values: NDArray[Any], weights: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
-    """The same where an integer weight counts as so many rows; other weights are scaled to a mean of one."""
-    if (weights != np.rint(weights)).any():
-        weights = weights * (len(weights) / weights.sum())
-    last = weights.sum() - 1
-    low, rest = np.divmod(last * np.arange(1, n_bins), n_bins)
-    high = np.minimum(low + 1, np.ceil(last))
-    order = np.argsort(values, kind="stable")
-    cumulated = np.cumsum(weights[order])
-    at = [np.minimum(np.searchsorted(cumulated, rank, side="right"), len(order) - 1) for rank in (low, high)]
-    return _between(values[order[at[0]]], values[order[at[1]]], rest / n_bins)
+def value_cuts(distinct: NDArray[Any]) -> NumericCuts:
+    """Cuts at every value of a discrete column but the smallest."""
+    thresholds = distinct[1:].astype(np.float64) + 0.0  # no -0.0: it is the same value
+    return tuple(("value", v) for v in thresholds.tolist()), thresholds
+
+
+def quantile_cuts(quantiles: NDArray[np.float64], least: float) -> NumericCuts:
+    """Cuts at the quantiles above the minimum, equal ones merged."""
+    new = (quantiles > least) & np.append(True, quantiles[1:] > quantiles[:-1])
+    return tuple(("quantile", i + 1) for i in np.flatnonzero(new).tolist()), quantiles[new] + 0.0
 
 
 def _numeric_cuts(
-    values: NDArray[Any], weights: NDArray[np.float64] | None, n_bins: int, discrete_limit: int
-) -> tuple[tuple[CutIdentity, ...], NDArray[np.float64]]:
+    values: NDArray[Any], weights: NDArray[np.int64] | None, count: Count, n_bins: int, discrete_limit: int
+) -> NumericCuts:
     """The cuts of the known values of a numeric column."""
     if len(values) == 0:
         return (), np.zeros(0)
     ordered = np.sort(values) if len(values) <= SORTED_ROWS else None
     distinct = _distinct(ordered, values, discrete_limit)
     if distinct is not None:
-        thresholds = distinct[1:].astype(np.float64)
-        return tuple(("value", v) for v in thresholds.tolist()), thresholds
-    quantiles = _quantiles(ordered, values, weights, n_bins)
-    least = float(values.min() if ordered is None else ordered[0])
-    new = (quantiles > least) & np.append(True, quantiles[1:] > quantiles[:-1])
-    return tuple(("quantile", i + 1) for i in np.flatnonzero(new).tolist()), quantiles[new]
+        return value_cuts(distinct)
+    quantiles = _quantiles(ordered, values, weights, count, n_bins)
+    return quantile_cuts(quantiles, float(values.min() if ordered is None else ordered[0]))
 
 
-def _level_scores(codes: NDArray[Any], n_levels: int, response: Response) -> NDArray[np.float64]:
-    """What levels are ordered by: their mean response; for classes the first principal component of their shares."""
-    weights = response.weights if response.weights is not None else np.ones(len(codes))
-    known = codes >= 0
-    codes, weights = codes[known].astype(np.intp), weights[known]
-    size = np.bincount(codes, weights, n_levels)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if response.values is not None:
-            means = np.bincount(codes, weights * response.values[known], n_levels) / size
-            # rounded, or the order of equal means would be that of their rounding errors
-            return np.asarray(np.round(means / max(np.ptp(response.values), np.finfo(float).tiny), 12))
-        assert response.slots is not None
-        cells = np.bincount(codes * response.n_slots + response.slots[known], weights, n_levels * response.n_slots)
-        shares = cells.reshape(n_levels, -1) / size[:, None]
-    if response.n_slots == 2:
-        return np.asarray(np.round(shares[:, 1], 12))
-    seen = size > 0
-    centred = shares - np.average(shares[seen], axis=0, weights=size[seen])
-    covariance = (centred[seen] * size[seen, None]).T @ centred[seen]
-    axis = np.linalg.eigh(covariance)[1][:, -1]
-    leading = axis[0] if abs(axis[0]) > 1e-12 else axis[np.argmax(abs(axis))]
-    return np.asarray(np.round(centred @ (axis * np.sign(leading)), 12))
+def level_cuts(levels: tuple[Any, ...]) -> tuple[CutIdentity, ...]:
+    """The cuts between levels in the order of their bins."""
+    return tuple(("levels", frozenset(levels[: k + 1])) for k in range(len(levels) - 1))
 
 
-def level_cuts(column: Column, response: Response) -> tuple[tuple[CutIdentity, ...], tuple[Any, ...]]:
-    """The cuts between the levels of a column, and the levels in their order."""
-    codes = column.values
-    n_levels = len(column.levels)
-    present = np.bincount(codes[codes >= 0], minlength=n_levels) > 0
-    if column.kind == "ordered":
-        order: Sequence[int] = range(n_levels)
-    else:
-        scores = _level_scores(codes, n_levels, response)
-        order = sorted(range(n_levels), key=lambda i: (scores[i], i))  # levels come sorted
-    levels = tuple(column.levels[i] for i in order if present[i])
-    return tuple(("levels", frozenset(levels[: k + 1])) for k in range(len(levels) - 1)), levels
+def idle_reason(n_cuts: int, *, has_missing: bool, all_missing: bool, constant: bool) -> str:
+    """Why a column has no cuts; empty where it has some."""
+    if all_missing:
+        return ALL_MISSING
+    if n_cuts or has_missing:
+        return ""
+    return "constant" if constant else "nearly constant: no quantile is above the minimum"
 
 
-def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit: int) -> Cuts:
-    """The cut points of a column on the training sample."""
+def _find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: int) -> Cuts:
     missing = column.missing()
     all_missing = missing is not None and bool(missing.all())
     levels: tuple[Any, ...] = ()
     thresholds = np.zeros(0)
+    constant = True
     if column.is_numeric:
-        values, weights = column.values, response.weights
-        if missing is not None:
-            values, weights = values[~missing], None if weights is None else weights[~missing]
-        identities, thresholds = _numeric_cuts(values, weights, n_bins, discrete_limit)
+        known = None if missing is None else ~missing
+        values, weights = column.values, rows.weights
+        if known is not None:
+            values, weights = values[known], None if weights is None else weights[known]
+        identities, thresholds = _numeric_cuts(values, weights, rows.count(known), n_bins, discrete_limit)
+        constant = bool(identities) or bool((values == values[:1]).all())
     else:
-        identities, levels = level_cuts(column, response)
+        levels = order_levels(column.kind, column.levels, level_sums(column, rows))
+        identities = level_cuts(levels)
     has_missing = missing is not None and not all_missing
-    idle = ""
-    if all_missing:
-        idle = ALL_MISSING
-    elif not identities and not has_missing:
-        constant = not column.is_numeric or bool((column.values == column.values[0]).all())
-        idle = "constant" if constant else "nearly constant: no quantile is above the minimum"
+    idle = idle_reason(len(identities), has_missing=has_missing, all_missing=all_missing, constant=constant)
     return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle=idle)
 
 
-def with_sizes(cuts: Cuts, sizes: NDArray[Any]) -> Cuts:
-    """Add what the training weight of each bin says: its shares, and the heavier side of each cut."""
+def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit: int) -> Cuts:
+    """The cut points of a column on the training sample."""
+    return _find_cuts(column, IntegerRows(response), n_bins, discrete_limit)
+
+
+def with_sizes(cuts: Cuts, sizes: NDArray[np.int64]) -> Cuts:
+    """Add what the training weight of each bin (exact, in integers) says: its share, the heavier side of each cut."""
     known = sizes[: cuts.n_cuts + 1]
     heavier = np.asarray(np.cumsum(known)[:-1] * 2 >= known.sum())
     return replace(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))
@@ -241,21 +229,22 @@ class Binned:
         return np.concatenate([[0], np.cumsum([c.n_splits for c in self.cuts])]).astype(np.int32)
 
 
-def bin_column(column: Column, response: Response, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:
+def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:
     """Find the cuts of a column and encode it into ``out``."""
     # read once with the stride of its table, which costs a cache line a value, then from a copy
     column = replace(column, values=np.ascontiguousarray(column.values))
-    cuts = find_cuts(column, response, n_bins=n_bins, discrete_limit=discrete_limit)
+    cuts = _find_cuts(column, rows, n_bins, discrete_limit)
     cuts.encode(column, out)
-    return with_sizes(cuts, np.bincount(out, response.weights, cuts.n_bins))
+    return with_sizes(cuts, rows.sizes(out, cuts.n_bins))
 
 
 def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: int, n_threads: int = 1) -> Binned:
     """Find the cuts of every column and encode the table, ``n_threads`` columns at a time."""
     bins = np.empty((table.n_columns, table.n_rows), dtype=np.uint8)
+    rows = IntegerRows(response)
 
     def work(column: Column, out: NDArray[np.uint8]) -> Cuts:
-        return bin_column(column, response, out, n_bins=n_bins, discrete_limit=discrete_limit)
+        return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=discrete_limit)
 
     if n_threads == 1 or table.n_rows < THREADED_ROWS:
         return Binned(bins, tuple(map(work, table.columns, bins)))

@@ -34,6 +34,7 @@ class Column:
     kind: Kind
     values: NDArray[Any]
     levels: tuple[Any, ...] = ()
+    order: tuple[Any, ...] = ()  # of an ordered column, all its levels, also those that do not occur
 
     @property
     def is_numeric(self) -> bool:
@@ -52,7 +53,7 @@ class Column:
 
     def without_values(self) -> Column:
         """The column's name, kind and levels alone."""
-        return Column(self.name, self.kind, self.values[:0].copy(), self.levels)
+        return replace(self, values=self.values[:0].copy())
 
     def take(self, rows: NDArray[Any]) -> Column:
         """The column at some rows (a mask or row numbers); levels that none of them holds are left out."""
@@ -176,7 +177,8 @@ def label_column(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
     table = np.array([MISSING if v is None else rank[v] for v in values] + [MISSING], dtype=np.int64)
     codes = table[array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)]
     kind: Kind = "ordered" if array.type.ordered else "categorical"
-    return with_levels(Column(name, kind, codes, tuple(levels)), codes)
+    order = tuple(levels) if kind == "ordered" else ()
+    return with_levels(Column(name, kind, codes, tuple(levels), order), codes)
 
 
 def object_column(name: str, items: Sequence[Any], forced: bool) -> Column:

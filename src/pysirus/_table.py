@@ -150,10 +150,11 @@ def _check_size(n_rows: int, n_columns: int, minimum: int) -> None:
         )
 
 
-def _check_levels(column: Column) -> None:
-    if len(column.levels) > MAX_LEVELS:
+def check_levels(name: str, n_levels: int) -> None:
+    """Refuse a column of too many levels."""
+    if n_levels > MAX_LEVELS:
         raise DataError(
-            f"Column '{column.name}' has {len(column.levels)} levels; at most {MAX_LEVELS} are taken. Group its "
+            f"Column '{name}' has {n_levels} levels; at most {MAX_LEVELS} are taken. Group its "
             "rare levels, replace it by numbers (a count, a rate, a code with an order), or drop it."
         )
 
@@ -173,7 +174,7 @@ def read_table(X: Any, *, categorical: Any = None, minimum: int = 2) -> Table:
         columns = tuple(read_column(name, source, i in forced) for i, (name, source) in enumerate(sources.items()))
     _check_size(n_rows, len(columns), minimum)
     for column in columns:
-        _check_levels(column)
+        check_levels(column.name, len(column.levels))
     return Table(columns, n_rows, tuple(column.name for column in columns) if named else None)
 
 

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from pysirus._bins import Cuts, bin_table, level_cuts, with_sizes
 from pysirus._column import Column
+from pysirus._levels import level_sums, order_levels
 from pysirus._response import Response
 from pysirus._rule import Rule, SplitSide, rule_of_sides
+from pysirus._sums import IntegerRows
 from pysirus._table import Table
 
 Node = tuple[SplitSide, ...]
@@ -51,7 +53,8 @@ def code_table(table: Table, response: Response, *, n_bins: int | None, discrete
     """Code a table by its quantile cuts; without ``n_bins`` by every cut midway between two values of a column."""
     codes = np.empty((table.n_rows, table.n_columns), dtype=np.float32, order="F")
     if n_bins is None:
-        cuts = tuple(_code_column(column, response, codes[:, j]) for j, column in enumerate(table.columns))
+        rows = IntegerRows(response)
+        cuts = tuple(_code_column(column, rows, codes[:, j]) for j, column in enumerate(table.columns))
         return CodedTable(codes, cuts)
     binned = bin_table(table, response, n_bins=n_bins, discrete_limit=discrete_limit)
     codes[:] = binned.bins.T
@@ -61,7 +64,7 @@ def code_table(table: Table, response: Response, *, n_bins: int | None, discrete
     return CodedTable(codes, binned.cuts)
 
 
-def _code_column(column: Column, response: Response, out: NDArray[np.float32]) -> Cuts:
+def _code_column(column: Column, rows: IntegerRows, out: NDArray[np.float32]) -> Cuts:
     """Cut a column between all neighbouring values, or levels, and write the position of each row."""
     missing = column.missing()
     has_missing = missing is not None and not missing.all()
@@ -72,8 +75,8 @@ def _code_column(column: Column, response: Response, out: NDArray[np.float32]) -
         cuts = Cuts(column.without_values(), tuple(("value", float(t)) for t in thresholds), thresholds)
         position = np.searchsorted(thresholds, values, side="right")
     else:
-        identities, levels = level_cuts(column, response)
-        cuts = Cuts(column.without_values(), identities, np.zeros(0), levels)
+        levels = order_levels(column.kind, column.levels, level_sums(column, rows))
+        cuts = Cuts(column.without_values(), level_cuts(levels), np.zeros(0), levels)
         rank = {level: i for i, level in enumerate(levels)}
         position = np.array([rank.get(level, 0) for level in column.levels] + [0])[column.values[known]]
     out[known] = position
@@ -81,7 +84,7 @@ def _code_column(column: Column, response: Response, out: NDArray[np.float32]) -
     cuts = replace(cuts, has_missing=has_missing)
     bins = np.full(len(known), cuts.n_cuts + 1 if has_missing else 0)
     bins[known] = position
-    return with_sizes(cuts, np.bincount(bins, response.weights, cuts.n_bins))
+    return with_sizes(cuts, rows.sizes(bins, cuts.n_bins))
 
 
 def _midpoints(distinct: NDArray[np.float64]) -> NDArray[np.float64]:

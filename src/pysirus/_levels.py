@@ -1,0 +1,70 @@
+"""A column of labels in, its levels in the order of their bins out (spec, section 1).
+
+Ordered categories keep their order. Others are ordered by their mean response, two classes by the share of the second,
+several by the first principal component of their shares: all from exact sums, so that parts of a table add up to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ldexp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._column import Column, Kind
+from pysirus._response import MOMENT_BITS
+from pysirus._sums import IntegerRows, group_sums, product_sums
+
+# Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
+# 44 bits is off by up to 3e-14 of its range: of equal means of decimal numbers, 40 pairs in 10,000 were parted by twelve
+# decimals and 8 by ten.
+MEAN_DECIMALS = 10
+SHARE_DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """How much the levels of a column count and what they answer."""
+
+    sizes: NDArray[np.int64]  # weight of each level
+    sums: NDArray[Any]  # [level, slot] weight of each class; of numbers [level, 1] weight times response
+    of_classes: bool
+
+    def scores(self) -> NDArray[np.float64]:
+        """What levels are ordered by; every level must count."""
+        if not self.of_classes:
+            means = (total / size for total, size in zip(self.sums[:, 0].tolist(), self.sizes.tolist()))
+            return np.array([round(ldexp(mean, -MOMENT_BITS - 1), MEAN_DECIMALS) for mean in means])
+        shares = self.sums / self.sizes[:, None]
+        if shares.shape[1] == 2:
+            return np.asarray(np.round(shares[:, 1], SHARE_DECIMALS))
+        centred = shares - np.average(shares, axis=0, weights=self.sizes)
+        covariance = (centred * self.sizes[:, None]).T @ centred
+        axis = np.linalg.eigh(covariance)[1][:, -1]
+        leading = axis[0] if abs(axis[0]) > 1e-12 else axis[np.argmax(abs(axis))]
+        return np.asarray(np.round(centred @ (axis * np.sign(leading)), SHARE_DECIMALS))
+
+
+def level_sums(column: Column, rows: IntegerRows) -> LevelSums:
+    """The exact sums of the levels of a column."""
+    known = column.values >= 0
+    codes = column.values[known].astype(np.intp)
+    weights = None if rows.weights is None else rows.weights[known]
+    n_levels, n_slots = len(column.levels), rows.response.n_slots
+    sizes = group_sums(codes, weights, n_levels)
+    if rows.values is not None:
+        return LevelSums(sizes, product_sums(codes, weights, rows.values[known], n_levels)[:, None], False)
+    assert rows.response.slots is not None
+    cells = group_sums(codes * n_slots + rows.response.slots[known], weights, n_levels * n_slots)
+    return LevelSums(sizes, cells.reshape(n_levels, n_slots), True)
+
+
+def order_levels(kind: Kind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[Any, ...]:
+    """The levels that occur, in the order of their bins."""
+    present = np.flatnonzero(sums.sizes > 0).tolist()
+    if kind == "ordered" or not present:
+        return tuple(levels[i] for i in present)
+    scores = LevelSums(sums.sizes[present], sums.sums[present], sums.of_classes).scores().tolist()
+    return tuple(levels[i] for _, i in sorted(zip(scores, present)))  # levels come sorted
