@@ -72,7 +72,7 @@ def test_moments_are_sums_over_rows(case):
 def test_outputs_are_plain_means(case):
     _, y, weights, binned, response, rules, holds = make_case(**case)
     expected = outputs_of(holds, y, weights)
-    for i, rule in enumerate(weigh_by_ridge(rules, binned, response, SEED, [len(rules)]).rules):
+    for i, rule in enumerate(weigh_by_ridge(rules, rule_moments(rules, binned, response, SEED), [len(rules)]).rules):
         inside = holds[:, i]
         assert rule.inside == pytest.approx(expected[inside, i][0], rel=1e-9)
         assert rule.outside == pytest.approx(expected[~inside, i][0], rel=1e-9)
@@ -103,7 +103,7 @@ def test_gram_matrices_are_covariances_of_outputs(case):
 @pytest.mark.parametrize("case", CASES)
 def test_weights_are_the_ridge_of_scipy_at_the_cross_validated_penalty(case):
     _, y, weights, binned, response, rules, holds = make_case(**case)
-    weighed = weigh_by_ridge(rules, binned, response, SEED, [len(rules)])
+    weighed = weigh_by_ridge(rules, rule_moments(rules, binned, response, SEED), [len(rules)])
     outputs = outputs_of(holds, y, weights)
     w = np.ones(len(y)) if weights is None else weights
     mean = np.average(outputs, axis=0, weights=w)
@@ -168,9 +168,9 @@ def test_weights_meet_the_optimality_conditions(problem):
 def test_each_prefix_is_a_fit_of_its_own():
     _, _, _, binned, response, rules, _ = make_case()
     sizes = [0, 1, 2, 5, len(rules)]
-    together = weigh_by_ridge(rules, binned, response, SEED, sizes)
+    together = weigh_by_ridge(rules, rule_moments(rules, binned, response, SEED), sizes)
     for row, size in enumerate(sizes):
-        alone = weigh_by_ridge(rules[:size], binned, response, SEED, [size])
+        alone = weigh_by_ridge(rules[:size], rule_moments(rules[:size], binned, response, SEED), [size])
         assert np.allclose(together.weights[row, :size], alone.weights[0], atol=1e-12)
         assert (together.weights[row, size:] == 0).all()
         assert together.penalties[row] == pytest.approx(alone.penalties[0], rel=1e-12)
@@ -179,14 +179,14 @@ def test_each_prefix_is_a_fit_of_its_own():
 
 def test_one_rule_has_weight_one_and_no_intercept():
     _, _, _, binned, response, rules, _ = make_case()
-    weighed = weigh_by_ridge(rules[:1], binned, response, SEED, [1])
+    weighed = weigh_by_ridge(rules[:1], rule_moments(rules[:1], binned, response, SEED), [1])
     assert weighed.weights.tolist() == [[1.0]]
     assert weighed.intercepts == (0.0,)
 
 
 def test_no_rule_is_the_mean():
     _, y, weights, binned, response, _, _ = make_case(weighted=True)
-    weighed = weigh_by_ridge([], binned, response, SEED, [0])
+    weighed = weigh_by_ridge([], rule_moments([], binned, response, SEED), [0])
     assert weighed.weights.shape == (1, 0)
     assert weighed.intercepts[0] == pytest.approx(np.average(y, weights=weights))
 
@@ -197,7 +197,7 @@ def test_folds_may_be_empty(n_rows):
     binned, response = bin_arrays(X, y)
     rules = [rule_of([2 * split], binned, 0.1) for split in (0, n_rows - 1)]
     for seed in range(20):
-        weighed = weigh_by_ridge(rules, binned, response, seed, [2])
+        weighed = weigh_by_ridge(rules, rule_moments(rules, binned, response, seed), [2])
         assert np.isfinite(weighed.weights).all()
         assert np.isfinite(weighed.intercepts[0])
 
@@ -231,7 +231,7 @@ def test_the_training_error_on_the_rules_of_r_is_that_of_r(name):
     rules = [rule_of(codes_of(binned, rule["conditions"]), binned, 0.0) for rule in reference["rules"]]
     table = read_table(X)
     for seed in range(5):
-        weighed = weigh_by_ridge(rules, binned, response, seed, [25])
+        weighed = weigh_by_ridge(rules, rule_moments(rules, binned, response, seed), [25])
         total = weighed.intercepts[0] + sum(
             weight * np.where(rule.holds(table), rule.inside, rule.outside)
             for weight, rule in zip(weighed.weights[0], weighed.rules)

@@ -3,57 +3,132 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from pysirus import _params as params
 from pysirus._base import RuleEstimator, made_with
-from pysirus._bins import ALL_MISSING, Binned, bin_table
-from pysirus._forest import Forest, Paths, Recipe
+from pysirus._bins import ALL_MISSING, Binned, Cuts, bin_table
+from pysirus._forest import Forest, GrowingForest, Paths, Recipe
 from pysirus._progress import show_trees
 from pysirus._response import Response
 from pysirus._rule import Rule, RuleSet, rule_of
 from pysirus._select import Span, select
 from pysirus._table import Feature, Table
+from pysirus._weights import Moments, rule_moments
 
 
 @dataclass(frozen=True)
-class Training:
-    """A training table in bins, with its response and the seed of every draw."""
+class TrainingBase(ABC):
+    """Training rows in bins, wherever they lie, and the seed of every draw."""
 
-    binned: Binned
-    response: Response
+    binned: Binned  # in memory the rows too, elsewhere only their cuts
     seed: int
     features: tuple[Feature, ...]
     named: bool
     target: str
 
     @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> NDArray[Any] | None:
+        """The labels, for classes."""
+
+    @property
+    @abstractmethod
+    def is_constant(self) -> bool:
+        """Whether every row answers the same."""
+
+    @property
+    @abstractmethod
+    def idle_columns(self) -> dict[str, str]:
+        """Columns that add nothing to the forest, and why."""
+
+    @abstractmethod
+    def forest(self, recipe: Recipe) -> GrowingForest:
+        """A forest on these rows, not yet grown."""
+
+    @abstractmethod
+    def moments(self, rules: Sequence[Rule]) -> Moments:
+        """What outputs and weights of rules are computed from."""
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What a model remembers of its training, whatever its rules."""
-        facts = {"n_rows": self.response.n_rows, "seed": self.seed, "idle_columns": idle_columns(self.binned)}
+        facts = {"n_rows": self.n_rows, "seed": self.seed, "idle_columns": self.idle_columns}
         return {**facts, "versions": made_with()}
 
 
+@dataclass(frozen=True)
+class Training(TrainingBase):
+    """Training rows in memory."""
+
+    response: Response
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return self.response.n_rows
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The labels, for classes."""
+        return self.response.classes
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every row answers the same."""
+        return self.response.is_constant
+
+    @property
+    def idle_columns(self) -> dict[str, str]:
+        """Columns that add nothing to the forest, and why."""
+        return idle_columns(self.binned)
+
+    def forest(self, recipe: Recipe) -> GrowingForest:
+        """A forest on these rows, not yet grown."""
+        return Forest(self.binned, self.response, recipe)
+
+    def moments(self, rules: Sequence[Rule]) -> Moments:
+        """What outputs and weights of rules are computed from."""
+        return rule_moments(rules, self.binned, self.response, self.seed)
+
+
 def idle_columns(binned: Binned) -> dict[str, str]:
-    """Columns that add nothing to the forest, and why; a copy takes paths from the column that it repeats."""
+    """Columns of rows in memory that add nothing to the forest, and why."""
+
+    def same(i: int, k: int) -> bool:
+        return np.array_equal(binned.bins[i], binned.bins[k])
+
+    return name_idle(binned.cuts, [crc32(bins) for bins in binned.bins], same)
+
+
+def name_idle(cuts: Sequence[Cuts], marks: Sequence[Hashable], same: Callable[[int, int], bool]) -> dict[str, str]:
+    """Columns without cuts, and copies, which take paths from the column that they repeat; copies have equal marks."""
     idle: dict[str, str] = {}
-    alike: dict[int, list[int]] = {}
-    for i, (cuts, bins) in enumerate(zip(binned.cuts, binned.bins)):
-        name = cuts.column.name
-        if cuts.idle:
-            idle[name] = cuts.idle
+    alike: dict[Hashable, list[int]] = {}
+    for i, (own, mark) in enumerate(zip(cuts, marks)):
+        name = own.column.name
+        if own.idle:
+            idle[name] = own.idle
             continue
-        same_sum = alike.setdefault(crc32(bins), [])
-        twin = next((k for k in same_sum if np.array_equal(bins, binned.bins[k])), None)
+        same_mark = alike.setdefault(mark, [])
+        twin = next((k for k in same_mark if same(i, k)), None)
         if twin is None:
-            same_sum.append(i)
+            same_mark.append(i)
         else:
-            idle[name] = f"same as {binned.cuts[twin].column.name}"
+            idle[name] = f"same as {cuts[twin].column.name}"
     return idle
 
 
@@ -111,7 +186,7 @@ class SirusBase(RuleEstimator):
             n_threads=self._n_threads(),
         )
         features = tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in binned.cuts)
-        return Training(binned, response, params.to_seed(self.random_state), features, table.names is not None, target)
+        return Training(binned, params.to_seed(self.random_state), features, table.names is not None, target, response)
 
     def _recipe(self, seed: int) -> Recipe:
         return Recipe(
@@ -122,22 +197,22 @@ class SirusBase(RuleEstimator):
             n_threads=self._n_threads(),
         )
 
-    def _grow(self, training: Training) -> Forest:
-        forest = Forest(training.binned, training.response, self._recipe(training.seed))
+    def _grow(self, training: TrainingBase) -> GrowingForest:
+        forest = training.forest(self._recipe(training.seed))
         fixed = None if self.n_trees == "auto" else int(self.n_trees)
         with show_trees(self.verbose, fixed, 1 - self.alpha) as progress:
             if fixed is not None:
                 return forest.grow_to(fixed, progress)
             return forest.grow_until_stable(self.alpha, progress)
 
-    def _paths_of(self, training: Training) -> Paths:
+    def _paths_of(self, training: TrainingBase) -> Paths:
         """Grow the forest, unless there is nothing to split or to explain."""
         if unknown := [f"'{c.column.name}'" for c in training.binned.cuts if c.idle == ALL_MISSING]:
             shown = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
             warnings.warn(f"All values are missing in {shown}: no rule can use it.", UserWarning, stacklevel=3)
         reason = None
-        if training.response.is_constant:
-            reason = "the response is constant" if training.response.classes is None else "y has only one class"
+        if training.is_constant:
+            reason = "the response is constant" if training.classes is None else "y has only one class"
         elif training.binned.split_offset[-1] == 0:
             reason = "every column is constant"
         if reason is None:
@@ -145,18 +220,18 @@ class SirusBase(RuleEstimator):
             if len(paths.counts):
                 return paths
             reason = f"no node has more than min_node_size ({self.min_node_size}) rows and a split that parts them"
-        answer = "mean" if training.response.classes is None else "share of each class"
+        answer = "mean" if training.classes is None else "share of each class"
         warnings.warn(
             f"There are no rules to find: {reason}. The model predicts the {answer}.", UserWarning, stacklevel=3
         )
         return Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
 
-    def _select_rules(self, training: Training, paths: Paths, span: Span | None = None) -> list[Rule]:
+    def _select_rules(self, training: TrainingBase, paths: Paths, span: Span | None = None) -> list[Rule]:
         """The rules above p0, or the n_rules most frequent; those that earlier ones span are dropped."""
         limit = {"n_rules": self.n_rules} if self.p0 is None else {"p0": self.p0, "n_rules": self.max_rules}
         return rules_of(paths, select(paths, training.binned, **limit, span=span), training.binned)
 
-    def _keep_paths(self, training: Training, paths: Paths) -> None:
+    def _keep_paths(self, training: TrainingBase, paths: Paths) -> None:
         self._paths = paths
         self._cuts = Binned(training.binned.bins[:, :0], training.binned.cuts)
 

@@ -34,7 +34,7 @@ def staged_lists(
     span = Span()
     kept = select(paths, training.binned, n_rules=min(PER_STAGE, max_rules), span=span)
     rules = rules_of(paths, kept, training.binned)
-    first = weigh_by_ridge(rules, training.binned, training.response, training.seed, [len(rules)])
+    first = weigh_by_ridge(rules, training.moments(rules), [len(rules)])
     if not rules:
         return [first]
     n_trees = min(STAGE_TREES, paths.n_trees)

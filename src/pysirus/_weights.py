@@ -302,11 +302,8 @@ def useful_sizes(gram: Gram, most: int) -> range:
     return range(n_rules + 1 if not len(too_many) else int(too_many[0]) + 2)
 
 
-def weigh_by_ridge(
-    rules: Sequence[Rule], binned: Binned, response: Response, seed: int, sizes: Sequence[int]
-) -> Weighed:
+def weigh_by_ridge(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]) -> Weighed:
     """Outputs, weights and intercepts for regression."""
-    moments = rule_moments(rules, binned, response, seed)
     return weigh_moments(with_outputs(rules, moments), moments, sizes)
 
 
@@ -319,13 +316,9 @@ def weigh_moments(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int])
     return Weighed(tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments)
 
 
-def weigh_by_mean(
-    rules: Sequence[Rule], binned: Binned, response: Response, seed: int, sizes: Sequence[int]
-) -> Weighed:
+def weigh_by_mean(rules: Sequence[Rule], moments: Moments, labels: NDArray[Any], sizes: Sequence[int]) -> Weighed:
     """Outputs and equal weights for classes. No rule at all is the share of each class."""
-    assert response.classes is not None
-    classes = tuple(response.classes.tolist())
-    moments = rule_moments(rules, binned, response, seed)
+    classes = tuple(labels.tolist())
     mean = tuple(map(float, moments.means[0]))
     size = np.asarray(sizes)[:, None]
     weights = (np.arange(len(rules)) < size) / np.maximum(size, 1)

@@ -19,7 +19,7 @@ from pysirus import _params as params
 from pysirus._model import RuleModel
 from pysirus._response import Response, class_response, read_labels, read_weights, target_name
 from pysirus._rule import with_weights
-from pysirus._sirus import SirusBase, Training
+from pysirus._sirus import SirusBase, TrainingBase
 from pysirus._table import Table, read_table
 from pysirus._weights import Weighed, weigh_by_mean
 
@@ -37,10 +37,10 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         response = class_response(read_labels(y, table.n_rows), read_weights(sample_weight, table.n_rows))
         return table, weigh_classes(response, self.class_weight), target_name(y)
 
-    def _model_of(self, training: Training, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
+    def _model_of(self, training: TrainingBase, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
         """The model of one of the weighed prefixes."""
         size = weighed.sizes[row]
-        classes = training.response.classes
+        classes = training.classes
         assert classes is not None
         return RuleModel(
             selected=with_weights(weighed.rules[:size], weighed.weights[row, :size].tolist()),
@@ -202,13 +202,16 @@ class SirusClassifier(ClassBase):
         self : SirusClassifier
         """
         self._check_parameters()
-        training = self._bin(*self._read(X, y, sample_weight))
+        self._learn(self._bin(*self._read(X, y, sample_weight)))
+        return self
+
+    def _learn(self, training: TrainingBase) -> None:
         paths = self._paths_of(training)
         rules = self._select_rules(training, paths)
-        weighed = weigh_by_mean(rules, training.binned, training.response, training.seed, [len(rules)])
+        assert training.classes is not None
+        weighed = weigh_by_mean(rules, training.moments(rules), training.classes, [len(rules)])
         self._set_model(self._model_of(training, weighed, 0, paths.n_trees))
         self._keep_paths(training, paths)
-        return self
 
 
 def weigh_classes(response: Response, class_weight: Any) -> Response:

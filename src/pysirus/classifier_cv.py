@@ -108,7 +108,8 @@ class SirusClassifierCV(ClassBase, TunedBase):
         return self
 
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:
-        return weigh_by_mean(rules, training.binned, training.response, training.seed, range(len(rules) + 1))
+        assert training.classes is not None
+        return weigh_by_mean(rules, training.moments(rules), training.classes, range(len(rules) + 1))
 
     def _outcome(self, weighed: Weighed, holds: NDArray[np.bool_], response: Response) -> HeldOut:
         """What ranks the held-out rows."""

@@ -17,7 +17,7 @@ from pysirus._params import check_integer
 from pysirus._response import Response, read_numbers, read_weights, target_name
 from pysirus._rule import with_weights
 from pysirus._select import Span
-from pysirus._sirus import SirusBase, Training
+from pysirus._sirus import SirusBase, Training, TrainingBase
 from pysirus._stages import correct
 from pysirus._table import Table, read_table
 from pysirus._weights import Weighed, weigh_by_ridge
@@ -40,7 +40,7 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
         weights = read_weights(sample_weight, table.n_rows)
         return table, Response(values, None, 1, weights), target_name(y)
 
-    def _model_of(self, training: Training, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
+    def _model_of(self, training: TrainingBase, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
         """The model of one of the weighed prefixes."""
         size = weighed.sizes[row]
         return RuleModel(
@@ -182,21 +182,24 @@ class SirusRegressor(RegressionBase):
         """
         self._check_parameters()
         check_stages(self.n_stages)
-        training = self._bin(*self._read(X, y, sample_weight))
+        self._learn(self._bin(*self._read(X, y, sample_weight)))
+        return self
+
+    def _learn(self, training: TrainingBase) -> None:
         paths = self._paths_of(training)
         span = Span()
         rules = self._select_rules(training, paths, span)
-        first = weigh_by_ridge(rules, training.binned, training.response, training.seed, [len(rules)])
+        first = weigh_by_ridge(rules, training.moments(rules), [len(rules)])
         stages = [first, *self._stages(training, first, span, paths.n_trees)]
         model = self._model_of(training, stages[-1], 0, len(stages) * paths.n_trees)
         self._set_model(replace(model, facts={**model.facts, "n_stages": len(stages)}))
         self._keep_paths(training, paths)
-        return self
 
-    def _stages(self, training: Training, first: Weighed, span: Span, n_trees: int) -> Iterator[Weighed]:
+    def _stages(self, training: TrainingBase, first: Weighed, span: Span, n_trees: int) -> Iterator[Weighed]:
         """The list with the corrections of the second stage, the third, ..."""
         if self.n_stages == 1 or not first.rules:
             return iter(())
+        assert isinstance(training, Training)  # the others allow for one stage only
         recipe = self._recipe(training.seed)
 
         def grow(residual: Response, first_tree: int) -> Paths:

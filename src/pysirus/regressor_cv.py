@@ -13,7 +13,7 @@ from pysirus._forest import Paths, Recipe
 from pysirus._model import RuleModel
 from pysirus._response import Response
 from pysirus._rule import Rule, RuleSet
-from pysirus._sirus import Training
+from pysirus._sirus import Training, TrainingBase
 from pysirus._staged import STAGE_TREES, GrowingList, growing_path, look_at_stages, staged_lists
 from pysirus._table import Table
 from pysirus._tuned import FoldResult, TunedBase
@@ -138,7 +138,7 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         errors = [outcome[2] / (total or 1.0) for outcome in outcomes]
         return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)
 
-    def _model_of(self, training: Training, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
+    def _model_of(self, training: TrainingBase, weighed: Weighed, row: int, n_trees: int) -> RuleModel:
         model = super()._model_of(training, weighed, row, n_trees)
         return replace(model, facts={**model.facts, "n_stages": max((r.stage for r in model.selected), default=1)})
 
