@@ -83,6 +83,11 @@ class Cuts:
         np.take(table, column.values, out=out, mode="wrap")
 
 
+def as_compared(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as bins compare them: 64-bit integers as float64, in which neighbours beyond 2**53 are equal."""
+    return values.astype(np.float64) if values.dtype.kind in "iu" and values.dtype.itemsize == 8 else values
+
+
 def _distinct(ordered: NDArray[Any] | None, values: NDArray[Any], limit: int) -> NDArray[Any] | None:
     """The sorted distinct values, or None when there are more than ``limit``."""
     if ordered is not None:
@@ -181,7 +186,7 @@ def _find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: i
     constant = True
     if column.is_numeric:
         known = None if missing is None else ~missing
-        values, weights = column.values, rows.weights
+        values, weights = as_compared(column.values), rows.weights
         if known is not None:
             values, weights = values[known], None if weights is None else weights[known]
         identities, thresholds = _numeric_cuts(values, weights, rows.count(known), n_bins, discrete_limit)

@@ -18,8 +18,8 @@ from pysirus._response import MOMENT_BITS
 from pysirus._sums import IntegerRows, group_sums, product_sums
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
-# 44 bits is off by up to 3e-14 of its range: of equal means of decimal numbers, 40 pairs in 10,000 were parted by twelve
-# decimals and 8 by ten.
+# 44 bits is off by up to 3e-14 of its range: of equal means of decimal numbers, 40 pairs in 10,000 were parted by
+# twelve decimals and 8 by ten.
 MEAN_DECIMALS = 10
 SHARE_DECIMALS = 12
 

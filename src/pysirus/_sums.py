@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response import Response
+from pysirus._response import Response, Scale
 
 HALF_BITS = 31
 BLOCK_ROWS = 1 << 22  # so many halves of 31 bits sum up exactly in the 53 bits of a float64
@@ -23,29 +23,12 @@ VALUE_BITS = 22  # half of a response; times a weight of 40 bits it fits in 64
 class Count:
     """How much some rows count: two disjoint sets of rows add up."""
 
-    rows: int
-    weight: int  # sum of the integer weights
-    whole: int | None  # sum of the weights themselves while all are whole numbers
+    rows: int = 0
+    weight: int = 0  # sum of the integer weights
+    virtual_rows: int = 0  # what they amount to: whole weights are repeated rows, others are scaled to a mean of one
 
     def __add__(self, other: Count) -> Count:
-        whole = None if self.whole is None or other.whole is None else self.whole + other.whole
-        return Count(self.rows + other.rows, self.weight + other.weight, whole)
-
-    @property
-    def virtual_rows(self) -> int:
-        """Rows that the weights amount to: whole weights are repeated rows, others are scaled to a mean of one."""
-        return self.rows if self.whole is None else self.whole
-
-
-def _whole_sum(weights: NDArray[np.float64]) -> int | None:
-    """The exact sum of whole weights; None if one of them is not whole."""
-    if len(weights) == 0:
-        return 0
-    if (weights != np.rint(weights)).any():
-        return None
-    if float(weights.max()) * len(weights) < 2.0**53:
-        return int(weights.sum())
-    return sum(map(int, weights.tolist()))
+        return Count(self.rows + other.rows, self.weight + other.weight, self.virtual_rows + other.virtual_rows)
 
 
 @dataclass(frozen=True)
@@ -55,6 +38,11 @@ class IntegerRows:
     response: Response
 
     @cached_property
+    def scale(self) -> Scale:
+        """What fixes the integers."""
+        return self.response.scale
+
+    @cached_property
     def weights(self) -> NDArray[np.int64] | None:
         """Integer weights; None where every row counts one."""
         return self.response.moment_weights()
@@ -62,18 +50,18 @@ class IntegerRows:
     @cached_property
     def values(self) -> NDArray[np.int64] | None:
         """Integer responses; None for classes."""
-        numbers = self.response.moment_values()
-        return None if numbers is None else numbers.integers
+        return self.response.moment_values()
 
     def count(self, mask: NDArray[np.bool_] | None = None) -> Count:
         """How much the rows of a mask count; None for all of them."""
-        if self.weights is None or self.response.weights is None:
-            rows = self.response.n_rows if mask is None else int(np.count_nonzero(mask))
+        rows = self.response.n_rows if mask is None else int(np.count_nonzero(mask))
+        if self.weights is None:
             return Count(rows, rows, rows)
-        integers, weights = self.weights, self.response.weights
-        if mask is not None:
-            integers, weights = integers[mask], weights[mask]
-        return Count(len(weights), int(integers.sum()), _whole_sum(weights))
+        weight = int((self.weights if mask is None else self.weights[mask]).sum())
+        if not self.scale.whole:
+            return Count(rows, weight, rows)
+        exponent = self.scale.moment_weight_exponent
+        return Count(rows, weight, weight >> exponent if exponent >= 0 else weight << -exponent)
 
     def sizes(self, groups: NDArray[Any], n_groups: int) -> NDArray[np.int64]:
         """The weight of each group of rows."""
