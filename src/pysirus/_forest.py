@@ -40,6 +40,10 @@ class Recipe:
     instruction_set: str | None = None
     stop: _core.StopFlag | None = None
 
+    def candidates(self, n_features: int) -> int:
+        """How many features are tried at each node."""
+        return self.max_features or min(n_features, max(2, n_features // 3))
+
 
 @dataclass(frozen=True)
 class Paths:
@@ -104,7 +108,6 @@ def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
 
 def plan_of(binned: Binned, n_slots: int, classes: bool, recipe: Recipe) -> _core.Plan:
     """What the core must know to grow trees, but for the rows."""
-    n_features = len(binned.cuts)
     return _core.Plan(
         n_bins=binned.n_bins.tolist(),
         has_missing=binned.has_missing.tolist(),
@@ -114,7 +117,7 @@ def plan_of(binned: Binned, n_slots: int, classes: bool, recipe: Recipe) -> _cor
         thresholds=poisson_thresholds(recipe.max_samples).tolist(),
         seed=recipe.seed,
         max_depth=recipe.max_depth,
-        max_features=recipe.max_features or min(n_features, max(2, n_features // 3)),
+        max_features=recipe.candidates(len(binned.cuts)),
         min_node_size=recipe.min_node_size,
     )
 

@@ -1,9 +1,9 @@
-"""Trees grown in, a progress bar out (on standard error, so that results can be piped)."""
+"""Trees grown or rows read in, a progress bar out (on standard error, so that results can be piped)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from pysirus._forest import Progress
 
@@ -46,3 +46,38 @@ def show_folds(verbose: int, n_folds: int) -> Iterator[Callable[[], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=n_folds)
         yield lambda: bar.advance(task)
+
+
+Advance = Callable[[float, int], None]
+ShowPass = Callable[[str, int], AbstractContextManager[Advance]]
+
+
+@contextmanager
+def show_pass(what: str, n_bytes: int) -> Iterator[Advance]:
+    """A bar of the bytes and rows that a pass over files has read."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:<16}"),
+        BarColumn(bar_width=30),
+        DownloadColumn(),
+        TextColumn("{task.fields[rows]:>13,} rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=n_bytes, rows=0)
+        n_rows = 0
+
+        def advance(n_bytes: float, rows: int) -> None:
+            nonlocal n_rows
+            n_rows += rows
+            bar.update(task, advance=n_bytes, rows=n_rows)
+
+        yield advance
+
+
+@contextmanager
+def no_pass(what: str, n_bytes: int) -> Iterator[Advance]:
+    """The same without a bar."""
+    yield lambda n_bytes, rows: None

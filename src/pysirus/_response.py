@@ -25,6 +25,7 @@ MOMENT_BITS = 44
 WEIGHT_BITS = 20
 MOMENT_WEIGHT_BITS = 40
 MAX_CLASSES = 256
+ALL_ZERO = "sample_weight is zero for every row: there is nothing to learn from."
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ def fixed_point(low: float, high: float, bits: int) -> FixedPoint:
     centre = low / 2 + high / 2
     size = max(high - centre, centre - low)
     return FixedPoint(centre, bits - int(np.frexp(size)[1]) if size > 0 else 0)
+
+
+def all_whole(weights: NDArray[np.float64]) -> bool:
+    """Whether every weight is a whole number."""
+    return bool((weights == np.rint(weights)).all())
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class Response:
         return Scale(
             self.n_rows,
             *((0.0, 0.0) if values is None else (float(values.min()), float(values.max()))),
-            *((1.0, True) if weights is None else (float(weights.max()), bool((weights == np.rint(weights)).all()))),
+            *((1.0, True) if weights is None else (float(weights.max()), all_whole(weights))),
         )
 
     def forest_values(self) -> NDArray[np.int32] | None:
@@ -195,12 +201,17 @@ def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
             "Rows without a response cannot be learned from: drop them."
         )
-    spread = float(array.max()) - float(array.min())
+    check_spread(float(array.min()), float(array.max()))
+    return np.asarray(array)
+
+
+def check_spread(low: float, high: float) -> None:
+    """Refuse a range whose squares overflow or vanish."""
+    spread = high - low
     if spread and not 1e-140 < spread < 1e140:
         raise DataError(
             f"The range of y is {spread:g}: its squares overflow or vanish. Rescale y, for example to [0, 1]."
         )
-    return np.asarray(array)
 
 
 def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
@@ -233,22 +244,40 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
 
 def class_response(labels: NDArray[Any], weights: NDArray[np.float64] | None) -> Response:
     """Labels as slots; a class whose rows all weigh nothing is not there."""
+    classes = classes_of(labels, weights)
+    return Response(None, slots_of(labels, classes), len(classes), weights, classes)
+
+
+def slots_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
+    """The place of each label among the classes; a label that is none of them has some place and no weight."""
     labels = labels.astype(object) if labels.dtype.kind == "T" else labels
-    there = labels if weights is None else labels[weights > 0]
-    classes = np.unique(there)
+    return np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.uint8)
+
+
+def classes_of(labels: NDArray[Any], weights: NDArray[np.float64] | None = None) -> NDArray[Any]:
+    """The distinct labels of rows that weigh something, sorted."""
+    labels = labels.astype(object) if labels.dtype.kind == "T" else labels
+    classes = np.unique(labels if weights is None else labels[weights > 0])
     if len(classes) > MAX_CLASSES:
         raise DataError(
             f"y has {len(classes)} classes; at most {MAX_CLASSES} are taken. Group the rare ones, or use "
             "SirusRegressor if y is a quantity."
         )
-    slots = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.uint8)
-    return Response(None, slots, len(classes), weights, classes)
+    return classes
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Row weights: finite, not negative, not all zero. None when all are equal to one."""
     if sample_weight is None:
         return None
+    weights = check_weights(sample_weight, n_rows)
+    if not (weights > 0).any():
+        raise DataError(ALL_ZERO)
+    return None if (weights == 1).all() else weights
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """The weights of some rows: finite and not negative."""
     if isinstance(sample_weight, numbers.Number):
         raise DataError("sample_weight must be one weight per row, found a single number.")
     series = nw.from_native(sample_weight, pass_through=True, allow_series=True)
@@ -267,6 +296,4 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
                 f"sample_weight contains {found}: {weights[first_row(bad)]} in row {first_row(bad)}. "
                 "Weights must be finite and at least 0."
             )
-    if not (weights > 0).any():
-        raise DataError("sample_weight is zero for every row: there is nothing to learn from.")
-    return None if (weights == 1).all() else weights
+    return weights

@@ -170,14 +170,17 @@ class SirusBase(RuleEstimator):
         params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
         params.check_integer("min_node_size", self.min_node_size, 1)
 
+    def _check_features(self, n_columns: int) -> None:
+        if self.max_features is not None and self.max_features > n_columns:
+            raise params.ParameterError(
+                f"max_features must be at most the number of columns ({n_columns}), got {self.max_features}."
+            )
+
     def _bin(self, table: Table, response: Response, target: str) -> Training:
         if response.weights is not None and (response.weights == 0).any():
             rows = response.weights > 0
             table, response = table.take(rows), response.take(np.flatnonzero(rows))
-        if self.max_features is not None and self.max_features > table.n_columns:
-            raise params.ParameterError(
-                f"max_features must be at most the number of columns ({table.n_columns}), got {self.max_features}."
-            )
+        self._check_features(table.n_columns)
         binned = bin_table(
             table,
             response,

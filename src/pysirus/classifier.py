@@ -6,7 +6,8 @@ of class shares inside and outside each rule. One list of rules serves all class
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from pysirus import _params as params
+from pysirus._files import FitsFiles
 from pysirus._model import RuleModel
 from pysirus._response import Response, class_response, read_labels, read_weights, target_name
 from pysirus._rule import with_weights
@@ -93,7 +95,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         return tags
 
 
-class SirusClassifier(ClassBase):
+class SirusClassifier(FitsFiles, ClassBase):
     """Stable and interpretable rules for two classes or more.
 
     Grows a large forest of shallow trees that cut at quantiles, counts how often each path occurs, keeps the frequent
@@ -220,16 +222,20 @@ def weigh_classes(response: Response, class_weight: Any) -> Response:
         return response
     slots, classes, weights = response.slots, response.classes, response.weights
     assert slots is not None and classes is not None
+    ones = np.ones(len(slots)) if weights is None else weights
+    factors = class_factors(class_weight, classes, [math.fsum(ones[slots == k]) for k in range(len(classes))])
+    return replace(response, weights=factors[slots] if weights is None else factors[slots] * weights)
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[float]) -> NDArray[np.float64]:
+    """The weight of each class, from the parameter and what the rows of each class weigh together."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         # weighed and not counted, so that a weight of two is a row that stands twice
-        sizes = np.bincount(slots, weights, len(classes))
-        factors = sizes.sum() / (len(classes) * sizes)
-    elif isinstance(class_weight, Mapping):
-        factors = _given_weights(class_weight, classes)
-    else:
-        raise params.ParameterError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
-    rows = factors[slots]
-    return replace(response, weights=rows if weights is None else rows * weights)
+        sizes = np.array(totals)
+        return np.asarray(sizes.sum() / (len(classes) * sizes))
+    if isinstance(class_weight, Mapping):
+        return _given_weights(class_weight, classes)
+    raise params.ParameterError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
 
 
 def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from pysirus._files import FitsFiles
 from pysirus._forest import Forest, Paths
 from pysirus._model import RuleModel
 from pysirus._params import check_integer
@@ -69,7 +70,7 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
         return self._decide(X)
 
 
-class SirusRegressor(RegressionBase):
+class SirusRegressor(FitsFiles, RegressionBase):
     """Stable and interpretable rules for regression.
 
     Grows a large forest of shallow trees that cut at quantiles, counts how often each path occurs, keeps the frequent

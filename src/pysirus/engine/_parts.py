@@ -1,0 +1,65 @@
+"""The seam between what is asked and where the rows lie.
+
+A question is a small object that can be sent to the rows and called with a part of them. Its answer knows ``+``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from pysirus._column import DataError
+from pysirus.engine._shard import Shard
+
+PartT = TypeVar("PartT", covariant=True)
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table as they came: anything that ``fit`` takes."""
+
+    number: int  # parts are numbered in the order of their rows
+    name: str  # for messages
+    X: Any  # None where only the response was asked for
+    y: Any
+    weights: Any = None
+
+
+class Holder(Protocol[PartT]):
+    """Rows in parts. Parts without rows are not asked."""
+
+    def ask(self, question: Callable[[PartT], Answer | None]) -> Answer:
+        """Ask every part, and add up the answers."""
+        ...
+
+
+class ShardHolder(Holder[Shard], Protocol):
+    """Rows in bins."""
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        ...
+
+
+class RowHolder(Holder[Part], Protocol):
+    """Rows as they came."""
+
+    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
+        """Ask a question that reads the response and the weights alone."""
+        ...
+
+    def encode(self, question: Callable[[Part], Shard]) -> ShardHolder:
+        """Put every part into bins, and keep them where they are."""
+        ...
+
+
+def sum_of(answers: Iterable[Answer | None]) -> Answer:
+    """The sum of some answers; None is no answer."""
+    total: Any = None
+    for answer in answers:
+        total = answer if total is None else total if answer is None else total + answer
+    if total is None:
+        raise DataError("There are no rows, or none that weighs anything.")
+    return total  # type: ignore[no-any-return]

@@ -1,0 +1,226 @@
+"""Rows in parts give the rules of rows in memory: rules, frequencies, outputs and weights."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pysirus import SirusClassifier, SirusRegressor
+from pysirus._column import DataError
+from pysirus._params import ParameterError
+from pysirus.engine._fit import fit_rows
+from pysirus.engine._memory import MemoryRows
+from pysirus.engine._parts import Part
+from pysirus.engine._train import Wishes
+
+
+def make_frame(n_rows=700, seed=0):
+    """Numbers of several widths, labels, an order, flags, missing values, a copy and a constant."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n_rows)
+    frame = pd.DataFrame(
+        {
+            "wide": x,
+            "narrow": rng.normal(size=n_rows).astype(np.float32),
+            "count": rng.integers(0, 1000, n_rows),
+            "few": rng.integers(0, 4, n_rows).astype(np.int8),
+            "holes": np.where(rng.random(n_rows) < 0.2, np.nan, rng.exponential(size=n_rows)),
+            "colour": pd.Series(rng.choice(["red", "green", "blue", None], n_rows), dtype=object),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], n_rows), ["S", "M", "L"], ordered=True),
+            "flag": rng.random(n_rows) < 0.3,
+            "copy": x,
+            "constant": 3.0,
+        }
+    )
+    signal = 2.0 * (frame["wide"] > 0) + (frame["colour"] == "red") * (frame["holes"] > 1) - (frame["size"] == "L")
+    return frame, np.asarray(signal + 0.3 * rng.normal(size=n_rows)), rng
+
+
+def response_of(kind, y, rng):
+    """A response and weights of some kind."""
+    n = len(y)
+    weights = None
+    if kind.endswith("whole"):
+        weights = rng.integers(0, 4, n).astype(float)
+    elif kind.endswith("weighted"):
+        weights = np.where(rng.random(n) < 0.1, 0.0, rng.exponential(size=n))
+    if kind.startswith("numbers"):
+        return SirusRegressor, pd.Series(y, name="y"), weights
+    if kind.startswith("two"):
+        return SirusClassifier, pd.Series(np.where(y > 1, "yes", "no"), name="y"), weights
+    return SirusClassifier, pd.Series(np.digitize(y, [0, 1, 2]), name="y"), weights
+
+
+KINDS = ["numbers", "numbers whole", "numbers weighted", "two", "two weighted", "four", "four whole"]
+
+
+def parts_of(frame, y, weights, limits):
+    return [
+        Part(
+            i,
+            f"partition {i}",
+            frame.iloc[begin:end],
+            y.iloc[begin:end],
+            None if weights is None else weights[begin:end],
+        )
+        for i, (begin, end) in enumerate(zip([0, *limits], [*limits, len(frame)]))
+    ]
+
+
+def assert_equal_models(found, expected):
+    assert [str(rule) for rule in found.selected] == [str(rule) for rule in expected.selected]
+    assert found.selected == expected.selected
+    assert found.intercept == expected.intercept
+    assert found.mean == expected.mean
+    assert found.features == expected.features
+    assert found.classes == expected.classes
+    assert dict(found.facts) == dict(expected.facts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limits", [[], [1, 1, 350], list(range(50, 700, 50))])
+def test_parts_give_the_model_of_memory(kind, limits):
+    frame, y, rng = make_frame()
+    estimator, y, weights = response_of(kind, y, rng)
+    options = {"n_trees": 300, "random_state": 5, "n_rules": 12}
+    expected = estimator(**options).fit(frame, y, sample_weight=weights)
+    found = fit_rows(estimator(**options), MemoryRows(parts_of(frame, y, weights, limits)), "y")
+    assert len(expected.rules_) > 5
+    assert_equal_models(found.model_, expected.model_)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"yes": 0.5}, {"yes": 0.0, "no": 1.0}])
+@pytest.mark.parametrize("weighted", ["", " weighted"])
+def test_class_weights(class_weight, weighted):
+    frame, y, rng = make_frame()
+    _, y, weights = response_of("two" + weighted, y, rng)
+    if class_weight == {"yes": 0.0, "no": 1.0}:
+        with pytest.raises(ParameterError):
+            SirusClassifier(class_weight=class_weight).fit(frame, y)
+        return
+    options = {"n_trees": 200, "random_state": 1, "class_weight": class_weight}
+    expected = SirusClassifier(**options).fit(frame, y, sample_weight=weights)
+    found = fit_rows(SirusClassifier(**options), MemoryRows(parts_of(frame, y, weights, [100, 500])), "y")
+    assert_equal_models(found.model_, expected.model_)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_small_tallies_and_many_passes_change_nothing(depth):
+    frame, y, _ = make_frame(3000)
+    y = pd.Series(y, name="y")
+    options = {"n_trees": "auto", "random_state": 2, "max_depth": depth, "alpha": 0.3}
+    expected = SirusRegressor(**options).fit(frame, y)
+    wishes = Wishes(tally=64, sum_bytes=1)
+    found = fit_rows(SirusRegressor(**options), MemoryRows(parts_of(frame, y, None, [7, 1500, 2999])), "y", wishes)
+    assert_equal_models(found.model_, expected.model_)
+
+
+def test_cuts_from_one_pass_say_how_near_they_are():
+    frame, y, _ = make_frame(3000)
+    y = pd.Series(y, name="y")
+    rows = MemoryRows(parts_of(frame, y, None, [1500]))
+    model = fit_rows(SirusRegressor(n_trees=100, random_state=2), rows, "y", Wishes(exact=False, tally=64))
+    assert 0 < model.model_.facts["quantile_error"] < 0.1
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+
+def write_files(folder, frame, y, weights, n_groups, n_files=1):
+    """The table as Parquet, in so many row groups."""
+    table = frame.assign(y=y.to_numpy(), **({} if weights is None else {"w": weights}))
+    ends = np.linspace(0, len(table), n_files + 1).astype(int)
+    for i, (begin, end) in enumerate(pairwise(ends)):
+        part = pa.Table.from_pandas(table.iloc[begin:end], preserve_index=False)
+        size = -(-len(part) * n_files // n_groups)
+        pq.write_table(part, folder / f"part-{i:02}.parquet", row_group_size=size)
+    return str(folder / "*.parquet")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_groups, n_files", [(1, 1), (7, 1), (50, 3)])
+def test_files_give_the_model_of_memory(kind, n_groups, n_files, tmp_path):
+    frame, y, rng = make_frame()
+    estimator, y, weights = response_of(kind, y, rng)
+    options = {"n_trees": 200, "random_state": 3, "n_rules": 12, "n_jobs": 2}
+    expected = estimator(**options).fit(frame, y, sample_weight=weights)
+    pattern = write_files(tmp_path, frame, y, weights, n_groups, n_files)
+    found = estimator(**options).fit_files(pattern, "y", weights=None if weights is None else "w")
+    assert_equal_models(found.model_, expected.model_)
+    assert np.array_equal(found.predict(frame), expected.predict(frame))
+
+
+def test_a_folder_a_list_and_a_file(tmp_path):
+    frame, y, _ = make_frame()
+    y = pd.Series(y, name="y")
+    pattern = write_files(tmp_path, frame, y, None, 8, 2)
+    options = {"n_trees": 100, "random_state": 3}
+    expected = SirusRegressor(**options).fit_files(pattern, "y")
+    for paths in (tmp_path, sorted(tmp_path.iterdir())):
+        assert_equal_models(SirusRegressor(**options).fit_files(paths, "y").model_, expected.model_)
+    less = SirusRegressor(**options).fit_files(pattern, "y", drop=["copy", "constant"])
+    assert "constant" not in less.feature_names_in_
+
+
+def test_complaints_about_files(tmp_path):
+    frame, y, _ = make_frame(60)
+    y = pd.Series(y, name="y")
+    pattern = write_files(tmp_path, frame, y, None, 2, 2)
+    model = SirusRegressor(n_trees=10)
+    with pytest.raises(DataError, match="no Parquet file"):
+        model.fit_files(tmp_path / "none*.parquet", "y")
+    with pytest.raises(DataError, match="Did you mean 'wide'"):
+        model.fit_files(pattern, "wde")
+    with pytest.raises(DataError, match="no column 'w' for the weights"):
+        model.fit_files(pattern, "y", weights="w")
+    with pytest.raises(ParameterError, match="memory"):
+        model.fit_files(pattern, "y", memory=10)
+    with pytest.raises(ParameterError, match="quantiles"):
+        model.fit_files(pattern, "y", quantiles="near")
+    with pytest.raises(ParameterError, match="n_stages"):
+        SirusRegressor(n_stages=3).fit_files(pattern, "y")
+    with pytest.raises(ParameterError, match="max_features"):
+        SirusRegressor(max_features=99).fit_files(pattern, "y")
+    (tmp_path / "part-05.parquet").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"part-05.* cannot be read as Parquet"):
+        model.fit_files(pattern, "y")
+
+
+@pytest.mark.parametrize(
+    "column, value, message",
+    [
+        ("wide", np.inf, "rows 0 to 29 of .*part-01.*Column 'wide' contains infinity"),
+        ("y", np.nan, "rows 0 to 29 of .*part-01.*NaN"),
+    ],
+)
+def test_a_bad_part_is_named(column, value, message, tmp_path):
+    frame, y, _ = make_frame(60)
+    table = frame.assign(y=y)
+    table.loc[45, column] = value
+    pattern = write_files(tmp_path, table.drop(columns="y"), table["y"], None, 2, 2)
+    with pytest.raises(DataError, match=message):
+        SirusRegressor(n_trees=10).fit_files(pattern, "y")
+
+
+def test_parts_of_different_kinds_are_named():
+    frame, y, _ = make_frame(60)
+    y = pd.Series(y, name="y")
+    parts = parts_of(frame, y, None, [20, 40])
+    other = frame.iloc[20:40].assign(wide=list("ab") * 10)
+    with pytest.raises(DataError, match=r"partition 0 and partition 1 .*'wide'"):
+        fit_rows(SirusRegressor(), MemoryRows([parts[0], Part(1, "partition 1", other, y[20:40]), parts[2]]), "y")
+    with pytest.raises(DataError, match="different columns"):
+        fewer = Part(1, "partition 1", frame.iloc[20:40].drop(columns="few"), y[20:40])
+        fit_rows(SirusRegressor(), MemoryRows([parts[0], fewer]), "y")
+
+
+def test_nothing_of_this_is_imported_with_pysirus():
+    import subprocess
+    import sys
+
+    code = "import sys, pysirus; pysirus.SirusRegressor; print([m for m in sys.modules if 'pysirus.engine' in m])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
