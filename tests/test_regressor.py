@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from pysirus import SirusRegressor
+from pysirus.datasets import load_ozone
 
 QUICK = {"n_trees": 1000, "random_state": 0}
 
@@ -298,3 +299,16 @@ def test_a_fitted_model_prints_its_mean_its_intercept_and_its_rules(ozone):
     text = str(SirusRegressor(**QUICK).fit(*ozone))
     assert text.startswith("mean O3 = 11.8    intercept = -")
     assert "frequency  rule" in text
+
+
+def test_a_tree_draws_a_share_of_the_rows_or_a_number_of_them():
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+
+    def rules(max_samples):
+        return SirusRegressor(n_trees=300, random_state=0, max_samples=max_samples).fit(X, y).model_.selected
+
+    assert rules(1.0) == rules(None) == rules(10**9)
+    assert rules(0.5) == rules(len(X) // 2) != rules(None)
+    # a tree of fewer than min_node_size rows has no splits
+    with pytest.warns(UserWarning, match="no rules to find"):
+        assert len(rules(1)) == 0

@@ -41,6 +41,23 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
+LEAST_SHARE = 1e-8  # a draw of 32 bits parts one row in so many from none
+
+
+def to_share(name: str, value: Any, n_rows: int) -> float:
+    """The share of the rows that a tree draws: given as such, as a number of rows, or all of them (None)."""
+    if value is None:
+        return 1.0
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) else 0.0
+    if isinstance(value, numbers.Integral) and number >= 1:
+        return max(LEAST_SHARE, min(1.0, number / n_rows))
+    if not isinstance(value, numbers.Integral) and LEAST_SHARE <= number <= 1:
+        return number
+    raise ParameterError(
+        f"{name} must be a share of the rows above 0 and at most 1.0, a whole number of rows, or None, got {value!r}."
+    )
+
+
 def to_seed(random_state: Any) -> int:
     """One 64-bit seed: an integer is its own seed, a generator gives one, None takes one from the system."""
     if random_state is None:

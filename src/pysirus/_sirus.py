@@ -151,6 +151,7 @@ class SirusBase(RuleEstimator):
     alpha: float
     discrete_limit: int
     min_node_size: int
+    max_samples: float | None
     categorical_features: Any
     n_jobs: int | None
     random_state: Any
@@ -169,6 +170,7 @@ class SirusBase(RuleEstimator):
         params.check_real("alpha", self.alpha, 0, 1)
         params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
         params.check_integer("min_node_size", self.min_node_size, 1)
+        params.to_share("max_samples", self.max_samples, 1)
 
     def _check_features(self, n_columns: int) -> None:
         if self.max_features is not None and self.max_features > n_columns:
@@ -191,17 +193,18 @@ class SirusBase(RuleEstimator):
         features = tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in binned.cuts)
         return Training(binned, params.to_seed(self.random_state), features, table.names is not None, target, response)
 
-    def _recipe(self, seed: int) -> Recipe:
+    def _recipe(self, training: TrainingBase) -> Recipe:
         return Recipe(
-            seed=seed,
+            seed=training.seed,
             max_depth=self.max_depth,
             max_features=self.max_features,
             min_node_size=self.min_node_size,
+            max_samples=params.to_share("max_samples", self.max_samples, training.n_rows),
             n_threads=self._n_threads(),
         )
 
     def _grow(self, training: TrainingBase) -> GrowingForest:
-        forest = training.forest(self._recipe(training.seed))
+        forest = training.forest(self._recipe(training))
         fixed = None if self.n_trees == "auto" else int(self.n_trees)
         with show_trees(self.verbose, fixed, 1 - self.alpha) as progress:
             if fixed is not None:

@@ -107,7 +107,7 @@ class TunedBase(SirusBase):
         """One fold: bins, forest, list, weights of every prefix, and what they say of the held-out rows."""
         train, test = split
         training = replace(self._bin(table.take(train), response.take(train), ""), seed=seed)
-        recipe = replace(self._recipe(seed), n_threads=1, stop=stop)
+        recipe = replace(self._recipe(training), n_threads=1, stop=stop)
         if training.response.is_constant or training.binned.split_offset[-1] == 0:
             paths = Paths(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0)
         else:

@@ -124,6 +124,9 @@ class SirusClassifier(FitsFiles, ClassBase):
         A column of at most so many distinct values is cut at each of them.
     min_node_size : int, default=5
         A node of at most so many drawn rows is not split.
+    max_samples : float or int, optional
+        Rows that each tree draws, on average: a share of them, or a number. By default as many as there are. Millions
+        of rows need no more than a part of them in each tree, and the paper's theory asks for a vanishing share.
     categorical_features : str, int, list of them or list of bool, optional
         Columns of numbers or text to take as labels, by name, by number or by a flag per column. Columns of text,
         booleans and categories of a data frame are labels without being named.
@@ -179,6 +182,7 @@ class SirusClassifier(FitsFiles, ClassBase):
         alpha: float = 0.05,
         discrete_limit: int = 10,
         min_node_size: int = 5,
+        max_samples: float | None = None,
         categorical_features: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,

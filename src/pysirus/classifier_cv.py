@@ -36,8 +36,8 @@ class SirusClassifierCV(ClassBase, TunedBase):
         "stability" takes the p0 nearest to no error and a stability of 0.9, the median over repetitions.
     max_rules : int, default=25
         The longest list to consider.
-    n_bins, max_depth, max_features, n_trees, alpha, discrete_limit, min_node_size, categorical_features, class_weight,
-    n_jobs, random_state, verbose
+    n_bins, max_depth, max_features, n_trees, alpha, discrete_limit, min_node_size, max_samples,
+    categorical_features, class_weight, n_jobs, random_state, verbose
         As in ``SirusClassifier``. Folds are fitted on ``n_jobs`` threads.
 
     Attributes
@@ -76,6 +76,7 @@ class SirusClassifierCV(ClassBase, TunedBase):
         alpha: float = 0.05,
         discrete_limit: int = 10,
         min_node_size: int = 5,
+        max_samples: float | None = None,
         categorical_features: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,

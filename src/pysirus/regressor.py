@@ -98,6 +98,9 @@ class SirusRegressor(FitsFiles, RegressionBase):
         A column of at most so many distinct values is cut at each of them.
     min_node_size : int, default=5
         A node of at most so many drawn rows is not split.
+    max_samples : float or int, optional
+        Rows that each tree draws, on average: a share of them, or a number. By default as many as there are. Millions
+        of rows need no more than a part of them in each tree, and the paper's theory asks for a vanishing share.
     categorical_features : str, int, list of them or list of bool, optional
         Columns of numbers or text to take as labels, by name, by number or by a flag per column. Columns of text,
         booleans and categories of a data frame are labels without being named.
@@ -157,6 +160,7 @@ class SirusRegressor(FitsFiles, RegressionBase):
         alpha: float = 0.05,
         discrete_limit: int = 10,
         min_node_size: int = 5,
+        max_samples: float | None = None,
         categorical_features: Any = None,
         n_stages: int | str = 1,
         n_jobs: int | None = None,
@@ -201,7 +205,7 @@ class SirusRegressor(FitsFiles, RegressionBase):
         if self.n_stages == 1 or not first.rules:
             return iter(())
         assert isinstance(training, Training)  # the others allow for one stage only
-        recipe = self._recipe(training.seed)
+        recipe = self._recipe(training)
 
         def grow(residual: Response, first_tree: int) -> Paths:
             return Forest(training.binned, residual, recipe, first_tree).grow_to(n_trees).paths()

@@ -42,8 +42,8 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         With more than one stage, or "auto", two other kinds of list are tried too, and taken when they come nearer to
         the ideal point: as many rules in every fold, and two rules with corrections of two rules a stage; see
         ``SirusRegressor`` and docs/stages.md.
-    n_bins, max_depth, max_features, n_trees, alpha, discrete_limit, min_node_size, categorical_features, n_jobs,
-    random_state, verbose
+    n_bins, max_depth, max_features, n_trees, alpha, discrete_limit, min_node_size, max_samples,
+    categorical_features, n_jobs, random_state, verbose
         As in ``SirusRegressor``. Folds are fitted on ``n_jobs`` threads.
 
     Attributes
@@ -84,6 +84,7 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         alpha: float = 0.05,
         discrete_limit: int = 10,
         min_node_size: int = 5,
+        max_samples: float | None = None,
         categorical_features: Any = None,
         n_stages: int | str = 1,
         n_jobs: int | None = None,
@@ -207,7 +208,7 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         """Grow the stages on the full data; every prefix of their list is a size."""
         plain = self.model_.tuning
         assert plain is not None
-        lists = self._staged_lists(training, paths, self._recipe(training.seed))
+        lists = self._staged_lists(training, paths, self._recipe(training))
         rules = lists[-1].rules
         moments = rule_moments(rules, training.binned, training.response, training.seed)
         weighed = weigh_moments(rules, moments, range(len(rules) + 1))

@@ -54,6 +54,14 @@ MaxFeatures = Annotated[
 MinNodeSize = Annotated[
     int, typer.Option(metavar="N", help="Nodes of at most N rows are not split.", rich_help_panel=FOREST)
 ]
+MaxSamples = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are.",
+        rich_help_panel=FOREST,
+    ),
+]
 Stages = Annotated[
     str,
     typer.Option(
@@ -75,6 +83,11 @@ def parse_count(text: str, option: str) -> int | str:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint=option) from None
+
+
+def parse_samples(value: float | None) -> float | None:
+    """A share of the rows, or a number of them: typed numbers above 1 are rows."""
+    return int(value) if value is not None and value > 1 and value == int(value) else value
 
 
 def stages_of(text: str, is_regression: bool) -> dict[str, int | str]:

@@ -37,6 +37,7 @@ def fit(
     bins: options.Bins = 10,
     max_features: options.MaxFeatures = None,
     min_node_size: options.MinNodeSize = 5,
+    max_samples: options.MaxSamples = None,
     max_rules: options.MaxRules = 25,
     stages: options.Stages = "1",
 ) -> None:
@@ -50,7 +51,7 @@ def fit(
     if tuned:
         columns = {"categorical": categorical, "drop": drop, "weights": weights, "task": task}
         forest = {"trees": trees, "depth": depth, "bins": bins, "max_features": max_features}
-        limits = {"min_node_size": min_node_size, "max_rules": max_rules, "stages": stages}
+        limits = {"min_node_size": min_node_size, "max_samples": max_samples, "max_rules": max_rules, "stages": stages}
         tune(table, target, model=model, seed=seed, jobs=jobs, **columns, **forest, **limits)  # type: ignore[arg-type]
         return
     n_trees = options.parse_count(trees, "--trees")
@@ -70,6 +71,7 @@ def fit(
         max_features=max_features,
         n_trees=n_trees,
         min_node_size=min_node_size,
+        max_samples=options.parse_samples(max_samples),
         categorical_features=training.categorical,
         n_jobs=jobs,
         random_state=seed,

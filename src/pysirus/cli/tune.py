@@ -37,6 +37,7 @@ def tune(
     bins: options.Bins = 10,
     max_features: options.MaxFeatures = None,
     min_node_size: options.MinNodeSize = 5,
+    max_samples: options.MaxSamples = None,
     max_rules: options.MaxRules = 25,
     stages: options.Stages = "1",
 ) -> None:
@@ -66,6 +67,7 @@ def tune(
         max_features=max_features,
         n_trees=n_trees,
         min_node_size=min_node_size,
+        max_samples=options.parse_samples(max_samples),
         categorical_features=training.categorical,
         n_jobs=jobs,
         random_state=seed,
