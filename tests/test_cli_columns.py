@@ -123,3 +123,24 @@ def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: 
     assert run("fit", table, "--target", "price", "--model", tmp_path / "n.json", "--trees", 50)[0] == 0
     code, _, err = run("predict", tmp_path / "n.json", table, "--shares")
     assert code == 2 and "--shares" in err
+
+
+def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noqa: F811
+    frame = pd.read_csv(table)
+    (tmp_path / "parts").mkdir()
+    for i in range(3):
+        frame[100 * i : 100 * (i + 1)].to_parquet(tmp_path / "parts" / f"{i}.parquet", index=False)
+    options = ["--target", "price", "--trees", 500, "--categorical", "zip", "--drop", "id,sold", "--weights", "w"]
+    expected = run("fit", table, *options)
+    assert expected[0] == 0
+    for name in (tmp_path / "parts", tmp_path / "parts" / "*.parquet"):
+        code, out, err = run("fit", name, *options)
+        assert (code, out) == (0, expected[1])
+        assert "columns: 1 numeric (age), 2 categorical (zip in {1, 2, 3, 4}; color in {blue, red})" in err
+        assert "missing values: color (3" in err
+    one = run("fit", tmp_path / "parts" / "0.parquet", *options, "--memory", "64MB")
+    assert one[0] == 0 and "100 rows" not in one[2]  # rows of weight zero do not count
+    code, _, err = run("fit", tmp_path / "parts", *options, "--memory", "much")
+    assert code == 2 and "a size such as 500MB or 2GB, got 'much'" in err
+    code, _, err = run("fit", tmp_path / "parts")
+    assert code == 2 and "say which column to predict: age, zip" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,15 @@ Drop = Annotated[
 ]
 Weights = Annotated[
     str | None, typer.Option("--weights", metavar="COL", help="How much each row counts.", rich_help_panel=COLUMNS)
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Read Parquet in batches, in about so much memory: 500MB, 2GB. Several files: 1GB by default.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Task = Annotated[
     str,
@@ -83,6 +93,16 @@ def parse_count(text: str, option: str) -> int | str:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint=option) from None
+
+
+def parse_memory(text: str | None) -> int:
+    """A number of bytes from a size such as 500MB."""
+    if text is None:
+        return 1 << 30
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise typer.BadParameter(f"a size such as 500MB or 2GB, got '{text}'.", param_hint="--memory")
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
 def parse_samples(value: float | None) -> float | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -58,8 +57,8 @@ def print_model(model: RuleModel) -> None:
         console.print("\n".join(map(str, model.terms)), markup=False)
 
 
-def print_columns(model: RuleModel, table: pa.Table) -> None:
-    """Say on standard error what each column was taken for, in a line or two."""
+def print_columns(model: RuleModel, gaps: Mapping[str, float]) -> None:
+    """Say on standard error what each column was taken for and what it lacks, in a line or two."""
     numbers = [f.name for f in model.features if f.kind == "numeric"]
     parts = [f"{len(numbers)} numeric ({list_names(numbers, 6)})"] if numbers else []
     for kind in ("categorical", "ordered"):
@@ -68,7 +67,6 @@ def print_columns(model: RuleModel, table: pa.Table) -> None:
         ]
         if labels:
             parts.append(f"{len(labels)} {kind} ({'; '.join(labels[:6])}{'; ...' if len(labels) > 6 else ''})")
-    gaps = {f.name: _missing_share(table[f.name]) for f in model.features if f.name in table.column_names}
     missing = [f"{name} ({100 * share:.2g}%)" for name, share in gaps.items() if share]
     idle = [f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()]
     lines = [f"columns: {', '.join(parts)}"]
@@ -77,13 +75,6 @@ def print_columns(model: RuleModel, table: pa.Table) -> None:
     sys.stdout.flush()
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print("\n".join(lines), style="dim", markup=False)
-
-
-def _missing_share(column: pa.ChunkedArray) -> float:
-    n_missing = column.null_count
-    if pa.types.is_floating(column.type):
-        n_missing += pyarrow.compute.sum(pyarrow.compute.is_nan(column)).as_py() or 0
-    return float(n_missing / max(1, len(column)))
 
 
 def print_facts(model: RuleModel) -> None:
@@ -99,6 +90,8 @@ def print_facts(model: RuleModel) -> None:
         parts.append(f"{facts['n_trees']:,} trees")
     if facts.get("n_stages", 1) > 1:
         parts.append(f"{facts['n_stages']} stages")
+    if facts.get("quantile_error"):
+        parts.append(f"cuts within {facts['quantile_error']:.2%} of the true quantiles")
     if "seed" in facts:
         parts.append(f"seed {facts['seed']}")
     console = Console(stderr=True, highlight=False, soft_wrap=True)

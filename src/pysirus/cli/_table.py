@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.compute
 import typer
 
 from pysirus._column import DataError
@@ -34,6 +35,47 @@ class Training(NamedTuple):
     weights: Any = None
     categorical: list[str] | None = None
 
+    def fit(self, estimator: Any) -> None:
+        """Learn from the table."""
+        estimator.fit(self.features, self.target, sample_weight=self.weights)
+
+    def missing(self, estimator: Any) -> dict[str, float]:
+        """The share of missing values in each column."""
+        names = (f.name for f in estimator.model_.features if f.name in self.features.column_names)
+        return {name: _missing_share(self.features[name]) for name in names}
+
+
+def _missing_share(column: pa.ChunkedArray) -> float:
+    n_missing = column.null_count
+    if pa.types.is_floating(column.type):
+        n_missing += pyarrow.compute.sum(pyarrow.compute.is_nan(column)).as_py() or 0
+    return float(n_missing / max(1, len(column)))
+
+
+class FileTraining(NamedTuple):
+    """Parquet files that are read in batches, and what their columns are for."""
+
+    paths: str
+    target: str
+    is_regression: bool
+    weights: str | None
+    categorical: list[str] | None
+    drop: list[str]
+    memory: int
+
+    def fit(self, estimator: Any) -> None:
+        """Learn from the files."""
+        estimator.fit_files(self.paths, self.target, weights=self.weights, drop=self.drop, memory=self.memory)
+
+    def missing(self, estimator: Any) -> dict[str, float]:
+        """The share of missing values in each column, as the rows weigh."""
+        return {cuts.column.name: float(cuts.shares[-1]) for cuts in estimator._cuts.cuts if cuts.has_missing}
+
+
+def is_files(name: str) -> bool:
+    """Whether the table is several files: a folder or a pattern."""
+    return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
+
 
 def open_table(name: str) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name."""
@@ -49,33 +91,61 @@ def open_table(name: str) -> pa.Table:
     return read_file(path)
 
 
+def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
+    """Parquet files to learn from; only their first schema is read."""
+    from pysirus.engine.files import find_files, schema_of
+
+    table = schema_of(find_files(name)[0]).empty_table()
+    target = _check_roles(table, target, roles)
+    response = nw.from_native(table, eager_only=True)[target]
+    return FileTraining(
+        paths=name,
+        target=target,
+        is_regression=_is_regression(response, roles),
+        weights=roles.weights,
+        categorical=_names(table, roles.categorical, "--categorical") or None,
+        drop=_names(table, roles.drop, "--drop"),
+        memory=memory,
+    )
+
+
+def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
+    """The target, once it and the weights are found in the table."""
+    if target is None:
+        raise typer.BadParameter(
+            f"say which column to predict: {list_names(table.column_names)}.", param_hint="--target"
+        )
+    check_column(table, target, "target")
+    if roles.weights is not None:
+        check_column(table, roles.weights, "weights")
+    return target
+
+
+def _is_regression(response: Any, roles: Roles) -> bool:
+    if roles.task not in TASKS:
+        raise typer.BadParameter(f"one of {', '.join(TASKS)}, got '{roles.task}'.", param_hint="--task")
+    return bool(response.dtype.is_numeric() if roles.task == "auto" else roles.task == "regression")
+
+
 def open_training(name: str, target: str | None, roles: Roles | None = None) -> Training:
     """A table to learn from, parted into features, target and weights."""
     roles = Roles() if roles is None else roles
-    if roles.task not in TASKS:
-        raise typer.BadParameter(f"one of {', '.join(TASKS)}, got '{roles.task}'.", param_hint="--task")
-    if target is None:
-        if Path(name).exists() or name not in SHIPPED:
-            columns = open_table(name).column_names
-            raise typer.BadParameter(f"say which column to predict: {list_names(columns)}.", param_hint="--target")
+    if target is None and not Path(name).exists() and name in SHIPPED:
         target = SHIPPED[name].target
     table = open_table(name)
-    check_column(table, target, "target")
+    target = _check_roles(table, target, roles)
     n_missing = table[target].null_count
     if n_missing:
         raise DataError(
             f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Rows without a "
             "response cannot be learned from: drop them."
         )
-    if roles.weights is not None:
-        check_column(table, roles.weights, "weights")
     used = {target, roles.weights, *_names(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]
-    is_regression = response.dtype.is_numeric() if roles.task == "auto" else roles.task == "regression"
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
-        is_regression=bool(is_regression),
+        is_regression=_is_regression(response, roles),
         weights=None if roles.weights is None else table[roles.weights],
         categorical=_names(table, roles.categorical, "--categorical") or None,
     )

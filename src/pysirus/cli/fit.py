@@ -28,6 +28,7 @@ def fit(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    memory: options.Memory = None,
     task: options.Task = "auto",
     model: options.ModelOut = None,
     seed: options.Seed = 0,
@@ -44,6 +45,8 @@ def fit(
     """Learn rules from a table and print them. A target of text is classes, a target of numbers is regression.
 
     Example: [bold]pysirus fit houses.csv --target price --rules 10 --model houses.json[/bold]
+
+    Larger than memory: [bold]pysirus fit 'houses/*.parquet' --target price --memory 2GB[/bold]
     """
     given = [name for name, value in (("--rules", rules), ("--p0", p0), ("--tune", tuned or None)) if value is not None]
     if len(given) > 1:
@@ -58,9 +61,14 @@ def fit(
     options.check_folder(model, "--model")
     from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_columns, print_facts, print_model
-    from pysirus.cli._table import Roles, open_training
+    from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training
 
-    training = open_training(table, target, Roles(categorical, drop, weights, task))
+    roles = Roles(categorical, drop, weights, task)
+    training: Training | FileTraining
+    if memory is not None or is_files(table):
+        training = open_files(table, target, roles, options.parse_memory(memory))
+    else:
+        training = open_training(table, target, roles)
     kind: Any = SirusRegressor if training.is_regression else SirusClassifier
     estimator = kind(
         p0=p0,
@@ -78,10 +86,10 @@ def fit(
         verbose=int(sys.stderr.isatty()),
         **options.stages_of(stages, training.is_regression),
     )
-    estimator.fit(training.features, training.target, sample_weight=training.weights)
+    training.fit(estimator)
     print_model(estimator.model_)
     print_facts(estimator.model_)
-    print_columns(estimator.model_, training.features)
+    print_columns(estimator.model_, training.missing(estimator))
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

@@ -75,11 +75,11 @@ def tune(
         **options.stages_of(stages, training.is_regression),
         **({} if criterion is None else {"criterion": criterion}),
     )
-    estimator.fit(training.features, training.target, sample_weight=training.weights)
+    training.fit(estimator)
     print_model(estimator.model_)
     typer.echo(_verdict(estimator))
     print_facts(estimator.model_)
-    print_columns(estimator.model_, training.features)
+    print_columns(estimator.model_, training.missing(estimator))
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

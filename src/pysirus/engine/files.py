@@ -53,6 +53,12 @@ def _open(path: Path) -> pq.ParquetFile:
         ) from error
 
 
+def schema_of(path: Path) -> pa.Schema:
+    """The columns of a file and their types."""
+    with closing(_open(path)) as file:
+        return file.schema_arrow
+
+
 class ParquetRows:
     """The rows of some Parquet files, batch by batch."""
 
@@ -70,8 +76,7 @@ class ParquetRows:
     ) -> None:
         self._files = files
         self._target, self._weights = target, weights
-        with closing(_open(files[0])) as first:
-            schema = first.schema_arrow
+        schema = schema_of(files[0])
         no_rows = schema.empty_table()
         for name, role in ((target, "target"), *((n, "option drop") for n in drop)):
             check_column(no_rows, name, role)
