@@ -1,5 +1,9 @@
 """Rows in parts give the rules of rows in memory: rules, frequencies, outputs and weights."""
 
+import signal
+import subprocess
+import sys
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -218,9 +222,36 @@ def test_parts_of_different_kinds_are_named():
 
 
 def test_nothing_of_this_is_imported_with_pysirus():
-    import subprocess
-    import sys
-
     code = "import sys, pysirus; pysirus.SirusRegressor; print([m for m in sys.modules if 'pysirus.engine' in m])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_an_interrupt_ends_the_work_and_leaves_nothing_behind(tmp_path):
+    frame, y, _ = make_frame(200_000)
+    write_files(tmp_path, frame[["wide", "narrow", "count"]], pd.Series(y), None, 4)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    code = (
+        "import sys\n"
+        "from pysirus import SirusRegressor\n"
+        "from pysirus.engine import _shard\n"
+        "ask = _shard.LevelSums.__call__\n"
+        "def first(self, shard):\n"
+        "    print('growing', flush=True)\n"
+        "    return ask(self, shard)\n"
+        "_shard.LevelSums.__call__ = first\n"
+        "SirusRegressor(n_trees=1_000_000).fit_files(sys.argv[1], 'y', scratch=sys.argv[2])\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "*.parquet"), str(scratch)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().strip() == "growing"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        _, err = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err
+    assert process.returncode != 0
+    assert time.monotonic() - start < 10  # a second where nothing else runs
+    assert not list(scratch.iterdir())
