@@ -130,6 +130,8 @@ def rows_of(binned: Binned, response: Response, first_row: int = 0) -> _core.Row
 class GrowingForest(ABC):
     """A forest that can be continued, wherever its rows lie."""
 
+    watched = BATCH  # trees between two signs of progress
+
     def __init__(self, first_tree: int = 0) -> None:
         self.n_trees = 0
         self._first_tree = first_tree
@@ -157,7 +159,7 @@ class GrowingForest(ABC):
     def grow_to(self, n_trees: int, progress: Progress | None = None) -> GrowingForest:
         """Grow to a fixed number of trees, in small batches when someone watches."""
         while self.n_trees < n_trees:
-            self.grow(min(BATCH if progress else CHUNK, n_trees - self.n_trees))
+            self.grow(min(self.watched if progress else CHUNK, n_trees - self.n_trees))
             if progress:
                 progress(self.n_trees, self.stability())
         return self
@@ -175,10 +177,8 @@ class GrowingForest(ABC):
                     stacklevel=4,
                 )
                 break
-            self.grow(BATCH)
+            self.grow_to(self.n_trees + BATCH, progress)
             stability = self.stability()
-            if progress:
-                progress(self.n_trees, stability)
         return self
 
 

@@ -8,24 +8,25 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins import Binned
 from pysirus._forest import GrowingForest, Recipe, plan_of
+from pysirus._response import Response
 from pysirus.engine._parts import ShardHolder
 from pysirus.engine._shard import LevelSums, Others
 
 BLOCK = 64  # trees that the core grows side by side
+WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: some seconds
 
 
 class ShardForest(GrowingForest):
     """A forest on rows that lie in several places: split for split the one of all rows together."""
 
-    def __init__(
-        self, shards: ShardHolder, shape: Binned, n_slots: int, classes: bool, recipe: Recipe, sum_bytes: int
-    ) -> None:
+    def __init__(self, shards: ShardHolder, shape: Binned, response: Response, recipe: Recipe, sum_bytes: int) -> None:
         super().__init__()
         self._shards = shards
         self._shape = shape
         self._recipe = recipe
-        self._plan = plan_of(shape, n_slots, classes, recipe)
-        self._trees_a_pass = trees_a_pass(shape, n_slots, recipe, sum_bytes)
+        self._plan = plan_of(shape, response.n_slots, response.classes is not None, recipe)
+        self._trees_a_pass = trees_a_pass(shape, response.n_slots, recipe, sum_bytes)
+        self.watched = min(self.watched, max(1, WATCHED_ROWS // (BLOCK * response.scale.n_rows)) * BLOCK)
 
     def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
         end = first_tree + n_trees

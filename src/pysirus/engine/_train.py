@@ -79,9 +79,7 @@ class ShardTraining(TrainingBase):
 
     def forest(self, recipe: Recipe) -> GrowingForest:
         """A forest on these rows, not yet grown."""
-        response = self.response
-        classes = response.classes is not None
-        return ShardForest(self.shards, self.binned, response.n_slots, classes, recipe, self.sum_bytes)
+        return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes)
 
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""
