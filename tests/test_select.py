@@ -270,6 +270,22 @@ def test_from_the_frequencies_of_r_24_of_its_25_rules_by_name(name, paths_file):
 
 
 @pytest.mark.parametrize("name, paths_file", REFERENCES)
+def test_of_two_siblings_as_frequent_as_each_other_r_keeps_less(name, paths_file):
+    binned, _ = bin_arrays(*read_dataset(name))
+    paths = reference_paths(binned, read_reference(paths_file))
+    counts = {tuple(codes): count for codes, count in zip(paths.codes.tolist(), paths.counts.tolist())}
+    kept = [tuple(codes_of(binned, rule["conditions"])) for rule in read_reference(f"fit_{name}_d2.json")["rules"]]
+    sides = []
+    for path in kept:
+        for code in path:
+            sibling = tuple(code ^ 1 if c == code else c for c in path)
+            if code >= 0 and path in counts and counts[path] == counts.get(sibling):
+                sides.append(code % 2)
+    assert len(sides) >= 8
+    assert not any(sides)
+
+
+@pytest.mark.parametrize("name, paths_file", REFERENCES)
 def test_from_our_own_forest_23_of_the_rules_of_r_are_spanned(name, paths_file):
     binned, response = bin_arrays(*read_dataset(name))
     recipe = Recipe(seed=1, max_features=read_reference(paths_file)["mtry"], n_threads=2)
