@@ -40,6 +40,7 @@ FLOW = ["_core", "_format", "_params", "_column", "_frame", "_table", "_response
 FLOW += ["_term", "_evaluate", "_forest", "_select", "_weights", "_trees", "_lasso", "_harvest", "stability", "tune"]
 FLOW += ["_actions", "_model", "_file"]
 FLOW += ["_base", "_progress", "_sirus", "_tree_base"]
+FLOW += ["engine._tally", "engine._summary", "engine._columns"]
 
 
 def test_data_flows_one_way():

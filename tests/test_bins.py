@@ -179,6 +179,30 @@ def test_other_number_types_are_cut_as_their_values(rng, dtype):
     assert binned.cuts[0].identities == expected.cuts[0].identities
 
 
+def test_integers_that_are_equal_as_float64_are_one_value():
+    assert cuts_of(2**60 + np.arange(5)).idle == "constant"
+    assert cuts_of(2**60 + 256 * np.arange(5)).thresholds.tolist() == [2.0**60 + 256 * i for i in range(1, 5)]
+
+
+def test_no_cut_is_a_negative_zero():
+    for values in ([-1.0, -0.0, 1.0], [*np.arange(-50.0, 0.0), -0.0, *np.arange(1.0, 51.0)]):
+        cuts = cuts_of(values)
+        assert 0.0 in cuts.thresholds
+        assert not np.signbit(cuts.thresholds[cuts.thresholds == 0]).any()
+
+
+@given(hnp.arrays(np.int16, st.integers(11, 60)), st.data())
+def test_the_order_of_rows_does_not_matter_to_weights(values, data):
+    weights = np.array(data.draw(st.lists(st.floats(0.01, 9.0), min_size=len(values), max_size=len(values))))
+    order = np.array(data.draw(st.permutations(range(len(values)))))
+    one, other = (
+        bin_arrays(values[:, None], weights, weights)[0],
+        bin_arrays(values[order, None], weights, weights[order])[0],
+    )
+    assert one.cuts[0].thresholds.tobytes() == other.cuts[0].thresholds.tobytes()
+    assert one.cuts[0].shares.tobytes() == other.cuts[0].shares.tobytes()
+
+
 def test_the_layout_of_a_table_does_not_matter(rng):
     X, y = np.round(rng.normal(size=(150, 4)), 1), rng.normal(size=150)
     expected, _ = bin_arrays(X, y)

@@ -117,7 +117,8 @@ def between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> NDA
     """Linear interpolation by NumPy's two formulas, with half the gap so that it cannot overflow."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     half_gap = b / 2 - a / 2
-    interpolated = np.where(share < 0.5, a + half_gap * (2 * share), b - half_gap * (2 * (1 - share)))
+    left, right = np.minimum(share, 0.5), np.minimum(1 - share, 0.5)
+    interpolated = np.where(share < 0.5, a + half_gap * (2 * left), b - half_gap * (2 * right))
     return np.where(a == b, a, interpolated)
 
 

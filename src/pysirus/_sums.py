@@ -5,6 +5,7 @@ Weights and responses are those of ``Response.moment_weights`` and ``moment_valu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from pysirus._response import Response, Scale
 
 HALF_BITS = 31
-BLOCK_ROWS = 1 << 22  # so many halves of 31 bits sum up exactly in the 53 bits of a float64
+BLOCK_ROWS = 1 << 16  # stays in the cache; so many halves of 31 bits sum up exactly in the 53 bits of a float64
 VALUE_BITS = 22  # half of a response; times a weight of 40 bits it fits in 64
 
 
@@ -68,32 +69,36 @@ class IntegerRows:
         return group_sums(groups, self.weights, n_groups)
 
 
-def _half_sums(
-    groups: NDArray[Any], integers: NDArray[np.int64], n_groups: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sums of the high and of the low 31 bits of integers below 2**62 in size."""
-    sums = np.zeros((2, n_groups), dtype=np.int64)
-    for start in range(0, len(integers), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        for row, half in enumerate((integers[rows] >> HALF_BITS, integers[rows] & ((1 << HALF_BITS) - 1))):
-            sums[row] += np.bincount(groups[rows], half, n_groups).astype(np.int64)
-    return sums[0], sums[1]
+def _halves(integers: NDArray[np.int64], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The low bits of integers and the rest."""
+    return integers & ((1 << bits) - 1), integers >> bits
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS))
 
 
 def group_sums(groups: NDArray[Any], integers: NDArray[np.int64] | None, n_groups: int) -> NDArray[np.int64]:
-    """Exact sums of integers by group, below 2**63 in size; None counts rows."""
+    """Exact sums of integers by group, below 2**62 in size; None counts rows."""
     if integers is None:
         return np.bincount(groups, minlength=n_groups)
-    high, low = _half_sums(groups, integers, n_groups)
-    return (high << HALF_BITS) + low
+    sums = np.zeros((2, n_groups), dtype=np.int64)
+    for rows in _blocks(len(groups)):
+        for row, half in enumerate(_halves(integers[rows], HALF_BITS)):
+            sums[row] += np.bincount(groups[rows], half, n_groups).astype(np.int64)
+    return np.asarray(sums[0] + (sums[1] << HALF_BITS))
 
 
 def product_sums(
     groups: NDArray[Any], weights: NDArray[np.int64] | None, values: NDArray[np.int64], n_groups: int
 ) -> NDArray[np.object_]:
     """Exact sums of weight times value by group, as Python integers: they need more than 64 bits."""
-    sums = np.zeros(n_groups, dtype=object)
-    for part, shift in ((values & ((1 << VALUE_BITS) - 1), 0), (values >> VALUE_BITS, VALUE_BITS)):
-        high, low = _half_sums(groups, part if weights is None else part * weights, n_groups)
-        sums += ((high.astype(object) << HALF_BITS) + low.astype(object)) << shift
-    return sums
+    shifts = (0, VALUE_BITS) if weights is None else (0, HALF_BITS, VALUE_BITS, VALUE_BITS + HALF_BITS)
+    sums = np.zeros((len(shifts), n_groups), dtype=np.int64)
+    for rows in _blocks(len(groups)):
+        pieces: tuple[NDArray[np.int64], ...] = _halves(values[rows], VALUE_BITS)
+        if weights is not None:
+            pieces = tuple(half for piece in pieces for half in _halves(piece * weights[rows], HALF_BITS))
+        for row, piece in enumerate(pieces):
+            sums[row] += np.bincount(groups[rows], piece, n_groups).astype(np.int64)
+    return np.asarray(sum(row.astype(object) << shift for row, shift in zip(sums, shifts)))

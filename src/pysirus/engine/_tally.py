@@ -130,7 +130,7 @@ def _same(
 def tally_of(values: NDArray[Any], weights: NDArray[np.int64] | None, budget: int) -> Tally:
     """The tally of known values; without weights each counts one."""
     if weights is None:
-        ordered = np.sort(values)
+        ordered = np.sort(values)  # faster than a binary search of every value among the groups of another tally
         first, last = _runs(ordered)
         below, upto = first.astype(np.int64), last.astype(np.int64) + 1
     else:

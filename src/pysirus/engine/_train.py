@@ -18,7 +18,6 @@ from pysirus._sirus import TrainingBase, name_idle
 from pysirus._table import Feature, Table, read_table, recode_table
 from pysirus._weights import Moments
 from pysirus.engine._columns import (
-    ColumnSummary,
     ZoomAnswer,
     ZoomPlan,
     cuts_of_columns,
@@ -33,6 +32,7 @@ from pysirus.engine._forest import ShardForest
 from pysirus.engine._parts import Part, RowHolder, ShardHolder
 from pysirus.engine._response import Extent, ExtentQuestion, LabelQuestion, Reading, naming
 from pysirus.engine._shard import RuleMoments, Shard, SizeQuestion
+from pysirus.engine._summary import ColumnSummary
 
 SUM_BYTES = 1 << 28  # sums of nodes held at once
 TALLY = 1 << 16  # distinct values of a column held at once
