@@ -135,8 +135,8 @@ def _column_zoom(index: int, summary: ColumnSummary, n_bins: int) -> ColumnZoom:
     low, high = np.concatenate(lows), np.concatenate(highs)
     new = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])  # intervals that overlap are one
     low, high = low[new], np.maximum.reduceat(high, np.flatnonzero(new))
-    # more room with each pass, so that there is an end to them
-    budget = max(LEAST_BUDGET, (summary.tally.budget << (summary.zooms + 1)) // len(low))
+    # ample, for a pass costs more than room, and more with each pass, so that there is an end to them
+    budget = max(LEAST_BUDGET, (summary.tally.budget << (summary.zooms + 3)) // len(low))
     return ColumnZoom(index, low, high, budget)
 
 
