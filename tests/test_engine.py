@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from parts import KINDS, assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._column import DataError
 from pysirus._params import ParameterError
@@ -19,46 +20,6 @@ from pysirus.engine._fit import fit_rows
 from pysirus.engine._memory import MemoryRows
 from pysirus.engine._parts import Part
 from pysirus.engine._train import Wishes
-
-
-def make_frame(n_rows=700, seed=0):
-    """Numbers of several widths, labels, an order, flags, missing values, a copy and a constant."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n_rows)
-    frame = pd.DataFrame(
-        {
-            "wide": x,
-            "narrow": rng.normal(size=n_rows).astype(np.float32),
-            "count": rng.integers(0, 1000, n_rows),
-            "few": rng.integers(0, 4, n_rows).astype(np.int8),
-            "holes": np.where(rng.random(n_rows) < 0.2, np.nan, rng.exponential(size=n_rows)),
-            "colour": pd.Series(rng.choice(["red", "green", "blue", None], n_rows), dtype=object),
-            "size": pd.Categorical(rng.choice(["S", "M", "L"], n_rows), ["S", "M", "L"], ordered=True),
-            "flag": rng.random(n_rows) < 0.3,
-            "copy": x,
-            "constant": 3.0,
-        }
-    )
-    signal = 2.0 * (frame["wide"] > 0) + (frame["colour"] == "red") * (frame["holes"] > 1) - (frame["size"] == "L")
-    return frame, np.asarray(signal + 0.3 * rng.normal(size=n_rows)), rng
-
-
-def response_of(kind, y, rng):
-    """A response and weights of some kind."""
-    n = len(y)
-    weights = None
-    if kind.endswith("whole"):
-        weights = rng.integers(0, 4, n).astype(float)
-    elif kind.endswith("weighted"):
-        weights = np.where(rng.random(n) < 0.1, 0.0, rng.exponential(size=n))
-    if kind.startswith("numbers"):
-        return SirusRegressor, pd.Series(y, name="y"), weights
-    if kind.startswith("two"):
-        return SirusClassifier, pd.Series(np.where(y > 1, "yes", "no"), name="y"), weights
-    return SirusClassifier, pd.Series(np.digitize(y, [0, 1, 2]), name="y"), weights
-
-
-KINDS = ["numbers", "numbers whole", "numbers weighted", "two", "two weighted", "four", "four whole"]
 
 
 def parts_of(frame, y, weights, limits):
@@ -72,16 +33,6 @@ def parts_of(frame, y, weights, limits):
         )
         for i, (begin, end) in enumerate(zip([0, *limits], [*limits, len(frame)]))
     ]
-
-
-def assert_equal_models(found, expected):
-    assert [str(rule) for rule in found.selected] == [str(rule) for rule in expected.selected]
-    assert found.selected == expected.selected
-    assert found.intercept == expected.intercept
-    assert found.mean == expected.mean
-    assert found.features == expected.features
-    assert found.classes == expected.classes
-    assert dict(found.facts) == dict(expected.facts)
 
 
 @pytest.mark.parametrize("kind", KINDS)

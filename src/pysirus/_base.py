@@ -34,7 +34,8 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        ESTIMATORS[cls.__name__] = cls
+        # a model learned elsewhere (pysirus.dask) is read back as the estimator in memory, of the same name
+        ESTIMATORS.setdefault(cls.__name__, cls)
 
     @property
     def selected_(self) -> RuleSet:
@@ -145,7 +146,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : estimator
-        A fitted estimator of the class that was saved; a bare ``RuleModel`` when the file names none.
+        A fitted estimator of the class that was saved, in memory for one of ``pysirus.dask``; a bare ``RuleModel`` when
+        the file names none.
 
     Raises
     ------

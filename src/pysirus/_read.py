@@ -94,8 +94,13 @@ def list_names(names: Sequence[str], limit: int = 12) -> str:
 
 def check_column(table: pa.Table, name: str, role: str) -> None:
     """Complain, with a suggestion, when a column is not there."""
-    if name not in table.column_names:
+    check_name(table.column_names, name, role)
+
+
+def check_name(names: Sequence[str], name: str, role: str) -> None:
+    """The same from the names of the columns."""
+    if name not in names:
         raise DataError(
-            f"There is no column '{name}' for the {role}.{did_you_mean(name, table.column_names)} "
-            f"The columns are: {list_names(table.column_names)}."
+            f"There is no column '{name}' for the {role}.{did_you_mean(name, names)} "
+            f"The columns are: {list_names(names)}."
         )

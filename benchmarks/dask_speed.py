@@ -1,0 +1,116 @@
+"""How much sooner two Dask workers fit than one, and where the time goes.
+
+    python -m benchmarks.dask_speed                     1,000,000 x 20, 256 trees
+    python -m benchmarks.dask_speed --rows 100000       a tenth of it
+
+Each worker is a process of one thread. Beside the clock on the wall stands processor time, which other work on the
+machine does not touch: of the workers, of the client with the scheduler in it, and of the sums of nodes alone, the work
+that more workers share. On idle cores a fit takes the processor time of the client and of the busier worker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any, NamedTuple
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from distributed import Client, LocalCluster
+
+from pysirus.dask import SirusRegressor
+from pysirus.engine import _shard
+
+PARTITIONS = 16
+
+
+class Times(NamedTuple):
+    """Seconds of a fit."""
+
+    wall: float
+    client: float  # processor time, the scheduler's among it
+    workers: list[float]
+    sums: float  # of the workers' time, that in the core's sums of nodes
+
+    @property
+    def idle(self) -> float:
+        """What the fit would take if nothing else ran: client and workers wait for each other."""
+        return self.client + max(self.workers)
+
+
+def make_block(number: int, n_rows: int, n_columns: int) -> pd.DataFrame:
+    """Normal columns, and a response of three of them."""
+    rng = np.random.default_rng(number)
+    X = rng.standard_normal((n_rows, n_columns))
+    y = 2 * (X[:, 0] > 0) + (X[:, 1] > 0.5) * (X[:, 2] < 0) + rng.standard_normal(n_rows) / 2
+    return pd.DataFrame(X, columns=[f"x{i}" for i in range(n_columns)]).assign(y=y)
+
+
+def watch_sums() -> None:
+    """Count the processor time of a worker in the sums of nodes."""
+    core = _shard._core.level_sums
+    _shard.seconds = 0.0  # type: ignore[attr-defined]
+
+    def level_sums(*arguments: Any) -> Any:
+        start = time.thread_time()
+        answer = core(*arguments)
+        _shard.seconds += time.thread_time() - start  # type: ignore[attr-defined]
+        return answer
+
+    _shard._core.level_sums = level_sums
+
+
+def worker_times() -> tuple[float, float]:
+    """Processor time of a worker so far: all, in the sums of nodes."""
+    return time.process_time(), _shard.seconds  # type: ignore[attr-defined]
+
+
+def measure(n_workers: int, n_rows: int, n_columns: int, n_trees: int) -> Times:
+    """Fit on so many workers; the table lies in their memory."""
+    meta = make_block(0, 1, n_columns)[:0]
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(watch_sums)
+        table = dd.from_map(make_block, range(PARTITIONS), args=[n_rows // PARTITIONS, n_columns], meta=meta).persist()
+        table.map_partitions(len).sum().compute()
+        before, client_before, start = client.run(worker_times), time.process_time(), time.perf_counter()
+        SirusRegressor(n_trees=n_trees, random_state=0).fit(table, "y")
+        wall, used = time.perf_counter() - start, time.process_time() - client_before
+        spent = [np.subtract(now, before[worker]).tolist() for worker, now in client.run(worker_times).items()]
+    return Times(wall, used, [whole for whole, _ in spent], sum(sums for _, sums in spent))
+
+
+def main() -> None:
+    """Measure one worker and two, in turns."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--trees", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    best: dict[int, Times] = {}
+    with dask.config.set({"distributed.logging.distributed": "error"}):
+        for _ in range(options.rounds):
+            for n_workers in (1, 2):
+                times = measure(n_workers, options.rows, options.columns, options.trees)
+                best[n_workers] = min(times, best.get(n_workers, times))
+    print(f"{options.rows:,} x {options.columns}, {options.trees} trees, {PARTITIONS} partitions; seconds")
+    for n_workers, times in best.items():
+        workers = " + ".join(f"{seconds:.2f}" for seconds in times.workers)
+        other = 1 - times.sums / (times.client + sum(times.workers))
+        print(
+            f"{n_workers} worker(s): wall {times.wall:.2f}; processor: client {times.client:.2f}, workers {workers}, "
+            f"sums of nodes {times.sums:.2f}; other than sums {other:.1%}"
+        )
+    one, two = best[1], best[2]
+    print(
+        f"two workers are {one.wall / two.wall:.2f} times as fast by the wall, {one.idle / two.idle:.2f} on idle cores"
+    )
+
+
+if __name__ == "__main__":
+    main()
