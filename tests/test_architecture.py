@@ -92,7 +92,7 @@ def test_importing_pysirus_imports_nothing_heavy():
 
 @pytest.mark.parametrize("name", ["SirusRegressor", "load"])
 def test_the_public_names_import_no_frame_or_plot_library(name):
-    heavy = {"pandas", "polars", "matplotlib", "typer", "rich", "IPython", "dask", "torch"}
+    heavy = {"pandas", "polars", "matplotlib", "typer", "rich", "IPython", "dask", "torch", "pyspark"}
     heavy -= loaded_by("import sklearn.model_selection, sklearn.metrics")  # which import some of them themselves
     assert "polars" in heavy
     assert not loaded_by(f"from pysirus import {name}") & heavy

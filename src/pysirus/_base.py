@@ -34,7 +34,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # a model learned elsewhere (pysirus.dask) is read back as the estimator in memory, of the same name
+        # a model learned elsewhere (pysirus.dask, .spark) is read back as the estimator in memory, of the same name
         ESTIMATORS.setdefault(cls.__name__, cls)
 
     @property

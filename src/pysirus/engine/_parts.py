@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import pyarrow as pa
+
 from pysirus._column import DataError
 from pysirus.engine._shard import Shard
 
@@ -55,11 +57,25 @@ class RowHolder(Holder[Part], Protocol):
         ...
 
 
-def sum_of(answers: Iterable[Answer | None]) -> Answer:
-    """The sum of some answers; None is no answer."""
+def sum_of_some(answers: Iterable[Answer | None]) -> Answer | None:
+    """The sum of the answers of some of the parts; None is no answer."""
     total: Any = None
     for answer in answers:
         total = answer if total is None else total if answer is None else total + answer
+    return total  # type: ignore[no-any-return]
+
+
+def sum_of(answers: Iterable[Answer | None]) -> Answer:
+    """The sum of the answers of all parts."""
+    total = sum_of_some(answers)
     if total is None:
         raise DataError("There are no rows, or none that weighs anything.")
-    return total  # type: ignore[no-any-return]
+    return total
+
+
+def width_of(kind: pa.DataType) -> int:
+    """Bytes of a value of a column."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # text and other things of any length
+        return 32

@@ -19,7 +19,7 @@ from pysirus._column import DataError
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus._read import check_column
 from pysirus.engine._fit import Estimator, fit_rows
-from pysirus.engine._parts import Answer, Part, sum_of
+from pysirus.engine._parts import Answer, Part, sum_of, width_of
 from pysirus.engine._scratch import Scratch
 from pysirus.engine._shard import Shard
 from pysirus.engine._train import Wishes
@@ -88,7 +88,7 @@ class ParquetRows:
             raise DataError("No column is left to learn from, beside the target, the weights and those dropped.")
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # what is done with a batch takes a few times its size, on each thread
-        widths = [_width(schema.field(name).type) for name in self._features]
+        widths = [width_of(schema.field(name).type) for name in self._features]
         self.batch_rows = max(1024, min(1 << 20, memory // (12 * n_threads * sum(widths))))
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
@@ -148,14 +148,6 @@ class ParquetRows:
                         if len(batch):
                             yield Part(number, name, X, table[self._target], weights), len(batch) * bytes_a_row
                         number, start = number + 1, start + len(batch)
-
-
-def _width(kind: pa.DataType) -> int:
-    """Bytes of a value of a column."""
-    try:
-        return max(1, int(kind.bit_width) // 8)
-    except ValueError:  # text and other things of any length
-        return 32
 
 
 def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, float]], n_threads: int) -> Iterator[Any]:

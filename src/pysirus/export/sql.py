@@ -90,6 +90,11 @@ def _sum(model: RuleModel, k: int = 0) -> str:
     return f"({base} + CASE WHEN ({weight}) > 0e0 THEN ({total})\n / ({weight}) ELSE 0e0 END)"
 
 
+def sum_as(model: RuleModel, dialect: str) -> str:
+    """The prediction of a number as an expression in another dialect."""
+    return _translate(_sum(model), dialect, False)
+
+
 def _label(model: RuleModel, shares: list[str]) -> str:
     """The class of the largest share; the first of those that are equal."""
     assert model.classes is not None
@@ -105,6 +110,16 @@ def share_name(label: Any) -> str:
     return f"probability_{label}"
 
 
+def shares_and_label(model: RuleModel, dialect: str | None = None) -> tuple[dict[str, str], str]:
+    """The share of each class by the name of its column, and the label in terms of these columns."""
+    assert model.classes is not None
+    shares = {share_name(label): _sum(model, k) for k, label in enumerate(model.classes)}
+    label = _label(model, list(map(identifier, shares)))
+    if dialect is None:
+        return shares, label
+    return {name: _translate(s, dialect, False) for name, s in shares.items()}, _translate(label, dialect, False)
+
+
 def _statement(model: RuleModel, table: str | None, prediction: str) -> str:
     source = None if table is None else ".".join(map(identifier, table.split(".")))
     if model.classes is None:
@@ -112,12 +127,11 @@ def _statement(model: RuleModel, table: str | None, prediction: str) -> str:
         if source is None:
             return expression
         return f"SELECT *,\n{expression} AS {identifier(prediction)}\nFROM {source}"
-    names = [identifier(share_name(label)) for label in model.classes]
-    sums = [_sum(model, k) for k in range(len(model.classes))]
-    columns = ",\n".join(f"{total} AS {name}" for total, name in zip(sums, names))
+    shares, label = shares_and_label(model)
+    columns = ",\n".join(f"{total} AS {identifier(name)}" for name, total in shares.items())
     if source is None:
-        return f"{columns},\n{_label(model, sums)} AS {identifier(prediction)}"
-    label = f"{_label(model, names)} AS {identifier(prediction)}"
+        return f"{columns},\n{_label(model, list(shares.values()))} AS {identifier(prediction)}"
+    label = f"{label} AS {identifier(prediction)}"
     return f"SELECT *,\n{label}\nFROM (\nSELECT *,\n{columns}\nFROM {source}\n) AS {identifier('scored')}"
 
 

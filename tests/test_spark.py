@@ -1,0 +1,260 @@
+"""Rows of a Spark data frame give the rules of rows in memory, and Spark predicts what memory predicts."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pysirus
+from hostile import KINDS, make_model, new_rows
+from parts import assert_equal_models, make_frame, response_of
+from pysirus import SirusClassifier, SirusRegressor
+from pysirus import spark as on_spark
+from pysirus._column import DataError
+from pysirus._params import ParameterError
+from pysirus.engine import spark as engine
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pysirus[spark]")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support", "ignore:.*training never saw")
+
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+
+OPTIONS = {"n_trees": 128, "random_state": 3, "n_rules": 8}
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "ERROR",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # it lives for a minute
+    }
+    session = SparkSession.builder.master("local[2]").appName("pysirus")
+    for name, value in settings.items():
+        session = session.config(name, value)
+    session = session.getOrCreate()
+    yield session
+    session.stop()
+
+
+def make_rows(kind):
+    """A table of what Spark has: numbers with NaN and with nulls, text with nulls, booleans; rows in a random order."""
+    frame, y, rng = make_frame(600)
+    estimator, y, weights = response_of(kind, y, rng)
+    n = len(frame)
+    columns = {name: pa.array(frame[name].astype(str if name == "size" else frame[name].dtype)) for name in frame}
+    columns["holes"] = pa.array(frame["holes"].to_numpy())  # NaN stays NaN
+    columns["count"] = pa.array(frame["count"].to_numpy(), mask=rng.random(n) < 0.1)
+    columns["price"] = columns["wide"].cast(pa.float32()).cast(pa.decimal128(10, 2), safe=False)
+    columns["a.b `c`"] = pa.array(rng.integers(0, 50, n), pa.int32())
+    columns |= {"id": pa.array(rng.permutation(n) * 7 - 1000), "target": pa.array(y.to_numpy()), "w": pa.array(weights)}
+    return estimator, pa.table(columns)
+
+
+def fit_memory(estimator, table):
+    y, w = table["target"], table["w"]
+    return estimator(**OPTIONS).fit(table.drop_columns(["id", "target", "w"]), y, sample_weight=w)
+
+
+def fit_spark(estimator, frame, **options):
+    name = estimator.__name__
+    return getattr(on_spark, name)(**OPTIONS).fit(frame, target="target", weights="w", **options)
+
+
+def n_kept(spark):
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+
+def assert_same(found, expected):
+    target = expected.model_.__class__(**{**vars(expected.model_), "target": "target"})
+    assert_equal_models(found.model_, target)
+    assert found.model_.target == "target"
+
+
+@pytest.mark.parametrize("kind", ["numbers weighted", "two weighted"])
+@pytest.mark.parametrize("n_partitions", [4, 13])
+def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypatch):
+    estimator, table = make_rows(kind)
+    frame = spark.createDataFrame(table).repartition(n_partitions)
+    if kind == "two weighted" and n_partitions == 13:
+        monkeypatch.setattr(engine, "FAN_IN", 7)  # answers meet on executors first
+    if n_partitions == 13:
+        frame = frame.where(F.spark_partition_id() != 5).persist()  # one is empty, and the user keeps them
+    else:
+        monkeypatch.setattr(engine, "PART_BYTES", 1)
+        monkeypatch.setattr(engine, "LEAST_ROWS", 64)  # several parts a partition
+    rows = frame.toArrow()
+    assert len(rows) > 500
+    expected = fit_memory(estimator, rows)
+    kept = n_kept(spark)
+    found = fit_spark(estimator, frame, drop="id")
+    assert len(expected.rules_) > 5
+    assert_same(found, expected)
+    assert n_kept(spark) == kept and frame.is_cached == (n_partitions == 13)
+    X = rows.drop_columns(["id", "target", "w"])
+    assert np.array_equal(found.predict(X), expected.predict(X))
+    frame.unpersist()
+
+
+@pytest.mark.parametrize("n_partitions", [4, 13])
+def test_rows_are_numbered_by_row_id(spark, n_partitions):
+    estimator, table = make_rows("numbers weighted")
+    expected = fit_memory(estimator, table.sort_by("id"))
+    kept = n_kept(spark)
+    frame = spark.createDataFrame(table).repartition(n_partitions)
+    assert_same(fit_spark(estimator, frame, row_id="id"), expected)
+    assert n_kept(spark) == kept
+
+
+def test_complaints_that_need_no_job(spark):
+    from pyspark.ml.linalg import Vectors
+
+    frame = spark.createDataFrame([(1.0, 2.0, "a", Vectors.dense([1.0]))], ["y", "x", "text", "vector"])
+    frame = frame.withColumn("day", F.lit("2020-01-01").cast("date"))
+    model = on_spark.SirusRegressor()
+    with pytest.raises(DataError, match=r"'vector' holds vector objects.*vector_to_array"):
+        model.fit(frame, "y")
+    with pytest.raises(DataError, match="'day' holds dates"):
+        model.fit(frame, "y", drop=["vector"])
+    with pytest.raises(DataError, match=r"no column 'Text' for the target. Did you mean 'text'"):
+        model.fit(frame, "Text")
+    with pytest.raises(DataError, match=r"'x' is double; a row_id holds whole numbers"):
+        model.fit(frame.select("y", "x", "text"), "y", row_id="x")
+    with pytest.raises(DataError, match="No column is left"):
+        model.fit(frame.select("y"), "y")
+    with pytest.raises(DataError, match=r"takes a Spark data frame, found pandas\..*DataFrame"):
+        model.fit(new_rows(), "y")
+    with pytest.raises(ParameterError, match="n_stages"):
+        on_spark.SirusRegressor(n_stages=2).fit(frame.select("y", "x"), "y")
+
+
+def test_a_bad_partition_is_named_and_nothing_is_left(spark, monkeypatch):
+    kept = n_kept(spark)
+    frame = spark.range(0, 40, 1, 4).select(F.col("id"), F.col("id").cast("double").alias("y"))
+    frame = frame.withColumn("x.1", F.when(F.col("id") == 25, F.lit("inf").cast("double")).otherwise(F.col("y")))
+    model = on_spark.SirusRegressor(n_trees=64)
+    with pytest.raises(DataError, match=r"^partition 2: Column 'x\.1' contains infinity \(inf\), first in row 5"):
+        model.fit(frame, "y")
+    with pytest.raises(DataError, match=r"^partition 1: .*y contains NaN"):
+        model.fit(frame.withColumn("y", F.expr("if(id = 15, null, y)")), "y", drop="x.1")
+    for double, found in (("15", "15 more than once"), ("null", "a missing value")):
+        repeated = frame.withColumn("row", F.expr(f"if(id = 16, {double}, id)"))
+        with pytest.raises(DataError, match=rf"^partition \d: Column 'row' holds {found}"):
+            model.fit(repeated, "y", row_id="row")
+    assert n_kept(spark) == kept
+
+    def interrupt(training):
+        assert n_kept(spark) == kept + 2  # the rows, and the rows in bins
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(model, "_learn", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(frame, "y", drop="x.1")
+    assert n_kept(spark) == kept
+
+
+def test_parts_of_a_partition_have_the_same_rows_whatever_the_batches():
+    table = pa.table({"y": np.arange(1000.0), "id": np.arange(1000), "x0": np.arange(1000)})
+    for size in (1, 37, 250, 1000, 5000):
+        parts = list(engine.PartsOf(("x",), 250, "id")(table.to_batches(max_chunksize=size), 3))
+        assert [part.number - 3 * engine.PARTS for part in parts] == [0, 1, 2, 3]
+        assert [part.y.to_pylist() for part in parts] == [
+            table["y"].to_pylist()[i : i + 250] for i in range(0, 1000, 250)
+        ]
+        assert parts[1].name == "rows 250 to 499 of partition 3" and parts[1].X.column_names == ["x"]
+    double = pa.table({"y": np.arange(4.0), "id": [0, 1, 1, 2]})
+    with pytest.raises(DataError, match="rows 2 to 3 of partition 0: Column 'row' holds 1 more than once"):
+        list(engine.PartsOf(("x",), 2, "row")(double.to_batches(), 0))
+
+
+# ------------------------------------------------------------------------------------------------------- prediction
+
+
+def arrow_of(frame):
+    """A pandas frame with its NaN as they are in numbers, and as nulls elsewhere."""
+    return pa.table({name: pa.array(frame[name], from_pandas=frame[name].dtype == object) for name in frame})
+
+
+@pytest.fixture(scope="module")
+def hostile(spark):
+    """New rows twice, with NaN in numbers and with nulls instead; kept, or Spark would compute them in its planner."""
+    table = arrow_of(new_rows())
+    assert table["a b"].null_count == 0 and np.isnan(table["a b"].to_numpy()).any()
+    nulls = pa.table({name: pa.array(new_rows()[name], from_pandas=True) for name in new_rows()})
+    return spark.createDataFrame(pa.concat_tables([table, nulls])).withColumn("other", F.lit(1)).persist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spark_predicts_what_memory_predicts(hostile, kind):
+    model, rows, frame = make_model(kind), new_rows(), hostile
+    predicted = on_spark.transform(model, frame, "found")
+    plan = predicted._jdf.queryExecution().executedPlan().toString()
+    assert "Project" in plan and "Python" not in plan and "mapInArrow" not in plan
+    classes = model.model_.classes
+    names = [] if classes is None else [f"probability_{label}" for label in classes]
+    assert predicted.columns == [*frame.columns, *names, "found"]
+    found = predicted.select("found", *(F.col(f"`{name}`") for name in names)).toArrow()
+    assert found["found"].to_pylist() == 2 * model.predict(rows).tolist()
+    if classes is not None:
+        shares = np.column_stack([found[name] for name in names])
+        assert np.array_equal(shares, np.tile(model.predict_proba(rows), (2, 1)))
+
+
+@pytest.mark.filterwarnings("ignore:All values are missing in 'none'")
+def test_estimators_predict_frames_and_tables(spark):
+    X = pa.table({"x": np.arange(60.0), "k": pa.array(np.arange(60) % 3), "none": pa.nulls(60)})
+    y = np.where(np.arange(60) < 30, "Low", "high")
+    model = on_spark.SirusClassifier(n_trees=64, random_state=0, categorical_features=["k"])
+    model._learn(model._bin(*model._read(X, y, None)))
+    frame = spark.createDataFrame(X)
+    for method in (model.predict, model.predict_proba):
+        rows = method(frame).toArrow()
+        assert rows["prediction"].to_pylist() == model.predict(X).tolist() == y.tolist()
+        assert np.array_equal(rows["probability_Low"], model.predict_proba(X)[:, 0])
+    with pytest.raises(DataError, match="no column 'x'"):
+        model.transform(frame.drop("x"))
+    with pytest.raises(DataError, match="'x' held numbers in training, now it is string"):
+        model.transform(frame.withColumn("x", F.lit("1")))
+    with pytest.raises(DataError, match="'prediction' would be added, and there is 'Prediction' already"):
+        model.transform(frame.withColumn("Prediction", F.lit("1")))
+
+
+# ----------------------------------------------------------------------------------------------------- without Spark
+
+
+def run(code, *arguments):
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_model_loads_without_pyspark(tmp_path, ozone):
+    model = on_spark.SirusRegressor(n_trees=64, random_state=0)
+    SirusRegressor.fit(model, *ozone)
+    path = tmp_path / "model.json"
+    model.save(path)
+    assert type(pysirus.load(path)) is SirusRegressor
+    code = "import sys; sys.modules['pyspark'] = None; import pysirus; m = pysirus.load(sys.argv[1]); print(type(m), m)"
+    assert run(code, str(path)) == f"{SirusRegressor} {model}\n"
+    assert issubclass(on_spark.SirusClassifier, SirusClassifier)
+
+
+def test_pyspark_is_asked_for_by_the_name_of_its_extra():
+    code = (
+        "import sys; sys.modules['pyspark'] = None; from pysirus.spark import SirusRegressor as S\n"
+        "try: S().fit([[1]], 'y')\n"
+        "except ImportError as error: print(error)"
+    )
+    assert run(code) == "pysirus.spark needs pyspark: pip install pysirus[spark].\n"
+    code = "import sys, pysirus; pysirus.SirusRegressor; print([m for m in sys.modules if m.endswith('spark')])"
+    assert run(code) == "[]\n"
