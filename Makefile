@@ -92,7 +92,7 @@ KERNELS += avx2 avx512
 CORE_FLAGS += -DPYSIRUS_X86
 endif
 KERNEL_avx2 := -mavx2
-KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefer-vector-width=512
 
 core-check: $(VARIANTS:%=build/core/%/driver)
 	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done

@@ -18,6 +18,19 @@ GrowBlock kernel_of(const std::string& instruction_set) {
   throw std::invalid_argument("no instruction set is called '" + instruction_set + "'");
 }
 
+// Groups of a block: as many as there can be, unless threads would have nothing to do, or the histograms of wide tables
+// take too much memory.
+int groups_of_block(const Table& table, const Recipe& recipe, std::int64_t n_trees, int n_threads) {
+  constexpr std::int64_t kMaxBytes = 1 << 25;
+  std::int64_t n_cells = 0;
+  for (std::int32_t f = 0; f < table.n_features; ++f) n_cells += table.n_bins[f] * (1 + table.n_slots);
+  const std::int64_t bytes_of_group = (n_cells << (recipe.max_depth - 1)) * kLanes * sizeof(std::int64_t);
+  int n_groups = kMaxGroups;
+  while (n_groups > 1 && (n_groups * bytes_of_group > kMaxBytes || n_trees <= n_groups / 2 * kLanes * n_threads))
+    n_groups /= 2;
+  return n_groups;
+}
+
 }  // namespace
 
 std::vector<std::string> instruction_sets() {
@@ -25,7 +38,7 @@ std::vector<std::string> instruction_sets() {
 #if defined(PYSIRUS_X86)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
     found.push_back("avx512");
   if (__builtin_cpu_supports("avx2")) found.push_back("avx2");
 #endif
@@ -38,10 +51,14 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
                  std::int32_t* splits) {
   const GrowBlock grow_block = kernel_of(instruction_set);
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
-  return run_pieces((n_trees + kLanes - 1) / kLanes, n_threads, interrupted, [&] {
-    return [&, space = Workspace(table, recipe)](std::int64_t block, const std::atomic<bool>& stop) mutable {
-      const std::int64_t begin = block * kLanes;
-      const auto n = static_cast<int>(std::min<std::int64_t>(kLanes, n_trees - begin));
+  const SortedTable sorted(table, n_trees);
+  const int n_groups = groups_of_block(table, recipe, n_trees, n_threads);
+  const std::int64_t n_together = n_groups * kLanes;
+  return run_pieces((n_trees + n_together - 1) / n_together, n_threads, interrupted, [&] {
+    return [&, space = Workspace(table, recipe, sorted, n_groups)](std::int64_t block,
+                                                                   const std::atomic<bool>& stop) mutable {
+      const std::int64_t begin = block * n_together;
+      const auto n = static_cast<int>(std::min(n_together, n_trees - begin));
       grow_block(table, recipe, first_tree + static_cast<std::uint64_t>(begin), n, space, stop,
                  splits + begin * n_nodes);
     };

@@ -7,6 +7,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include "table.hpp"
 
@@ -23,10 +28,10 @@ constexpr int kVectorBytes = 16;
 template <class T, int kWidth>
 using Vector __attribute__((vector_size(kWidth * sizeof(T)))) = T;
 
-template <class T>
+template <class T, int kCount = kLanes>
 struct Lanes {
-  static constexpr int kWidth = kVectorBytes / int{sizeof(T)} < kLanes ? kVectorBytes / int{sizeof(T)} : kLanes;
-  static constexpr int kParts = kLanes / kWidth;
+  static constexpr int kWidth = kVectorBytes / int{sizeof(T)} < kCount ? kVectorBytes / int{sizeof(T)} : kCount;
+  static constexpr int kParts = kCount / kWidth;
   using Part = Vector<T, kWidth>;
   Part part[kParts];
 
@@ -47,7 +52,8 @@ struct Lanes {
   }
 };
 
-using u8x = Lanes<std::uint8_t>;
+using RowCounts = Lanes<std::uint8_t, kBlock>;  // of a row in every tree of a block
+using i16x = Lanes<std::int16_t>;
 using u32x = Lanes<std::uint32_t>;
 using i32x = Lanes<std::int32_t>;
 using i64x = Lanes<std::int64_t>;
@@ -60,29 +66,23 @@ inline Lanes<T> fill(T value) {
   return result;
 }
 
-template <class T>
-inline Lanes<T> operator+(Lanes<T> a, const Lanes<T>& b) {
+template <class T, int kCount>
+inline Lanes<T, kCount> operator+(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a += b;
 }
-template <class T>
-inline Lanes<T> operator-(Lanes<T> a, const Lanes<T>& b) {
+template <class T, int kCount>
+inline Lanes<T, kCount> operator-(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a -= b;
 }
-template <class T>
-inline Lanes<T> operator*(Lanes<T> a, const Lanes<T>& b) {
+template <class T, int kCount>
+inline Lanes<T, kCount> operator*(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a *= b;
 }
-template <class T>
-inline Lanes<T> operator&(Lanes<T> a, const Lanes<T>& b) {
+template <class T, int kCount>
+inline Lanes<T, kCount> operator&(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a &= b;
 }
 
-// All ones in the lanes where a > b.
-inline i64x greater(const f64x& a, const f64x& b) {
-  i64x result;
-  for (int i = 0; i < i64x::kParts; ++i) result.part[i] = a.part[i] > b.part[i];
-  return result;
-}
 inline i32x at_least(const i32x& a, std::int32_t b) {
   i32x result;
   for (int i = 0; i < i32x::kParts; ++i) result.part[i] = a.part[i] >= b;
@@ -94,10 +94,24 @@ inline void assign_where(const i64x& mask, Lanes<T>& target, const Lanes<T>& val
   for (int i = 0; i < i64x::kParts; ++i) target.part[i] = mask.part[i] ? value.part[i] : target.part[i];
 }
 
+// Where `score` is greater than `best`, it takes its place, and `value` that of `target`.
+inline void assign_where_greater(const f64x& score, f64x& best, const i64x& value, i64x& target) {
+  for (int i = 0; i < f64x::kParts; ++i) {
+    const i64x::Part better = score.part[i] > best.part[i];
+    best.part[i] = better ? score.part[i] : best.part[i];
+    target.part[i] = better ? value.part[i] : target.part[i];
+  }
+}
+
 // A vector of other numbers. Sizes change by a factor of two at a time: compilers have instructions for that, and take
 // larger steps element by element.
 template <class To, int kWidth, class From>
 inline Vector<To, kWidth> convert_vector(const Vector<From, kWidth>& from) {
+#if defined(__AVX512F__)
+  // GCC 12 does this one in two halves.
+  if constexpr (std::is_same_v<From, std::int32_t> && std::is_same_v<To, double> && kWidth == 8)
+    return reinterpret_cast<Vector<double, 8>>(_mm512_cvtepi32_pd(reinterpret_cast<__m256i>(from)));
+#endif
   if constexpr (sizeof(From) == 1 && sizeof(To) > 2) {
     return convert_vector<To, kWidth, std::uint16_t>(__builtin_convertvector(from, Vector<std::uint16_t, kWidth>));
   } else if constexpr (sizeof(From) == 2 && sizeof(To) > 4) {
@@ -112,6 +126,7 @@ inline Vector<To, kWidth> convert_vector(const Vector<From, kWidth>& from) {
 // Every lane as another type of number.
 template <class To, class From>
 inline Lanes<To> convert(const Lanes<From>& from) {
+  if constexpr (std::is_same_v<To, From>) return from;
   constexpr int kWidth = Lanes<To>::kWidth < Lanes<From>::kWidth ? Lanes<To>::kWidth : Lanes<From>::kWidth;
   Lanes<To> result;
   for (int lane = 0; lane < kLanes; lane += kWidth) {

@@ -3,6 +3,8 @@
 // from exact integers, in this order of operations and without fused multiply-add: the same number everywhere.
 #pragma once
 
+#include <limits>
+
 #include "lanes.hpp"
 #include "random.hpp"
 #include "workspace.hpp"
@@ -36,63 +38,87 @@ struct Node {
   f64x size, sum[kMaxBins];
 };
 
+// Sums from left to right. Those of 32 bits are exact in double precision, in which they are needed.
 template <class Sum>
-inline void add_cell(Lanes<Sum>* total, const Lanes<Sum>* cell, int n_sums) {
-  for (int k = 0; k <= n_sums; ++k) total[k] += cell[k];
+using Running = Lanes<std::conditional_t<sizeof(Sum) == 4, double, Sum>>;
+
+template <class Sum>
+inline Running<Sum> running(const Lanes<Sum>& sum) {
+  if constexpr (sizeof(Sum) == 4)
+    return convert<double>(sum);
+  else
+    return sum;
 }
 
 template <class Sum>
-inline void try_split(const Node<Sum>& node, const Lanes<Sum>* left, int n_sums, i64x allowed, std::int64_t split,
-                      Best& best) {
+inline void add_cell(Running<Sum>* total, const Lanes<Sum>* cell, int n_sums) {
+  for (int k = 0; k <= n_sums; ++k) total[k] += running(cell[k]);
+}
+
+// Where a side is empty D is zero and so are n_L n_R: zero over zero is NaN, which is not better than anything.
+template <class Sum>
+[[gnu::always_inline]] inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sums,
+                                             std::int64_t split, Best& best) {
   const f64x n_left = convert<double>(left[0]);
-  const f64x n_right = node.size - n_left;
   f64x score{};
   for (int k = 0; k < n_sums; ++k) {
     const f64x d = convert<double>(left[1 + k]) * node.size - node.sum[k] * n_left;
-    score += d * d;
+    score = k == 0 ? d * d : score + d * d;
   }
-  score /= n_left * n_right;
-  const i64x better = allowed & greater(n_left, f64x{}) & greater(n_right, f64x{}) & greater(score, best.score);
-  assign_where(better, best.score, score);
-  assign_where(better, best.split, fill<std::int64_t>(split));
+  score /= n_left * (node.size - n_left);
+  assign_where_greater(score, best.score, fill<std::int64_t>(split), best.split);
 }
 
-// Tries the cuts of all candidates, lowest feature and lowest cut first; a later one must be strictly better.
+// Tries the cuts of a feature in the lanes that have it as a candidate, lowest cut first.
+template <int kSums, class Sum>
+inline void search_feature(const Table& table, const Recipe& recipe, const Node<Sum>& node, std::int32_t feature,
+                           const Lanes<Sum>* cell, Best& best) {
+  const int n_sums = kSums ? kSums : table.n_slots;
+  Running<Sum> left[1 + (kSums ? kSums : kMaxBins)], with_missing[1 + (kSums ? kSums : kMaxBins)];
+  const std::int32_t n_cuts = n_known_bins(table, feature) - 1;
+  const std::int32_t first = recipe.split_offset[feature];
+  const Lanes<Sum>* missing = table.has_missing[feature] ? cell + (n_cuts + 1) * (1 + n_sums) : nullptr;
+  for (int k = 0; k <= n_sums; ++k) left[k] = Running<Sum>{};
+  if (!missing) {
+    for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += 1 + n_sums) {
+      add_cell(left, cell, n_sums);
+      try_split(node, left, n_sums, first + cut, best);
+    }
+    return;
+  }
+  // Missing values that are not there leave a cut as good as it was: the same split is not better.
+  for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += 1 + n_sums) {
+    add_cell(left, cell, n_sums);
+    try_split(node, left, n_sums, first + cut, best);
+    for (int k = 0; k <= n_sums; ++k) with_missing[k] = left[k] + running(missing[k]);
+    try_split(node, with_missing, n_sums, first + n_cuts + cut, best);
+  }
+  add_cell(left, cell, n_sums);
+  try_split(node, left, n_sums, first + 2 * n_cuts, best);
+}
+
+// Tries all candidates, lowest feature first; a later one must be strictly better. Lanes that have other candidates
+// are shown a best that nothing can beat.
 template <int kSums, class Sum>
 inline void search_splits(const Table& table, const Recipe& recipe, const Workspace& space, const Node<Sum>& node,
                           Best& best) {
-  const int n_sums = kSums ? kSums : table.n_slots;
-  Lanes<Sum> left[1 + (kSums ? kSums : kMaxBins)];
-  Lanes<Sum> with_missing[1 + (kSums ? kSums : kMaxBins)];
   for (std::int32_t feature = 0; feature < table.n_features; ++feature) {
     if (!space.candidates[feature]) continue;
     const i64x allowed = spread(space.candidates[feature]);
-    const std::int32_t n_cuts = n_known_bins(table, feature) - 1;
-    const std::int32_t first = recipe.split_offset[feature];
-    const Lanes<Sum>* cell = node.cells + space.cell_offset[feature];
-    const Lanes<Sum>* missing = table.has_missing[feature] ? cell + (n_cuts + 1) * (1 + n_sums) : nullptr;
-    for (int k = 0; k <= n_sums; ++k) left[k] = Lanes<Sum>{};
-    for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += 1 + n_sums) {
-      add_cell(left, cell, n_sums);
-      try_split(node, left, n_sums, allowed, first + cut, best);
-      if (!missing) continue;
-      for (int k = 0; k <= n_sums; ++k) with_missing[k] = left[k] + missing[k];
-      const i64x some = allowed & greater(convert<double>(missing[0]), f64x{});
-      try_split(node, with_missing, n_sums, some, first + n_cuts + cut, best);
-    }
-    if (missing) {
-      add_cell(left, cell, n_sums);
-      try_split(node, left, n_sums, allowed, first + 2 * n_cuts, best);
-    }
+    Best shown{fill(std::numeric_limits<double>::infinity()), best.split};
+    assign_where(allowed, shown.score, best.score);
+    search_feature<kSums>(table, recipe, node, feature, node.cells + space.cell_offset[feature], shown);
+    assign_where(allowed, best.score, shown.score);
+    best.split = shown.split;
   }
 }
 
 template <class Sum>
 inline Best best_split(const Table& table, const Recipe& recipe, const Workspace& space, Node<Sum>& node) {
   const Lanes<Sum>* cell = node.cells;
-  Lanes<Sum> total[1 + kMaxBins];
-  total[0] = Lanes<Sum>{};
-  for (int k = 1; k <= table.n_slots; ++k) total[k] = Lanes<Sum>{};
+  Running<Sum> total[1 + kMaxBins];
+  total[0] = Running<Sum>{};
+  for (int k = 1; k <= table.n_slots; ++k) total[k] = Running<Sum>{};
   for (std::int32_t bin = 0; bin < table.n_bins[0]; ++bin, cell += 1 + table.n_slots)
     add_cell(total, cell, table.n_slots);
   node.size = convert<double>(total[0]);

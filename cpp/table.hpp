@@ -5,7 +5,9 @@
 
 namespace pysirus {
 
-constexpr int kLanes = 16;        // trees grown side by side, one vector lane each
+constexpr int kLanes = 16;        // trees of a group, searched side by side, one vector lane each
+constexpr int kMaxGroups = 4;     // groups of a block, whose histograms are filled together
+constexpr int kBlock = kMaxGroups * kLanes;
 constexpr int kMaxDepth = 4;
 constexpr int kMaxThresholds = 16;
 constexpr int kMaxBins = 256;

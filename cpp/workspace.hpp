@@ -7,14 +7,13 @@
 #include <new>
 #include <vector>
 
+#include "sorted.hpp"
 #include "table.hpp"
 
 namespace pysirus {
 
-constexpr std::int64_t kChunk = 1792;         // rows whose counts are held at a time
-constexpr std::int64_t kKeptRows = 8 * 1024;  // tables up to this size draw each count once
-constexpr std::int32_t kTile = 4;             // features that share a sweep over a chunk
-constexpr std::align_val_t kAlignment{128};   // of the widest vector of lanes
+constexpr std::align_val_t kAlignment{128};    // of the widest vector of lanes
+constexpr std::int64_t kChunkRows = kChunk + 1;  // rows of counts in memory: the last is the row of nobody
 
 struct AlignedDelete {
   void operator()(void* p) const { ::operator delete(p, kAlignment); }
@@ -25,31 +24,27 @@ inline Buffer make_buffer(std::size_t bytes) {
 }
 
 struct Workspace {
+  int n_groups;                           // of the blocks to grow
+  const SortedTable& sorted;              // rows in order, or nothing:
+  RowSorter sorter;                       // then they are sorted here,
+  SortedRows sorted_chunk;                // one column of a chunk at a time
   std::vector<std::int64_t> cell_offset;  // [feature + 1], in vectors of lanes
-  Buffer counts;                          // [row][lane], of a chunk or of all kept rows
-  Buffer masked;                          // [row][lane], counts of one node in a chunk
-  Buffer inside;                          // [node][row][lane], counts of the nodes of two levels in a chunk
-  Buffer histograms;                      // [node of a level][cell][lane]
-  Buffer tile;                            // 32-bit sums of a chunk and a tile, before they are added to histograms
-  Buffer routes;                          // [node][table][bin][lane], who goes left
+  Buffer counts;                          // [chunk][row][tree], of one chunk or of all
+  Buffer inside;                          // [node - 1][row][tree], counts of the nodes below the root in a chunk
+  Buffer histograms;                      // [node of a level][group][cell][lane]
+  Buffer routes;                          // [node][table][bin][tree], who goes left
   std::vector<std::uint16_t> candidates;  // [feature], a bit a lane
 
-  Workspace(const Table& table, const Recipe& recipe) : cell_offset(table.n_features + 1) {
-    const std::int64_t per_bin = 1 + table.n_slots;
-    std::int64_t widest = 0;
-    for (std::int32_t f = 0; f < table.n_features; ++f) {
-      cell_offset[f + 1] = cell_offset[f] + table.n_bins[f] * per_bin;
-      widest = std::max(widest, table.n_bins[f] * per_bin);
-    }
-    const std::int64_t parents = std::int64_t{1} << std::max(0, recipe.max_depth - 2);
-    const std::int64_t nodes = std::int64_t{1} << (recipe.max_depth - 1);
-    counts = make_buffer((table.n_rows <= kKeptRows ? table.n_rows : kChunk) * kLanes);
-    masked = make_buffer(kChunk * kLanes);
-    inside = make_buffer((std::int64_t{2} << (kMaxDepth - 2)) * kChunk * kLanes);
-    histograms = make_buffer(nodes * cell_offset.back() * kLanes * sizeof(std::int64_t));
-    tile = make_buffer(kTile * widest * kLanes * sizeof(std::int32_t));
-    routes = make_buffer(parents * 2 * kLanes * kMaxBins * kLanes);
-    candidates.resize(table.n_features);
+  Workspace(const Table& table, const Recipe& recipe, const SortedTable& sorted, int n_groups)
+      : n_groups(n_groups), sorted(sorted), cell_offset(table.n_features + 1), candidates(table.n_features) {
+    for (std::int32_t f = 0; f < table.n_features; ++f)
+      cell_offset[f + 1] = cell_offset[f] + table.n_bins[f] * (1 + table.n_slots);
+    const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1, n_last = (n_nodes + 1) / 2;
+    const std::int64_t n_kept = table.n_rows <= kKeptRows ? (table.n_rows + kChunk - 1) / kChunk : 1;
+    counts = make_buffer(n_kept * kChunkRows * kBlock);
+    inside = make_buffer((n_nodes - 1) * kChunkRows * kBlock);
+    histograms = make_buffer(n_last * n_groups * cell_offset.back() * kLanes * sizeof(std::int64_t));
+    routes = make_buffer((n_nodes / 2) * kBlock * kMaxBins * kBlock);
   }
 };
 

@@ -69,7 +69,7 @@ def test_kernel_grows_the_trees_of_the_oracle(problem, instruction_set, first_tr
 
 
 @pytest.mark.parametrize("n_slots, weights", [(0, False), (0, True), (3, False), (3, True)])
-@pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 1536, 2047, 2048, 2049])
+@pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 3583, 3584, 3585, 7169])
 def test_kernel_grows_the_trees_of_the_oracle_at_chunk_limits(n_rows, n_slots, weights):
     recipe = {"max_depth": 3, "max_features": 2, "min_node_size": 5}
     problem = make_problem(n_rows, [10, 6, 4], missing=[1], n_slots=n_slots, weights=weights, **recipe)
