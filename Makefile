@@ -97,6 +97,11 @@ KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefe
 core-check: $(VARIANTS:%=build/core/%/driver)
 	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done
 
+# the yardstick of benchmarks/roofline.py
+build/core/peak: cpp/peak.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O3 -Wall -Wextra -march=native $< -o $@
+
 define variant_rules
 build/core/$(1)/driver: $(addprefix build/core/$(1)/,driver.o forest.o shard.o evaluate.o \
   $(KERNELS:%=kernel_%.o) $(KERNELS:%=evaluate_kernel_%.o))

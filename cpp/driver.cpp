@@ -55,6 +55,26 @@ std::vector<std::int32_t> grow(const Problem& p, std::int64_t n_trees, int n_thr
   return splits;
 }
 
+// The sums of the last level of grown trees, in blocks and tree after tree.
+int compare_levels(const Problem& p, std::int64_t n_trees, const std::vector<std::int32_t>& splits) {
+  const auto never = [] { return false; };
+  const int depth = p.recipe.max_depth - 1, n_above = (1 << depth) - 1;
+  std::vector<std::int32_t> above;
+  for (std::int64_t tree = 0; tree < n_trees; ++tree)
+    above.insert(above.end(), splits.begin() + tree * (2 * n_above + 1),
+                 splits.begin() + tree * (2 * n_above + 1) + n_above);
+  const Level level(p.table, p.recipe, 0, n_trees, depth, above.data());
+  std::vector<std::int64_t> expected(level.n_sums());
+  add_level(p.table, p.recipe, level, 1, never, expected.data());
+  int n_different = 0;
+  for (const auto& set : instruction_sets()) {
+    std::vector<std::int64_t> sums(level.n_sums());
+    add_level_blocks(p.table, p.recipe, level, 2, set, never, sums.data());
+    n_different += sums != expected;
+  }
+  return n_different;
+}
+
 int compare_all(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_trees) {
   int n_different = 0;
   for (int depth = 1; depth <= kMaxDepth; ++depth)
@@ -64,7 +84,7 @@ int compare_all(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_tre
       const auto expected = grow(p, n_trees, 1, "plain");
       for (const auto& set : instruction_sets())
         for (int threads = 1; threads <= 2; ++threads) n_different += grow(p, n_trees, threads, set) != expected;
-      n_different += check::paths(expected, n_trees, depth);
+      n_different += check::paths(expected, n_trees, depth) + compare_levels(p, n_trees, expected);
     }
   std::printf("%lld x %d, %lld trees: %d of %d forests differ\n", static_cast<long long>(n_rows), n_features,
               static_cast<long long>(n_trees), n_different, 64 * static_cast<int>(instruction_sets().size()));

@@ -9,12 +9,17 @@
 namespace pysirus {
 namespace {
 
-GrowBlock kernel_of(const std::string& instruction_set) {
+struct Kernel {
+  GrowBlock grow_block;
+  AddBlock add_block;
+};
+
+Kernel kernel_of(const std::string& instruction_set) {
 #if defined(PYSIRUS_X86)
-  if (instruction_set == "avx512") return avx512::grow_block;
-  if (instruction_set == "avx2") return avx2::grow_block;
+  if (instruction_set == "avx512") return {avx512::grow_block, avx512::add_block};
+  if (instruction_set == "avx2") return {avx2::grow_block, avx2::add_block};
 #endif
-  if (instruction_set == "plain") return plain::grow_block;
+  if (instruction_set == "plain") return {plain::grow_block, plain::add_block};
   throw std::invalid_argument("no instruction set is called '" + instruction_set + "'");
 }
 
@@ -46,23 +51,44 @@ std::vector<std::string> instruction_sets() {
   return found;
 }
 
-bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees,
-                 int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
-                 std::int32_t* splits) {
-  const GrowBlock grow_block = kernel_of(instruction_set);
-  const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
+namespace {
+
+// Calls work(first tree, number of trees, workspace, stop) for blocks of trees, on several threads.
+template <class Work>
+bool run_blocks(const Table& table, const Recipe& recipe, std::int64_t n_trees, int n_threads,
+                const std::function<bool()>& interrupted, Work work) {
   const SortedTable sorted(table, n_trees);
   const int n_groups = groups_of_block(table, recipe, n_trees, n_threads);
   const std::int64_t n_together = n_groups * kLanes;
   return run_pieces((n_trees + n_together - 1) / n_together, n_threads, interrupted, [&] {
     return [&, space = Workspace(table, recipe, sorted, n_groups)](std::int64_t block,
                                                                    const std::atomic<bool>& stop) mutable {
-      const std::int64_t begin = block * n_together;
-      const auto n = static_cast<int>(std::min(n_together, n_trees - begin));
-      grow_block(table, recipe, first_tree + static_cast<std::uint64_t>(begin), n, space, stop,
-                 splits + begin * n_nodes);
+      const std::int64_t first = block * n_together;
+      work(first, static_cast<int>(std::min(n_together, n_trees - first)), space, stop);
     };
   });
+}
+
+}  // namespace
+
+bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees,
+                 int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
+                 std::int32_t* splits) {
+  const GrowBlock grow_block = kernel_of(instruction_set).grow_block;
+  const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
+  return run_blocks(table, recipe, n_trees, n_threads, interrupted, [&](auto first, int n, auto& space, auto& stop) {
+    grow_block(table, recipe, first_tree + static_cast<std::uint64_t>(first), n, space, stop, splits + first * n_nodes);
+  });
+}
+
+bool add_level_blocks(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
+                      const std::string& instruction_set, const std::function<bool()>& interrupted,
+                      std::int64_t* sums) {
+  const AddBlock add_block = kernel_of(instruction_set).add_block;
+  return run_blocks(table, recipe, level.n_trees, n_threads, interrupted,
+                    [&](auto first, int n, auto& space, auto& stop) {
+                      add_block(table, recipe, level, first, n, space, stop, sums);
+                    });
 }
 
 }  // namespace pysirus

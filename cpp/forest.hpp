@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "shard.hpp"
 #include "table.hpp"
 
 namespace pysirus {
@@ -18,5 +19,10 @@ std::vector<std::string> instruction_sets();
 bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees,
                  int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
                  std::int32_t* splits);
+
+// What add_level of shard.hpp adds up, a block of trees at a time.
+bool add_level_blocks(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
+                      const std::string& instruction_set, const std::function<bool()>& interrupted,
+                      std::int64_t* sums);
 
 }  // namespace pysirus

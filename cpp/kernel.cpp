@@ -1,5 +1,5 @@
 // Grows a block of trees level by level: sweep the rows (counts -> histograms of left children), subtract for the
-// right children, search the splits. No row is ever moved; who is in which node is worked out anew for each chunk.
+// right children, search the splits. Who is in which node is worked out anew for each chunk.
 #include "kernel.hpp"
 
 #include "draw.hpp"
@@ -131,7 +131,7 @@ const SortedRows& sorted_rows(const Block& block, std::int64_t first, std::int32
   return space.sorted_chunk;
 }
 
-// Adds a chunk to the histogram of a node, all features and groups.
+// Adds a chunk to the histogram of a node for one feature, in all groups.
 template <class Sum, bool kSlots, bool kWeights>
 void add_feature(const Block& block, const RowCounts* counts, const SortedRows& sorted, int node,
                  std::int32_t feature) {
@@ -144,11 +144,12 @@ void add_feature(const Block& block, const RowCounts* counts, const SortedRows& 
   }
 }
 
-// Histograms of a level: of the left children from the rows, of the right ones as what is left of their parents.
+// Histograms of a level: of all nodes from the rows; or, where those of the parents are at hand, of the left children
+// from the rows, and of the right ones as what is left of their parents.
 template <class Sum, bool kSlots, bool kWeights>
-void sweep(Block& block, int level) {
+void sweep(Block& block, int level, bool from_parents) {
   const Table& table = block.table;
-  const int begin = (1 << level) - 1, end = 2 * begin + 1, step = level == 0 ? 1 : 2;
+  const int begin = (1 << level) - 1, end = 2 * begin + 1, step = from_parents ? 2 : 1;
   const int n_groups = block.space.n_groups;
   const std::int64_t n_cells = n_groups * block.space.cell_offset.back();
   i32x drawn[kMaxNodes][kMaxGroups]{};
@@ -158,7 +159,7 @@ void sweep(Block& block, int level) {
     if (block.stop.load(std::memory_order_relaxed)) return;
     const std::int64_t n_rows = std::min(kChunk, table.n_rows - first);
     const RowCounts* counts = chunk_counts(block, first, n_rows);
-    part_chunk(block, level, true, first, n_rows, counts);
+    part_chunk(block, level, from_parents, first, n_rows, counts);
     for (int node = begin; node < end; node += step)
       add_counts(node ? counts_inside(block, node) : counts, n_rows, drawn[node]);
     if (block.space.sorted.rows.empty()) block.space.sorter.start_chunk(table, first, n_rows);
@@ -172,7 +173,7 @@ void sweep(Block& block, int level) {
     for (int byte = 0; byte < kBlock; ++byte)
       block.drawn[node][tree_of_byte(byte) / kLanes].set(tree_of_byte(byte) % kLanes,
                                                          drawn[node][byte / kLanes][byte % kLanes]);
-    if (node == 0) continue;
+    if (!from_parents) continue;
     const auto* left = histogram_of<Sum>(block, node, 0);
     auto* right = histogram_of<Sum>(block, node + 1, 0);  // still their parent's
     for (std::int64_t c = 0; c < n_cells; ++c) right[c] -= left[c];
@@ -244,19 +245,75 @@ void split_node(Block& block, int number, int group) {
 template <class Sum, bool kSlots, bool kWeights>
 void grow_levels(Block& block) {
   for (int level = 0; level < block.recipe.max_depth; ++level) {
-    for (int parent = (1 << level) / 2 - 1; level > 0 && parent < (1 << level) - 1; ++parent) build_route(block, parent);
-    sweep<Sum, kSlots, kWeights>(block, level);
+    const int first = (1 << level) - 1;
+    for (int parent = first / 2; parent < first; ++parent) build_route(block, parent);
+    sweep<Sum, kSlots, kWeights>(block, level, level > 0);
     if (block.stop.load(std::memory_order_relaxed)) return;
-    for (int node = (1 << level) - 1; node < (2 << level) - 1; ++node)
+    for (int node = first; node < 2 * first + 1; ++node)
       for (int group = 0; group < block.space.n_groups; ++group) split_node<Sum>(block, node, group);
   }
 }
 
-template <bool kSlots>
-void grow_block_as(Block& block, bool narrow) {
-  if (block.table.weight) return grow_levels<std::int64_t, kSlots, true>(block);
-  if (narrow) return grow_levels<std::int32_t, kSlots, false>(block);
-  return grow_levels<std::int64_t, kSlots, false>(block);
+// Adds the histograms of a level, of the candidates of its nodes, to the sums of the level.
+template <class Sum, bool kSlots, bool kWeights>
+void add_nodes(Block& block, const Level& level, std::int64_t first, int n_trees, std::int64_t* sums) {
+  sweep<Sum, kSlots, kWeights>(block, level.depth, false);
+  if (block.stop.load(std::memory_order_relaxed)) return;
+  const std::int64_t n_nodes = level.n_nodes();
+  for (int tree = 0; tree < n_trees; ++tree)
+    for (std::int64_t k = 0; k < n_nodes; ++k) {
+      const std::int64_t at = (first + tree) * n_nodes + k;
+      if (level.offset[at] == level.offset[at + 1]) continue;
+      const auto node = static_cast<int>(n_nodes - 1 + k);
+      const int group = tree / kLanes, lane = tree % kLanes;
+      std::int64_t* sum = sums + level.offset[at];
+      *sum++ += block.drawn[node][group][lane];
+      const Lanes<Sum>* cells = histogram_of<Sum>(block, node, group);
+      const std::int32_t* candidates = level.candidates.data() + at * block.recipe.max_features;
+      for (std::int32_t i = 0; i < block.recipe.max_features; ++i) {
+        const std::int64_t* offset = block.space.cell_offset.data() + candidates[i];
+        for (std::int64_t c = offset[0]; c < offset[1]; ++c) *sum++ += cells[c][lane];
+      }
+    }
+}
+
+// Keys of the trees, counts of the rows where they are kept. Do 32-bit sums serve? They do where they cannot overflow:
+// classes count rows, small tables hold few drawn rows.
+bool start_block(Block& block, std::uint64_t first_tree, int n_trees) {
+  const Table& table = block.table;
+  for (int tree = 0; tree < n_trees; ++tree) block.wanted[tree / kLanes] |= 1u << (tree % kLanes);
+  for (int byte = 0; byte < kBlock; ++byte) {
+    const int tree = tree_of_byte(byte);
+    const std::uint64_t key = tree_key(block.recipe.seed, first_tree + static_cast<std::uint64_t>(tree));
+    block.tree_keys[tree] = key;
+    block.keys.low[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key));
+    block.keys.high[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key >> 32));
+  }
+  const bool few_rows = !table.value && table.n_rows < (std::int64_t{1} << 31) / kMaxThresholds;
+  if (table.n_rows > kKeptRows) return few_rows;
+  auto* counts = reinterpret_cast<RowCounts*>(block.space.counts.get());
+  i32x drawn[kMaxGroups]{};
+  for (std::int64_t first = 0; first < table.n_rows; first += kChunk, counts += kChunkRows) {
+    const std::int64_t n_rows = std::min(kChunk, table.n_rows - first);
+    draw_chunk(block, first, n_rows, counts);
+    add_counts(counts, n_rows, drawn);
+  }
+  block.kept = true;
+  i32x full{};
+  for (const i32x& group : drawn) full |= at_least(group, 1 << 11);
+  return few_rows || !any(full);
+}
+
+// Calls run<Sum, kSlots, kWeights>().
+template <class Run>
+void run_as(const Table& table, bool narrow, Run run) {
+  const auto with_slots = [&]<bool kSlots>() {
+    if (table.weight) return run.template operator()<std::int64_t, kSlots, true>();
+    if (narrow) return run.template operator()<std::int32_t, kSlots, false>();
+    return run.template operator()<std::int64_t, kSlots, false>();
+  };
+  if (table.slot) return with_slots.template operator()<true>();
+  return with_slots.template operator()<false>();
 }
 
 }  // namespace
@@ -264,39 +321,29 @@ void grow_block_as(Block& block, bool narrow) {
 void grow_block(const Table& table, const Recipe& recipe, std::uint64_t first_tree, int n_trees,
                 Workspace& space, const std::atomic<bool>& stop, std::int32_t* splits) {
   Block block{.table = table, .recipe = recipe, .space = space, .stop = stop};
-  for (int tree = 0; tree < n_trees; ++tree) block.wanted[tree / kLanes] |= 1u << (tree % kLanes);
-  for (int byte = 0; byte < kBlock; ++byte) {
-    const int tree = tree_of_byte(byte);
-    const std::uint64_t key = tree_key(recipe.seed, first_tree + static_cast<std::uint64_t>(tree));
-    block.tree_keys[tree] = key;
-    block.keys.low[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key));
-    block.keys.high[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key >> 32));
-  }
-  // 32-bit sums serve where they cannot overflow: classes count rows, small tables hold few drawn rows.
-  bool narrow = !table.value && table.n_rows < (std::int64_t{1} << 31) / kMaxThresholds;
-  if (table.n_rows <= kKeptRows) {
-    auto* counts = reinterpret_cast<RowCounts*>(space.counts.get());
-    i32x drawn[kMaxGroups]{};
-    for (std::int64_t first = 0; first < table.n_rows; first += kChunk, counts += kChunkRows) {
-      const std::int64_t n_rows = std::min(kChunk, table.n_rows - first);
-      draw_chunk(block, first, n_rows, counts);
-      add_counts(counts, n_rows, drawn);
-    }
-    block.kept = true;
-    i32x full{};
-    for (const i32x& group : drawn) full |= at_least(group, 1 << 11);
-    narrow |= !any(full);
-  }
-  if (table.slot)
-    grow_block_as<true>(block, narrow);
-  else
-    grow_block_as<false>(block, narrow);
-
+  const bool narrow = start_block(block, first_tree, n_trees);
+  run_as(table, narrow, [&]<class Sum, bool kSlots, bool kWeights>() { grow_levels<Sum, kSlots, kWeights>(block); });
   if (stop.load(std::memory_order_relaxed)) return;
   const int n_nodes = (1 << recipe.max_depth) - 1;
   for (int tree = 0; tree < n_trees; ++tree)
     for (int node = 0; node < n_nodes; ++node)
       splits[tree * n_nodes + node] = static_cast<std::int32_t>(block.split[node][tree / kLanes][tree % kLanes]);
+}
+
+void add_block(const Table& table, const Recipe& recipe, const Level& level, std::int64_t first, int n_trees,
+               Workspace& space, const std::atomic<bool>& stop, std::int64_t* sums) {
+  Block block{.table = table, .recipe = recipe, .space = space, .stop = stop};
+  const bool narrow = start_block(block, level.first_tree + static_cast<std::uint64_t>(first), n_trees);
+  const int n_parents = (1 << level.depth) - 1;
+  for (int node = 0; node < n_parents; ++node) {
+    for (auto& group : block.split[node]) group = fill<std::int64_t>(kNoSplit);
+    for (int tree = 0; tree < n_trees; ++tree)
+      block.split[node][tree / kLanes].set(tree % kLanes, level.splits[(first + tree) * n_parents + node]);
+    build_route(block, node);
+  }
+  run_as(table, narrow, [&]<class Sum, bool kSlots, bool kWeights>() {
+    add_nodes<Sum, kSlots, kWeights>(block, level, first, n_trees, sums);
+  });
 }
 
 }  // namespace pysirus::PYSIRUS_ISA

@@ -1,6 +1,10 @@
-// Rows of a chunk in the order of their cells, one column at a time: the rows of a cell can then be summed in registers.
-// (Adding each row to its cell in memory, 16 trees at once, was the design before this one. It is bound by the stores,
-// and took three times as long.) Sorting is paid once for a table or a chunk, and used by all trees of a block.
+// Rows of a chunk in the order of their cells, one column at a time: rows of a cell can then be summed in registers.
+// Sorting is paid for once a table, or once a chunk and block of trees.
+//
+// Tried: adding each row to its cell in memory, the design before, is bound by stores: three times as long. Picking
+// from 64 trees those that have a column as candidate (a byte permutation of each row) leaves a third of the sums, but
+// no parents to subtract from: 15% less time for the sums with AVX-512, 30% more with AVX2, twice where all are
+// candidates.
 #pragma once
 
 #include <algorithm>
