@@ -111,14 +111,14 @@ Level level_of(const Plan& plan, std::uint64_t first_tree, const Splits& splits)
 }
 
 Out<std::int64_t> level_sums(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
-                             int n_threads) {
+                             int n_threads, const std::string& instruction_set) {
   const Table table = rows.table(plan);
   const Level level = level_of(plan, first_tree, splits);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(level.n_sums()));
   bool finished;
   {
     nb::gil_scoped_release release;
-    finished = add_level(table, plan.recipe, level, n_threads, signalled, sums.data());
+    finished = add_level(table, plan.recipe, level, n_threads, instruction_set, signalled, sums.data());
   }
   check_finished(finished);
   const std::size_t n = sums.size();
@@ -201,7 +201,7 @@ void bind_forest(nb::module_& m) {
         "stop"_a.none() = nb::none(),
         "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
   m.def("level_sums", &level_sums, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "n_threads"_a,
-        "What the next level of some trees needs to know of these rows; the sums of parts add up.");
+        "instruction_set"_a, "What the next level of some trees needs to know of these rows; the sums of parts add up.");
   m.def("search", &search, "plan"_a, "first_tree"_a, "splits"_a, "sums"_a,
         "The splits of the next level from its sums over all rows; and suspects (tree, node, value): nodes that gain "
         "nothing, not to be split if all their rows answer that value.");

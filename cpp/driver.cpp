@@ -55,7 +55,7 @@ std::vector<std::int32_t> grow(const Problem& p, std::int64_t n_trees, int n_thr
   return splits;
 }
 
-// The sums of the last level of grown trees, in blocks and tree after tree.
+// The sums of the last level of grown trees, in blocks and row after row.
 int compare_levels(const Problem& p, std::int64_t n_trees, const std::vector<std::int32_t>& splits) {
   const auto never = [] { return false; };
   const int depth = p.recipe.max_depth - 1, n_above = (1 << depth) - 1;
@@ -64,12 +64,11 @@ int compare_levels(const Problem& p, std::int64_t n_trees, const std::vector<std
     above.insert(above.end(), splits.begin() + tree * (2 * n_above + 1),
                  splits.begin() + tree * (2 * n_above + 1) + n_above);
   const Level level(p.table, p.recipe, 0, n_trees, depth, above.data());
-  std::vector<std::int64_t> expected(level.n_sums());
-  add_level(p.table, p.recipe, level, 1, never, expected.data());
+  const std::vector<std::int64_t> expected = check::level_sums(p.table, p.recipe, level);
   int n_different = 0;
   for (const auto& set : instruction_sets()) {
     std::vector<std::int64_t> sums(level.n_sums());
-    add_level_blocks(p.table, p.recipe, level, 2, set, never, sums.data());
+    add_level(p.table, p.recipe, level, 2, set, never, sums.data());
     n_different += sums != expected;
   }
   return n_different;

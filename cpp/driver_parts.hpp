@@ -24,6 +24,40 @@ inline std::uint32_t number(std::uint64_t i, std::uint32_t bound) {
   return static_cast<std::uint32_t>(below(7, i, bound));
 }
 
+// What a level needs to know of the rows, tree after tree and row after row.
+inline std::vector<std::int64_t> level_sums(const Table& table, const Recipe& recipe, const Level& level) {
+  std::vector<std::int64_t> sums(level.n_sums());
+  for (std::int64_t tree = 0; tree < level.n_trees; ++tree)
+    for (std::int64_t row = 0; row < table.n_rows; ++row) {
+      const std::uint64_t key = tree_key(recipe.seed, level.first_tree + tree);
+      const std::uint32_t bits = row_bits(static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32),
+                                          static_cast<std::uint32_t>(table.first_row + row));
+      std::int64_t count = 0, node = 0;
+      for (std::int32_t k = 0; k < recipe.n_thresholds; ++k) count += bits >= recipe.thresholds[k];
+      for (int depth = 0; depth < level.depth && node >= 0; ++depth) {
+        const std::int32_t split = level.splits[tree * (level.n_nodes() - 1) + node];
+        std::int32_t feature = 0;
+        while (recipe.split_offset[feature + 1] <= split) ++feature;
+        const bool left = goes_left(table.bins[feature * table.n_rows + row], split - recipe.split_offset[feature],
+                                    n_known_bins(table, feature) - 1);
+        node = split == kNoSplit ? -1 : 2 * node + (left ? 1 : 2);
+      }
+      if (node < 0) continue;
+      const std::int64_t at = tree * level.n_nodes() + node - (level.n_nodes() - 1);
+      const std::int64_t size = table.weight ? count * table.weight[row] : count;
+      std::int64_t* cells = sums.data() + level.offset[at];
+      *cells++ += count;
+      for (std::int32_t k = 0; k < recipe.max_features; ++k) {
+        const std::int32_t feature = level.candidates[at * recipe.max_features + k];
+        std::int64_t* cell = cells + table.bins[feature * table.n_rows + row] * (1 + table.n_slots);
+        cell[0] += size;
+        cell[1 + (table.slot ? table.slot[row] : 0)] += table.value ? size * table.value[row] : size;
+        cells += table.n_bins[feature] * (1 + table.n_slots);
+      }
+    }
+  return sums;
+}
+
 inline std::vector<double> numbers(std::size_t n, std::uint64_t key, bool missing) {
   std::vector<double> values(n);
   for (std::size_t i = 0; i < n; ++i)

@@ -81,9 +81,8 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
   });
 }
 
-bool add_level_blocks(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
-                      const std::string& instruction_set, const std::function<bool()>& interrupted,
-                      std::int64_t* sums) {
+bool add_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
+               const std::string& instruction_set, const std::function<bool()>& interrupted, std::int64_t* sums) {
   const AddBlock add_block = kernel_of(instruction_set).add_block;
   return run_blocks(table, recipe, level.n_trees, n_threads, interrupted,
                     [&](auto first, int n, auto& space, auto& stop) {

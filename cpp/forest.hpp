@@ -20,9 +20,8 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
                  int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
                  std::int32_t* splits);
 
-// What add_level of shard.hpp adds up, a block of trees at a time.
-bool add_level_blocks(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
-                      const std::string& instruction_set, const std::function<bool()>& interrupted,
-                      std::int64_t* sums);
+// Adds up a level's sums over the rows of a table: sums[level.n_sums()], zero before. False when interrupted.
+bool add_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
+               const std::string& instruction_set, const std::function<bool()>& interrupted, std::int64_t* sums);
 
 }  // namespace pysirus

@@ -16,8 +16,7 @@ namespace pysirus {
 using GrowBlock = void (*)(const Table&, const Recipe&, std::uint64_t first_tree, int n_trees, Workspace&,
                            const std::atomic<bool>& stop, std::int32_t* splits);
 
-// add_block adds the sums over the table's rows that a level needs of its trees first .. first + n_trees - 1: what
-// add_level does for all of them, tree after tree.
+// add_block adds the sums over the table's rows that a level needs of its trees first .. first + n_trees - 1.
 using AddBlock = void (*)(const Table&, const Recipe&, const Level&, std::int64_t first, int n_trees, Workspace&,
                           const std::atomic<bool>& stop, std::int64_t* sums);
 

@@ -1,15 +1,11 @@
 #include "shard.hpp"
 
 #include <algorithm>
-#include <atomic>
 
-#include "pool.hpp"
 #include "random.hpp"
 
 namespace pysirus {
 namespace {
-
-constexpr std::int64_t kPolled = 1 << 16;  // rows between two looks at the stop flag
 
 // A node's candidate features in rising order, by Floyd's method.
 void draw_candidates(std::uint64_t key, std::int32_t n_features, std::int32_t max_features, std::int32_t* candidates) {
@@ -126,32 +122,6 @@ void search_feature(const Cells& node, const Recipe& recipe, std::int32_t featur
   best.offer(node.score(left), first + 2 * n_cuts);
 }
 
-void add_tree(const Table& table, const Recipe& recipe, const Level& level, std::int64_t tree,
-              const std::atomic<bool>& stop, std::int64_t* sums) {
-  const std::int64_t n_nodes = level.n_nodes(), per_bin = 1 + table.n_slots;
-  const std::uint64_t key = tree_key(recipe.seed, level.first_tree + static_cast<std::uint64_t>(tree));
-  const Router route(table, recipe, level, tree);
-  for (std::int64_t row = 0; row < table.n_rows; ++row) {
-    if (row % kPolled == 0 && stop.load(std::memory_order_relaxed)) return;
-    const std::int64_t count = draw_count(recipe, key, table.first_row + static_cast<std::uint64_t>(row));
-    const std::int64_t node = count ? route(row) : -1;
-    if (node < 0) continue;
-    const std::int64_t size = table.weight ? count * table.weight[row] : count;
-    const std::int64_t value = table.value ? size * table.value[row] : size;
-    const std::int64_t slot = table.slot ? table.slot[row] : 0;
-    std::int64_t* cells = sums + level.offset[tree * n_nodes + node];
-    *cells++ += count;
-    const std::int32_t* candidates = level.candidates.data() + (tree * n_nodes + node) * recipe.max_features;
-    for (std::int32_t k = 0; k < recipe.max_features; ++k) {
-      const std::int32_t feature = candidates[k];
-      std::int64_t* cell = cells + table.bins[feature * table.n_rows + row] * per_bin;
-      cell[0] += size;
-      cell[1 + slot] += value;
-      cells += table.n_bins[feature] * per_bin;
-    }
-  }
-}
-
 }  // namespace
 
 Level::Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int depth,
@@ -176,13 +146,6 @@ Level::Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree,
       offset.push_back(offset.back() + n_sums);
     }
   }
-}
-
-bool add_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
-               const std::function<bool()>& interrupted, std::int64_t* sums) {
-  return run_pieces(level.n_trees, n_threads, interrupted, [&] {
-    return [&](std::int64_t tree, const std::atomic<bool>& stop) { add_tree(table, recipe, level, tree, stop, sums); };
-  });
 }
 
 std::vector<Suspect> search_level(const Table& table, const Recipe& recipe, const Level& level,

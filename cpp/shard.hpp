@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "table.hpp"
@@ -33,10 +32,6 @@ struct Suspect {
   std::int64_t tree, node;   // counted from the level's first tree, and in heap order
   std::int64_t value;
 };
-
-// Adds up a level's sums over the rows of a table: sums[n_sums], zero before. False when interrupted.
-bool add_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
-               const std::function<bool()>& interrupted, std::int64_t* sums);
 
 // Searches the splits of a level in the sums over all rows: found[tree][2^depth]. Suspects are split, and named. Of the
 // table only the shape of its columns is read, and whether there is a `slot`: whether these are classes.

@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysirus import _core
-from test_kernel import grow, make_problem, problems
+from test_kernel import SETS, grow, make_problem, problems
 
 
-def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1):
+def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instruction_set=SETS[0]):
     """Level by level: add up the sums of the parts, search, ask again about nodes that gain nothing."""
     plan = problem.plan()
     n_rows = problem.bins.shape[1]
     parts = [problem.rows(begin, end) for begin, end in zip([0, *limits], [*limits, n_rows])]
     splits = np.zeros((n_trees, 0), dtype=np.int32)
     for _ in range(problem.max_depth):
-        sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads) for rows in parts)
+        sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads, instruction_set) for rows in parts)
         found, suspects = _core.search(plan, first_tree, splits, sums)
         if len(suspects):
             others = sum(_core.others(plan, rows, first_tree, splits, suspects) for rows in parts)
@@ -27,12 +27,12 @@ def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1):
 
 
 @settings(max_examples=200)
-@given(problems(), st.data(), st.integers(0, 2**40))
-def test_parts_grow_the_trees_of_the_whole(problem, data, first_tree):
+@given(problems(), st.data(), st.integers(0, 2**40), st.sampled_from(SETS))
+def test_parts_grow_the_trees_of_the_whole(problem, data, first_tree, instruction_set):
     n_rows = problem.bins.shape[1]
     limits = sorted(data.draw(st.lists(st.integers(0, n_rows), max_size=4)))
     expected = grow(problem, 5, first_tree)
-    assert grow_in_parts(problem, limits, 5, first_tree).tolist() == expected.tolist()
+    assert grow_in_parts(problem, limits, 5, first_tree, 1, instruction_set).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all"])
@@ -52,7 +52,9 @@ def test_parts_of_any_size_and_threads_agree(kind, depth):
     expected = grow(problem, 70)
     assert (expected >= 0).any()
     for limits, n_threads in (([], 1), ([1, 1, 4097], 2), ([5000], 3)):
-        assert np.array_equal(grow_in_parts(problem, limits, 70, n_threads=n_threads), expected)
+        for instruction_set in SETS:
+            found = grow_in_parts(problem, limits, 70, n_threads=n_threads, instruction_set=instruction_set)
+            assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -69,6 +71,6 @@ def test_what_does_not_fit_together_is_refused():
     problem = make_problem(50, [10, 10], max_features=2)
     plan, rows = problem.plan(), problem.rows()
     with pytest.raises(ValueError, match="columns"):
-        _core.level_sums(plan, rows, 0, np.zeros((4, 2), np.int32), 1)
+        _core.level_sums(plan, rows, 0, np.zeros((4, 2), np.int32), 1, SETS[0])
     with pytest.raises(ValueError, match="not the sums"):
         _core.search(plan, 0, np.zeros((4, 0), np.int32), np.zeros(3, np.int64))

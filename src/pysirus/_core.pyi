@@ -57,7 +57,7 @@ def grow(
     stop: StopFlag | None = None,
 ) -> NDArray[np.int32]: ...
 def level_sums(
-    plan: Plan, rows: Rows, first_tree: int, splits: NDArray[np.int32], n_threads: int
+    plan: Plan, rows: Rows, first_tree: int, splits: NDArray[np.int32], n_threads: int, instruction_set: str
 ) -> NDArray[np.int64]: ...
 def search(
     plan: Plan, first_tree: int, splits: NDArray[np.int32], sums: NDArray[np.int64]

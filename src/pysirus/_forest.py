@@ -40,6 +40,11 @@ class Recipe:
     instruction_set: str | None = None
     stop: _core.StopFlag | None = None
 
+    @property
+    def kernel(self) -> str:
+        """The instruction set to use: the best one, if none is named."""
+        return self.instruction_set or _core.instruction_sets()[0]
+
     def candidates(self, n_features: int) -> int:
         """How many features are tried at each node."""
         return self.max_features or min(n_features, max(2, n_features // 3))
@@ -193,5 +198,4 @@ class Forest(GrowingForest):
 
     def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
         recipe = self._recipe
-        instruction_set = recipe.instruction_set or _core.instruction_sets()[0]
-        return _core.grow(self._plan, self._rows, first_tree, n_trees, recipe.n_threads, instruction_set, recipe.stop)
+        return _core.grow(self._plan, self._rows, first_tree, n_trees, recipe.n_threads, recipe.kernel, recipe.stop)

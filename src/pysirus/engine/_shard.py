@@ -42,8 +42,8 @@ class LevelSums:
 
     def __call__(self, shard: Shard) -> NDArray[np.int64]:
         rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
-        plan = self.plan(shard.response)
-        return _core.level_sums(plan, rows, self.first_tree, self.splits, self.recipe.n_threads)
+        plan, recipe = self.plan(shard.response), self.recipe
+        return _core.level_sums(plan, rows, self.first_tree, self.splits, recipe.n_threads, recipe.kernel)
 
 
 @dataclass(frozen=True)
