@@ -23,6 +23,7 @@ struct RunSums {
 constexpr int tree_of_byte(int byte) { return byte / 4 % 4 * 16 + byte / 16 * 4 + byte % 4; }
 
 template <bool kSize, bool kNumber, int kGroups>
+[[gnu::always_inline]]
 inline void sum_run(const RowCounts* counts, const QuadRows* rows, const QuadDigits* digits, std::int32_t n_quads,
                     RunSums<kSize, kNumber, kGroups>& sums) {
   constexpr int kPlanes = RunSums<kSize, kNumber, kGroups>::kPlanes;
@@ -65,9 +66,11 @@ constexpr int kGroupsAtOnce = 2;
 // Digits of a pair of rows, in every lane.
 constexpr int kFactorRows = 2;
 using Factor = __m256i;
+[[gnu::always_inline]]
 inline Factor make_factor(std::uint32_t digits) { return _mm256_set1_epi16(static_cast<std::int16_t>(digits)); }
 
 template <bool kSize, int kPlanes>
+[[gnu::always_inline]]
 inline void add_rows(const RowCounts* counts, const std::uint16_t* rows, const Factor* factors, int group,
                      i16x (&total)[kPlanes][kGroupsAtOnce]) {
   const auto load = [&](int k) {
@@ -90,11 +93,13 @@ constexpr int kGroupsAtOnce = 1;
 // A digit of a row, in every lane.
 constexpr int kFactorRows = 1;
 using Factor = i16x::Part;
+[[gnu::always_inline]]
 inline Factor make_factor(std::uint32_t digits) {
   return fill<std::int16_t>(static_cast<std::int8_t>(digits)).part[0];
 }
 
 template <bool kSize, int kPlanes>
+[[gnu::always_inline]]
 inline void add_rows(const RowCounts* counts, const std::uint16_t* rows, const Factor* factors, int group,
                      i16x (&total)[kPlanes][kGroupsAtOnce]) {
   Lanes<std::uint8_t> bytes;
@@ -108,6 +113,7 @@ inline void add_rows(const RowCounts* counts, const std::uint16_t* rows, const F
 #endif
 
 template <bool kSize, bool kNumber, int kGroups>
+[[gnu::always_inline]]
 inline void sum_run(const RowCounts* counts, const QuadRows* rows, const QuadDigits* digits, std::int32_t n_quads,
                     RunSums<kSize, kNumber, kGroups>& sums) {
   constexpr int kPlanes = RunSums<kSize, kNumber, kGroups>::kPlanes;

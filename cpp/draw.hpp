@@ -18,6 +18,7 @@ constexpr int kCommon = 6;
 constexpr std::int64_t kRowsAtOnce = 8;
 
 // Adds one where bits reach a threshold. GCC 12 makes three instructions of the plain form where AVX-512 has two.
+[[gnu::always_inline]]
 inline void count_reached(const i32x::Part& bits, std::int32_t threshold, i32x::Part& count) {
 #if defined(__AVX512F__)
   const __m512i old = reinterpret_cast<__m512i>(count);
@@ -30,6 +31,7 @@ inline void count_reached(const i32x::Part& bits, std::int32_t threshold, i32x::
 
 // The count of a row in every tree, up to kCommon. Vectors compare as signed numbers on most machines, so bits and
 // thresholds are moved by half their range. The counts of four vectors become the bytes of one: no lane moves.
+[[gnu::always_inline]]
 inline u32x draw_row(const TreeKeys& keys, std::uint32_t row, const std::int32_t* thresholds) {
   u32x bytes{};
   for (int i = 0; i < i32x::kParts; ++i)
@@ -44,6 +46,7 @@ inline u32x draw_row(const TreeKeys& keys, std::uint32_t row, const std::int32_t
 }
 
 // A bit in each byte that is kCommon, of vectors or words whose bytes are no larger: 6 alone has both of its bits.
+[[gnu::always_inline]]
 inline u32x find_common(const u32x& bytes) {
   static_assert(kCommon == 6);
   u32x result;

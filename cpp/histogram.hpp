@@ -8,6 +8,7 @@ namespace pysirus::PYSIRUS_ISA {
 
 // A number from its digits' sums, in the width of a cell. Within a chunk two digits fit 32 bits.
 template <class Sum>
+[[gnu::always_inline]]
 inline Lanes<Sum> join_digits(const i32x& low, const i32x& middle, const i32x& high) {
   i32x rest;
   for (int i = 0; i < i32x::kParts; ++i) rest.part[i] = low.part[i] + (middle.part[i] << kDigitBits);
@@ -19,6 +20,7 @@ static_assert(kChunk * kMaxThresholds * 64 * 129 < std::int64_t{1} << 31);
 
 // Sums of count times number over a run.
 template <class Sum, int kGroups>
+[[gnu::always_inline]]
 inline void sum_number(const RowCounts* counts, const SortedRows& sorted, const Run& run, int number,
                        Lanes<Sum>* result) {
   RunSums<false, true, kGroups> sums;
@@ -29,6 +31,7 @@ inline void sum_number(const RowCounts* counts, const SortedRows& sorted, const 
 
 // Size and sum of a run, by what the rows add.
 template <class Sum, bool kSlots, bool kWeights, int kGroups>
+[[gnu::always_inline]]
 inline void sum_rows(const RowCounts* counts, const SortedRows& sorted, const Run& run, Lanes<Sum>* size,
                      Lanes<Sum>* sum) {
   if constexpr (kWeights) {
@@ -55,8 +58,10 @@ inline void sum_rows(const RowCounts* counts, const SortedRows& sorted, const Ru
     for (int g = 0; g < kGroups; ++g) sum[g] = size[g];
 }
 
-// Adds the rows of a chunk to the cells of a feature. Those of the next group of trees stand `stride` vectors on.
+// Adds the rows of a chunk to the cells of a feature. Those of the next group of trees stand `stride` vectors on. A
+// function by itself: as part of a larger one GCC 12 moves the sums of a run to memory.
 template <class Sum, bool kSlots, bool kWeights, int kGroups>
+[[gnu::noinline]]
 inline void add_chunk(const RowCounts* counts, const SortedRows& sorted, std::int64_t per_bin, Lanes<Sum>* cells,
                       std::int64_t stride) {
   for (const Run& run : sorted.runs) {

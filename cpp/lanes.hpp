@@ -1,6 +1,9 @@
 // Vectors of one element a tree, in the compilers' portable vector type: the same source becomes AVX-512, AVX2, SSE2 or
 // NEON code by the flags it is compiled with. Everything is in the namespace of its instruction set.
 //
+// Functions are always inlined: left to itself GCC calls some of them once a file is large, and a forest takes three
+// times as long.
+//
 // Sixteen lanes are as many machine vectors as it takes. (One type of sixteen lanes, wider than the machine's vectors,
 // was tried: GCC 12 takes it apart through memory, 2.5 times slower with AVX2.)
 #pragma once
@@ -38,16 +41,28 @@ struct Lanes {
   T operator[](int lane) const { return part[lane / kWidth][lane % kWidth]; }
   void set(int lane, T value) { part[lane / kWidth][lane % kWidth] = value; }
 
-  Lanes& operator+=(const Lanes& other) { return each(other, [](Part& a, const Part& b) { a += b; }); }
-  Lanes& operator-=(const Lanes& other) { return each(other, [](Part& a, const Part& b) { a -= b; }); }
-  Lanes& operator*=(const Lanes& other) { return each(other, [](Part& a, const Part& b) { a *= b; }); }
-  Lanes& operator/=(const Lanes& other) { return each(other, [](Part& a, const Part& b) { a /= b; }); }
-  Lanes& operator&=(const Lanes& other) { return each(other, [](Part& a, const Part& b) { a &= b; }); }
-  Lanes& operator|=(const Lanes& other) { return each(other, [](Part& a, const Part& b) { a |= b; }); }
-
-  template <class Change>
-  Lanes& each(const Lanes& other, Change change) {
-    for (int i = 0; i < kParts; ++i) change(part[i], other.part[i]);
+  [[gnu::always_inline]] Lanes& operator+=(const Lanes& other) {
+    for (int i = 0; i < kParts; ++i) part[i] += other.part[i];
+    return *this;
+  }
+  [[gnu::always_inline]] Lanes& operator-=(const Lanes& other) {
+    for (int i = 0; i < kParts; ++i) part[i] -= other.part[i];
+    return *this;
+  }
+  [[gnu::always_inline]] Lanes& operator*=(const Lanes& other) {
+    for (int i = 0; i < kParts; ++i) part[i] *= other.part[i];
+    return *this;
+  }
+  [[gnu::always_inline]] Lanes& operator/=(const Lanes& other) {
+    for (int i = 0; i < kParts; ++i) part[i] /= other.part[i];
+    return *this;
+  }
+  [[gnu::always_inline]] Lanes& operator&=(const Lanes& other) {
+    for (int i = 0; i < kParts; ++i) part[i] &= other.part[i];
+    return *this;
+  }
+  [[gnu::always_inline]] Lanes& operator|=(const Lanes& other) {
+    for (int i = 0; i < kParts; ++i) part[i] |= other.part[i];
     return *this;
   }
 };
@@ -60,6 +75,7 @@ using i64x = Lanes<std::int64_t>;
 using f64x = Lanes<double>;
 
 template <class T>
+[[gnu::always_inline]]
 inline Lanes<T> fill(T value) {
   Lanes<T> result;
   for (auto& part : result.part) part = value - typename Lanes<T>::Part{};
@@ -67,22 +83,27 @@ inline Lanes<T> fill(T value) {
 }
 
 template <class T, int kCount>
+[[gnu::always_inline]]
 inline Lanes<T, kCount> operator+(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a += b;
 }
 template <class T, int kCount>
+[[gnu::always_inline]]
 inline Lanes<T, kCount> operator-(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a -= b;
 }
 template <class T, int kCount>
+[[gnu::always_inline]]
 inline Lanes<T, kCount> operator*(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a *= b;
 }
 template <class T, int kCount>
+[[gnu::always_inline]]
 inline Lanes<T, kCount> operator&(Lanes<T, kCount> a, const Lanes<T, kCount>& b) {
   return a &= b;
 }
 
+[[gnu::always_inline]]
 inline i32x at_least(const i32x& a, std::int32_t b) {
   i32x result;
   for (int i = 0; i < i32x::kParts; ++i) result.part[i] = a.part[i] >= b;
@@ -90,11 +111,13 @@ inline i32x at_least(const i32x& a, std::int32_t b) {
 }
 
 template <class T>
+[[gnu::always_inline]]
 inline void assign_where(const i64x& mask, Lanes<T>& target, const Lanes<T>& value) {
   for (int i = 0; i < i64x::kParts; ++i) target.part[i] = mask.part[i] ? value.part[i] : target.part[i];
 }
 
 // Where `score` is greater than `best`, it takes its place, and `value` that of `target`.
+[[gnu::always_inline]]
 inline void assign_where_greater(const f64x& score, f64x& best, const i64x& value, i64x& target) {
   for (int i = 0; i < f64x::kParts; ++i) {
     const i64x::Part better = score.part[i] > best.part[i];
@@ -106,11 +129,12 @@ inline void assign_where_greater(const f64x& score, f64x& best, const i64x& valu
 // A vector of other numbers. Sizes change by a factor of two at a time: compilers have instructions for that, and take
 // larger steps element by element.
 template <class To, int kWidth, class From>
+[[gnu::always_inline]]
 inline Vector<To, kWidth> convert_vector(const Vector<From, kWidth>& from) {
 #if defined(__AVX512F__)
-  // GCC 12 does this one in two halves.
+  // GCC 12 does this one in two halves. (The masked form, of all lanes: the other one warns of what it leaves open.)
   if constexpr (std::is_same_v<From, std::int32_t> && std::is_same_v<To, double> && kWidth == 8)
-    return reinterpret_cast<Vector<double, 8>>(_mm512_cvtepi32_pd(reinterpret_cast<__m256i>(from)));
+    return reinterpret_cast<Vector<double, 8>>(_mm512_maskz_cvtepi32_pd(0xFF, reinterpret_cast<__m256i>(from)));
 #endif
   if constexpr (sizeof(From) == 1 && sizeof(To) > 2) {
     return convert_vector<To, kWidth, std::uint16_t>(__builtin_convertvector(from, Vector<std::uint16_t, kWidth>));
@@ -125,6 +149,7 @@ inline Vector<To, kWidth> convert_vector(const Vector<From, kWidth>& from) {
 
 // Every lane as another type of number.
 template <class To, class From>
+[[gnu::always_inline]]
 inline Lanes<To> convert(const Lanes<From>& from) {
   if constexpr (std::is_same_v<To, From>) return from;
   constexpr int kWidth = Lanes<To>::kWidth < Lanes<From>::kWidth ? Lanes<To>::kWidth : Lanes<From>::kWidth;
@@ -139,6 +164,7 @@ inline Lanes<To> convert(const Lanes<From>& from) {
 }
 
 template <class T>
+[[gnu::always_inline]]
 inline bool any(const Lanes<T>& v) {
   auto all = v.part[0];
   for (int i = 1; i < Lanes<T>::kParts; ++i) all |= v.part[i];
@@ -150,6 +176,7 @@ inline bool any(const Lanes<T>& v) {
 }
 
 // All ones in the lanes whose bit is set.
+[[gnu::always_inline]]
 inline i64x spread(std::uint16_t bits) {
   i64x result;
   for (int i = 0; i < i64x::kParts; ++i) {

@@ -43,6 +43,7 @@ template <class Sum>
 using Running = Lanes<std::conditional_t<sizeof(Sum) == 4, double, Sum>>;
 
 template <class Sum>
+[[gnu::always_inline]]
 inline Running<Sum> running(const Lanes<Sum>& sum) {
   if constexpr (sizeof(Sum) == 4)
     return convert<double>(sum);
@@ -51,14 +52,15 @@ inline Running<Sum> running(const Lanes<Sum>& sum) {
 }
 
 template <class Sum>
+[[gnu::always_inline]]
 inline void add_cell(Running<Sum>* total, const Lanes<Sum>* cell, int n_sums) {
   for (int k = 0; k <= n_sums; ++k) total[k] += running(cell[k]);
 }
 
 // Where a side is empty D is zero and so are n_L n_R: zero over zero is NaN, which is not better than anything.
 template <class Sum>
-[[gnu::always_inline]] inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sums,
-                                             std::int64_t split, Best& best) {
+[[gnu::always_inline]]
+inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sums, std::int64_t split, Best& best) {
   const f64x n_left = convert<double>(left[0]);
   f64x score{};
   for (int k = 0; k < n_sums; ++k) {
