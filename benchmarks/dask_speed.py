@@ -4,8 +4,9 @@
     python -m benchmarks.dask_speed --rows 100000       a tenth of it
 
 Each worker is a process of one thread. Beside the clock on the wall stands processor time, which other work on the
-machine does not touch: of the workers, of the client with the scheduler in it, and of the sums of nodes alone, the work
-that more workers share. On idle cores a fit takes the processor time of the client and of the busier worker.
+machine touches less: of the workers, of the client with the scheduler in it, and of the sums of nodes alone, which are
+the work of the core. On idle cores a fit takes at least the time of the busier worker, and at most that of the client
+more, part of which runs beside the workers.
 """
 
 from __future__ import annotations
@@ -35,8 +36,13 @@ class Times(NamedTuple):
     sums: float  # of the workers' time, that in the core's sums of nodes
 
     @property
-    def idle(self) -> float:
-        """What the fit would take if nothing else ran: client and workers wait for each other."""
+    def least(self) -> float:
+        """What the fit takes on idle cores if the client works beside the workers."""
+        return max(self.workers)
+
+    @property
+    def most(self) -> float:
+        """The same if they wait for each other."""
         return self.client + max(self.workers)
 
 
@@ -54,9 +60,9 @@ def watch_sums() -> None:
     _shard.seconds = 0.0  # type: ignore[attr-defined]
 
     def level_sums(*arguments: Any) -> Any:
-        start = time.thread_time()
+        start = time.process_time()
         answer = core(*arguments)
-        _shard.seconds += time.thread_time() - start  # type: ignore[attr-defined]
+        _shard.seconds += time.process_time() - start  # type: ignore[attr-defined]
         return answer
 
     _shard._core.level_sums = level_sums

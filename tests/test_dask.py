@@ -22,6 +22,7 @@ from parts import assert_equal_models, make_frame, response_of
 from pysirus import DataError
 from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine._shard import LevelSums
+from pysirus.engine._train import Wishes
 from pysirus.engine.dask import DaskShards, Scheduler
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
@@ -78,12 +79,13 @@ def test_series_and_the_scheduler_of_this_process(cluster, client):
 
 def test_many_partitions_are_asked_in_groups(client, monkeypatch):
     frame, y, _ = make_frame()
-    table = dd.from_pandas(frame.assign(y=y), npartitions=50)
+    table = dd.from_pandas(frame.assign(y=y), npartitions=40)
+    monkeypatch.setattr("pysirus.engine.dask.LEAST_GROUPS", 1)
     n_groups = []
     init = DaskShards.__init__
     monkeypatch.setattr(DaskShards, "__init__", lambda *a: (n_groups.append(len(a[2])), init(*a))[1])
     found = SirusRegressor(**OPTIONS).fit(table, "y")
-    assert n_groups == [13]
+    assert n_groups == [14]  # at most 16, eight for each of two threads
     assert_equal_models(found.model_, pysirus.SirusRegressor(**OPTIONS).fit(frame, pd.Series(y, name="y")).model_)
 
 
@@ -144,6 +146,7 @@ def test_predictions_are_lazy_and_equal(client):
     assert answer.dtype == answer.compute().dtype
     assert np.array_equal(shares.compute(), before.predict_proba(frame))
     assert shares.compute().index.equals(frame.index)
+    assert model.score(table, table["answer"]) == before.score(frame, labels)
     assert np.array_equal(model.predict(frame), before.predict(frame))
     assert np.array_equal(model.predict_proba(frame), before.predict_proba(frame))
     with pytest.raises(DataError, match="seen at fit time, yet now missing:\n- colour"):
@@ -277,7 +280,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
         killed.set()
 
     monkeypatch.setattr(DaskShards, "ask", watched)
-    monkeypatch.setattr("pysirus.dask.SUM_BYTES", 1)  # blocks of 64 trees: sixteen levels to ask for
+    monkeypatch.setattr("pysirus.dask.WISHES", Wishes(sum_bytes=1))  # blocks of 64 trees: sixteen levels to ask for
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     found = SirusRegressor(**options).fit(table, "y")

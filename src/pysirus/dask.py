@@ -30,7 +30,8 @@ from pysirus.engine.dask import Block, DaskRows, Partition
 
 __all__ = ["SirusClassifier", "SirusRegressor"]
 COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
-SUM_BYTES = 1 << 24  # of an answer: some of them travel between workers
+# answers travel between workers: at most some megabytes each, about 400 kilobytes a column for the cuts
+WISHES = Wishes(tally=1 << 14, sum_bytes=1 << 24)
 
 
 # ------------------------------------------------------------------------------------------------------------ fitting
@@ -56,7 +57,7 @@ def _fit(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
     rows = DaskRows(_number(blocks, inside, beside), _number(none, responses, loads))
     name = y if isinstance(y, str) else getattr(y, "name", None)
     named = isinstance(name, str) and name and not isinstance(y, da.Array)
-    return fit_rows(estimator, rows, str(name) if named else "y", Wishes(sum_bytes=SUM_BYTES))
+    return fit_rows(estimator, rows, str(name) if named else "y", WISHES)
 
 
 def _number(blocks: Sequence[Block], responses: Sequence[Block], weights: Sequence[Block]) -> list[Partition]:

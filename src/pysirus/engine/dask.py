@@ -23,7 +23,9 @@ from pysirus.engine._shard import Shard
 
 Block = Any  # a delayed block of rows
 FAN_IN = 8
-GROUPS_A_THREAD = 8  # more partitions than that are asked in groups: a task takes the scheduler about a millisecond
+# more partitions than that are asked in groups, as a task takes the scheduler about a millisecond
+GROUPS_A_THREAD = 8
+LEAST_GROUPS = 64  # a cluster may grow while the forest does
 ATTEMPTS = 3  # each stands for as many lost workers as Dask allows for
 
 
@@ -187,7 +189,7 @@ class DaskRows:
     def encode(self, question: Callable[[Part], Shard]) -> DaskShards:
         """Put every partition into bins, and keep them on the workers."""
         shards = _tasks(_encode, question, self._partitions)
-        size = -(-len(shards) // (GROUPS_A_THREAD * self._scheduler.n_threads))
+        size = -(-len(shards) // max(LEAST_GROUPS, GROUPS_A_THREAD * self._scheduler.n_threads))
         if size > 1:
             merge = dask.delayed(_merge, pure=False)  # the sum of lists is their shards in one list
             shards = [merge(shards[i : i + size]) for i in range(0, len(shards), size)]
