@@ -18,7 +18,7 @@ from dask.system import CPU_COUNT
 
 from pysirus._column import DataError
 from pysirus._params import ParameterError
-from pysirus.engine._parts import Answer, Part, sum_of
+from pysirus.engine._parts import Answer, Part, sum_of, sum_of_some
 from pysirus.engine._shard import Shard
 
 Block = Any  # a delayed block of rows
@@ -90,7 +90,7 @@ def _merge(answers: Iterable[Any]) -> Any:
         if isinstance(answer, Complaint):
             return answer
     try:
-        return sum_of(answers) if answers else None
+        return sum_of_some(answers)
     except DataError as error:
         return Complaint(error.with_traceback(None))
 
