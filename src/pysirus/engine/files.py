@@ -87,9 +87,9 @@ class ParquetRows:
         if not self._features:
             raise DataError("No column is left to learn from, beside the target, the weights and those dropped.")
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
-        # what is done with a batch takes a few times its size, on each thread
+        # a batch is worked on column by column, on each thread, and one more waits
         widths = [width_of(schema.field(name).type) for name in self._features]
-        self.batch_rows = max(1024, min(1 << 20, memory // (12 * n_threads * sum(widths))))
+        self.batch_rows = max(1024, min(1 << 20, memory // (3 * (n_threads + 1) * sum(widths))))
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
@@ -138,16 +138,14 @@ class ParquetRows:
                         raise DataError(f"'{path}' has no column '{name}', which '{self._files[0]}' has.")
                 bytes_a_row = path.stat().st_size / max(1, file.metadata.num_rows)
                 start = 0
-                for group in range(file.num_row_groups):
-                    batches = file.iter_batches(self.batch_rows, [group], [*features, *response], use_threads=False)
-                    for batch in batches:
-                        table = pa.table(batch)
-                        name = f"rows {start:,} to {start + len(batch) - 1:,} of '{path}'"
-                        weights = None if self._weights is None else table[self._weights]
-                        X = table.select(features) if features else None
-                        if len(batch):
-                            yield Part(number, name, X, table[self._target], weights), len(batch) * bytes_a_row
-                        number, start = number + 1, start + len(batch)
+                for batch in file.iter_batches(self.batch_rows, columns=[*features, *response], use_threads=False):
+                    table = pa.table(batch)
+                    name = f"rows {start:,} to {start + len(batch) - 1:,} of '{path}'"
+                    weights = None if self._weights is None else table[self._weights]
+                    X = table.select(features) if features else None
+                    if len(batch):
+                        yield Part(number, name, X, table[self._target], weights), len(batch) * bytes_a_row
+                    number, start = number + 1, start + len(batch)
 
 
 def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, float]], n_threads: int) -> Iterator[Any]:
