@@ -128,6 +128,8 @@ def test_complaints_that_need_no_job(spark):
         model.fit(frame, "y")
     with pytest.raises(DataError, match="'day' holds dates"):
         model.fit(frame, "y", drop=["vector"])
+    with pytest.raises(DataError, match=r"'age' holds dates or times \(interval"):
+        model.fit(frame.select("y", F.expr("interval 1 month").alias("age")), "y")
     with pytest.raises(DataError, match=r"no column 'Text' for the target. Did you mean 'text'"):
         model.fit(frame, "Text")
     with pytest.raises(DataError, match=r"'x' is double; a row_id holds whole numbers"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pysirus._column import DataError
+from pysirus._column import DataError, date_error
 from pysirus._frame import check_names
 from pysirus._read import check_name
 from pysirus._table import read_table
@@ -286,9 +286,11 @@ class SparkRows:
 
 def _arrow_types(frame: DataFrame, names: Sequence[str]) -> list[pa.DataType]:
     """The types of columns as their batches will have them; ``names`` are those the user knows."""
-    from pyspark.sql.types import UserDefinedType
+    from pyspark.sql.types import CalendarIntervalType, UserDefinedType, YearMonthIntervalType
 
     for name, field in zip(names, frame.schema.fields):
+        if isinstance(field.dataType, (CalendarIntervalType, YearMonthIntervalType)):  # which Arrow has not
+            raise date_error(name, field.dataType.simpleString())
         if isinstance(field.dataType, UserDefinedType):
             raise DataError(
                 f"Column '{name}' holds {field.dataType.simpleString()} objects. Rules need a column for each number: "
