@@ -54,8 +54,11 @@ class Form:
     refit: bool = True  # all weights again after each stage; or the new ones alone, on the residuals
     lowest: int = -2  # the penalties end at 10 to this power
     n_trees: int = 4_000
+    all_features: bool = False  # trees on residuals try every feature at every node
+    samples: float = 1.0  # share of the rows that a tree on residuals draws
 
 
+SAMPLED: dict[str, Any] = {"per_stage": 1, "all_features": True, "samples": 0.3, "lowest": -3, "n_trees": 2_000}
 FORMS = (
     Form("one stage", one_stage=True),
     *(Form(f"{k} rules a stage", per_stage=k) for k in (2, 3, 4, 6)),
@@ -78,6 +81,10 @@ FORMS = (
     Form("penalty from 1/10000", lowest=-4),
     Form("1,000 trees", n_trees=1_000),
     Form("16,000 trees", n_trees=16_000),
+    Form("0.9, 1 rule", shrinkage=0.9, per_stage=1),
+    Form("0.9, 1 rule, all features", shrinkage=0.9, per_stage=1, all_features=True),
+    Form("0.9, 1 rule, all features, 0.3 of the rows", shrinkage=0.9, **SAMPLED),
+    Form("0.85, 1 rule, all features, 0.3 of the rows", shrinkage=0.85, **SAMPLED),
 )
 
 
@@ -117,7 +124,11 @@ def staged_lists(training: Training, form: Form, p0: float | None) -> Iterator[L
         target = training.response if stage == 1 else residual
         if target.is_constant:
             return
-        forest = Forest(training.binned, target, Recipe(seed=training.seed), (stage - 1) * form.n_trees)
+        recipe = Recipe(seed=training.seed)
+        if stage > 1:
+            n_features = len(training.binned.cuts) if form.all_features else None
+            recipe = replace(recipe, max_features=n_features, max_samples=form.samples)
+        forest = Forest(training.binned, target, recipe, (stage - 1) * form.n_trees)
         paths = forest.grow_to(form.n_trees).paths()
         room = MAX_RULES - len(rules)
         kept = select(paths, training.binned, p0=p0, n_rules=room if p0 else min(form.per_stage, room), span=span)

@@ -32,7 +32,7 @@ def test_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp
     assert result.attempted > 3 and result.failed == 0
 
 
-@pytest.mark.parametrize("options", [["--rules", "13"], ["--rules", "2", "--stages", "5"]])
+@pytest.mark.parametrize("options", [["--rules", "13"], ["--rules", "1", "--stages", "10"]])
 def test_readme_shows_the_table_as_printed(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     from pysirus.cli import main
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV, plot
+from pysirus._forest import Recipe
 from pysirus._params import ParameterError
 from pysirus._staged import PER_STAGE
-from pysirus._stages import SHRINKAGE
+from pysirus._stages import SHRINKAGE, STAGE_SAMPLES, stage_recipe
 from pysirus._tuned import _derive
 
 COMMON = {"n_trees": 1500, "random_state": 0}
@@ -52,6 +54,12 @@ def test_corrections_have_mean_residuals_as_outputs(staged) -> None:
         assert rule.inside == pytest.approx(residual[inside].mean(), abs=1e-9)
         assert rule.outside == pytest.approx(residual[~inside].mean(), abs=1e-9)
         assert str(rule).split(" then ")[1][0] in "+-"
+
+
+def test_trees_on_residuals_try_all_features_and_draw_fewer_rows() -> None:
+    recipe = stage_recipe(Recipe(seed=3, max_samples=0.5), 9)
+    assert recipe == Recipe(seed=3, max_features=9, max_samples=0.5 * STAGE_SAMPLES)
+    assert stage_recipe(Recipe(seed=3, max_features=4), 9).max_features == 4
 
 
 def test_weights_are_one_joint_non_negative_ridge(staged) -> None:
@@ -208,7 +216,7 @@ def test_tables_have_a_stage_column_only_where_there_are_corrections(staged) -> 
 def test_edited_lists_count_their_stages(staged, tuned) -> None:
     model = staged[0]
     assert model.with_rules(8).facts["n_stages"] == 2 and model.with_rules(3).facts["n_stages"] == 1
-    assert [m.facts["n_stages"] for m in tuned[0].models_[:4]] == [1, 1, 2, 2]
+    assert [m.facts["n_stages"] for m in tuned[0].models_[:4]] == [1, 2, 3, 4]
 
 
 def test_diff_shows_a_rule_that_changed_its_stage(staged) -> None:
@@ -310,7 +318,7 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
     from paper import stages as study
 
-    from pysirus._forest import Forest, Recipe
+    from pysirus._forest import Forest
     from pysirus._staged import staged_lists
 
     X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
@@ -319,9 +327,10 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     recipe = Recipe(seed=training.seed)
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
     ours = staged_lists(training, paths, recipe, None, 25)
-    form = study.Form("", per_stage=PER_STAGE, shrinkage=SHRINKAGE, n_trees=300)
+    form = replace(study.FORMS[-1], n_trees=300)
+    assert (form.per_stage, form.shrinkage, form.samples) == (PER_STAGE, SHRINKAGE, STAGE_SAMPLES)
     theirs = list(study.staged_lists(training, form, None))
-    assert len(ours) == len(theirs) == 13
+    assert len(ours) == len(theirs) == 25
     for a, b in zip(ours, theirs):
         assert a.rules == b.rules and [r.stage for r in a.rules] == [r.stage for r in b.rules]
         np.testing.assert_allclose(a.weights[-1], b.weights, rtol=1e-6, atol=1e-9)

@@ -18,13 +18,13 @@ from pysirus._forest import Forest, Paths, Recipe
 from pysirus._response import Response
 from pysirus._select import Span, select
 from pysirus._sirus import Training, rules_of
-from pysirus._stages import correct
+from pysirus._stages import correct, stage_recipe
 from pysirus._table import Table
 from pysirus._weights import Weighed, weigh_by_ridge
 from pysirus.tune import IDEAL, TuningPath, mean_dice
 
-PER_STAGE = 2
-STAGE_TREES = 4_000  # the most frequent few paths of a forest are known with fewer trees than its first fifty
+PER_STAGE = 1
+STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer trees than its first fifty
 
 
 def staged_lists(
@@ -38,6 +38,7 @@ def staged_lists(
     if not rules:
         return [first]
     n_trees = min(STAGE_TREES, paths.n_trees)
+    recipe = stage_recipe(recipe, len(training.binned.cuts))
 
     def grow(residual: Response, first_tree: int) -> Paths:
         # the first forest may have more trees than the others

@@ -19,7 +19,7 @@ from pysirus._response import Response, read_numbers, read_weights, target_name
 from pysirus._rule import with_weights
 from pysirus._select import Span
 from pysirus._sirus import SirusBase, Training, TrainingBase
-from pysirus._stages import correct
+from pysirus._stages import correct, stage_recipe
 from pysirus._table import Table, read_table
 from pysirus._weights import Weighed, weigh_by_ridge
 
@@ -89,7 +89,7 @@ class SirusRegressor(FitsFiles, RegressionBase):
     max_depth : int, default=2
         Depth of the trees, 1 to 4; a rule has at most so many splits.
     max_features : int, optional
-        Candidate columns at each node; by default a third of them, at least 2.
+        Candidate columns at each node; by default a third of them, at least 2, and all in the forests on residuals.
     n_trees : int or "auto", default="auto"
         Trees in the forest; "auto" grows until two such forests would share ``1 - alpha`` of their rules.
     alpha : float, default=0.05
@@ -107,7 +107,8 @@ class SirusRegressor(FitsFiles, RegressionBase):
     n_stages : int or "auto", default=1
         1 is the paper. More stages grow forests on the residuals and add rules that correct the list: at most so many,
         or with "auto" until no path is above ``p0`` or ``max_rules`` are reached. Each stage keeps its rules above
-        ``p0``, or its ``n_rules`` most frequent ones; ``max_rules`` limits them all.
+        ``p0``, or its ``n_rules`` most frequent ones; ``max_rules`` limits them all. Trees on residuals draw three
+        tenths of the rows that those of the first forest draw.
     n_jobs : int, optional
         Threads; the rules do not depend on it. None is 1, -1 is all cores.
     random_state : int, Generator or RandomState, optional
@@ -205,7 +206,7 @@ class SirusRegressor(FitsFiles, RegressionBase):
         if self.n_stages == 1 or not first.rules:
             return iter(())
         assert isinstance(training, Training)  # the others allow for one stage only
-        recipe = self._recipe(training)
+        recipe = stage_recipe(self._recipe(training), len(training.binned.cuts))
 
         def grow(residual: Response, first_tree: int) -> Paths:
             return Forest(training.binned, residual, recipe, first_tree).grow_to(n_trees).paths()

@@ -40,7 +40,7 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         The longest list to consider.
     n_stages : int or "auto", default=1
         With more than one stage, or "auto", two other kinds of list are tried too, and taken when they come nearer to
-        the ideal point: as many rules in every fold, and two rules with corrections of two rules a stage; see
+        the ideal point: as many rules in every fold, and one rule with corrections of one rule a stage; see
         ``SirusRegressor`` and docs/stages.md.
     n_bins, max_depth, max_features, n_trees, alpha, discrete_limit, min_node_size, max_samples,
     categorical_features, n_jobs, random_state, verbose
