@@ -172,6 +172,23 @@ def test_parts_of_different_kinds_are_named():
         fit_rows(SirusRegressor(), MemoryRows([parts[0], fewer]), "y")
 
 
+def test_labels_are_judged_together():
+    """Two parts of numbers as text are labels where a third part has more words than numbers."""
+    y = pd.Series(np.arange(60.0), name="y")
+    frame = pd.DataFrame({"x": ["1"] * 20 + ["2"] * 20 + ["a", "b", "c", "d"] * 5})
+    expected = SirusRegressor(n_trees=50, random_state=0).fit(frame, y)
+    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), MemoryRows(parts_of(frame, y, None, [20, 40])), "y")
+    assert_equal_models(found.model_, expected.model_)
+    numbers = frame.assign(x=["1", "2", "3"] * 20)
+    for n_parts in ([], [20, 40]):
+        with pytest.raises(DataError, match="numbers written as text"):
+            fit_rows(SirusRegressor(), MemoryRows(parts_of(numbers, y, None, n_parts)), "y")
+    many = frame.assign(x=[f"level {i}" for i in range(60)])
+    with pytest.raises(DataError, match="300 levels; at most 255"):
+        table = pd.concat([many.assign(x=many.x + str(k)) for k in range(5)], ignore_index=True)
+        fit_rows(SirusRegressor(), MemoryRows(parts_of(table, pd.concat([y] * 5), None, [])), "y")
+
+
 def test_nothing_of_this_is_imported_with_pysirus():
     code = "import sys, pysirus; pysirus.SirusRegressor; print([m for m in sys.modules if 'pysirus.engine' in m])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

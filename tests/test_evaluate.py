@@ -135,7 +135,7 @@ ends = st.one_of(st.none(), st.integers(-3, 3).map(float))
 @given(st.lists(numbers, min_size=1, max_size=9), ends, ends, st.sampled_from([None, True, False]), st.booleans())
 def test_one_condition_means_what_holds_says(values, lower, upper, missing, otherwise):
     features = (Feature("x", "numeric"),)
-    table = read_table(np.array(values)[:, None], minimum=1)
+    table = read_table(np.array(values)[:, None], part=True)
     for known in (True, False):
         ends = {"lower": lower, "upper": upper} if known else {}
         condition = Condition("x", **ends, missing=missing, known=known, otherwise=otherwise)

@@ -35,6 +35,7 @@ class Column:
     values: NDArray[Any]
     levels: tuple[Any, ...] = ()
     order: tuple[Any, ...] = ()  # of an ordered column, all its levels, also those that do not occur
+    free_text: bool = False  # labels because it holds text, not because somebody said so
 
     @property
     def is_numeric(self) -> bool:
@@ -148,7 +149,7 @@ def check_same_type(what: str, values: Iterable[Any]) -> None:
         )
 
 
-def _check_text(name: str, levels: Sequence[Any]) -> None:
+def check_text(name: str, levels: Sequence[Any]) -> None:
     """Refuse numbers that were read as text: cut as labels they would lose their order."""
     like_numbers = [level for level in levels if isinstance(level, str) and is_number(level)]
     if len(like_numbers) > max(1, len(levels) // 2):
@@ -210,10 +211,7 @@ def _arrow_column(name: str, array: pa.Array, forced: bool) -> Column:
         return number_labels(name, values) if forced and numeric else number_column(name, values)
     if not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_boolean(array.type)):
         raise _type_error(name, array.type)
-    column = label_column(name, array)
-    if not forced:
-        _check_text(name, column.levels)
-    return column
+    return replace(label_column(name, array), free_text=not forced)
 
 
 # ---------------------------------------------------------------------------------------------------------- frames
@@ -267,10 +265,7 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
     if isinstance(dtype, nw.Boolean):
         return label_column(name, series.to_arrow())
     if isinstance(dtype, nw.String):
-        column = label_column(name, series.to_arrow())
-        if not forced:
-            _check_text(name, column.levels)
-        return column
+        return replace(label_column(name, series.to_arrow()), free_text=not forced)
     if isinstance(dtype, nw.Object):
         return object_column(name, series.to_list(), forced)
     native = series.to_native()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -21,6 +21,7 @@ from pysirus._column import (
     Column,
     DataError,
     Kind,
+    check_text,
     date_error,
     is_number,
     number_column,
@@ -159,8 +160,28 @@ def check_levels(name: str, n_levels: int) -> None:
         )
 
 
-def read_table(X: Any, *, categorical: Any = None, minimum: int = 2) -> Table:
-    """Read the training table."""
+class HasLevels(Protocol):
+    """A column, or what is known of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def levels(self) -> tuple[Any, ...]: ...
+    @property
+    def free_text(self) -> bool: ...
+
+
+def check_columns(columns: Iterable[HasLevels]) -> None:
+    """Refuse labels that are too many, and numbers that were read as text."""
+    for column in columns:
+        check_levels(column.name, len(column.levels))
+        if column.free_text:
+            check_text(column.name, column.levels)
+
+
+def read_table(X: Any, *, categorical: Any = None, part: bool = False) -> Table:
+    """Read the training table, or a part of it, which may be short and whose levels are not judged."""
+    minimum = 0 if part else 2
     frame = as_frame(X)
     named = False
     if frame is None:
@@ -173,8 +194,8 @@ def read_table(X: Any, *, categorical: Any = None, minimum: int = 2) -> Table:
         _check_size(n_rows, len(sources), minimum)
         columns = tuple(read_column(name, source, i in forced) for i, (name, source) in enumerate(sources.items()))
     _check_size(n_rows, len(columns), minimum)
-    for column in columns:
-        check_levels(column.name, len(column.levels))
+    if not part:
+        check_columns(columns)
     return Table(columns, n_rows, tuple(column.name for column in columns) if named else None)
 
 
@@ -195,7 +216,9 @@ def _frame_columns(frame: nw.DataFrame[Any], features: Sequence[Feature], named:
         _check_same_names([name for name, s in sources.items() if name in expected or not is_index(name, s)], expected)
         sources = {name: sources[name] for name in expected}
     labels = {i for i, feature in enumerate(features) if feature.kind != "numeric"}
-    return tuple(read_column(name, source, i in labels) for i, (name, source) in enumerate(sources.items()))
+    columns = tuple(read_column(name, source, i in labels) for i, (name, source) in enumerate(sources.items()))
+    check_columns(column for column in columns if column.free_text)
+    return columns
 
 
 def _as_feature(column: Column, feature: Feature) -> Column:

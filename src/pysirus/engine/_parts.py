@@ -5,7 +5,7 @@ A question is a small object that can be sent to the rows and called with a part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -71,6 +71,23 @@ def sum_of(answers: Iterable[Answer | None]) -> Answer:
     if total is None:
         raise DataError("There are no rows, or none that weighs anything.")
     return total
+
+
+def tables_of(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of ``n_rows``, but for the last: where batches end depends on the columns that are read."""
+    waiting: list[pa.RecordBatch] = []
+    room = n_rows
+    for batch in batches:
+        start = 0
+        while start < len(batch):
+            piece = batch.slice(start, room)
+            waiting.append(piece)
+            start, room = start + len(piece), room - len(piece)
+            if room == 0:
+                yield pa.Table.from_batches(waiting)
+                waiting, room = [], n_rows
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def width_of(kind: pa.DataType) -> int:

@@ -43,6 +43,7 @@ class ColumnSummary:
     levels: tuple[Any, ...] = ()  # of labels, those that occur
     order: tuple[Any, ...] = ()  # of ordered labels, all
     level_sums: LevelSums | None = None
+    free_text: bool = False  # whether the labels are text that nobody called labels
 
     def __add__(self, other: ColumnSummary) -> ColumnSummary:
         kind, order = _common_kind(self, other)
@@ -53,6 +54,7 @@ class ColumnSummary:
             missing=self.missing + other.missing,
             tally=self.tally + other.tally,
             order=order,
+            free_text=self.free_text or other.free_text,
         )
         return merged if kind == "numeric" else _with_merged_levels(merged, self, other)
 
@@ -74,7 +76,7 @@ def summary_of(column: Column, rows: IntegerRows, budget: int) -> ColumnSummary:
         nothing = tally_of(np.zeros(0, dtype=np.bool_), None, budget)  # a type that gives way to any other
         sums = level_sums(column, rows)
         summary = ColumnSummary(column.name, column.kind, rows.count(known), n_missing, nothing)
-        return replace(summary, levels=column.levels, order=column.order, level_sums=sums)
+        return replace(summary, levels=column.levels, order=column.order, level_sums=sums, free_text=column.free_text)
     values, weights = as_compared(column.values), rows.weights
     if known is not None:
         values, weights = values[known], None if weights is None else weights[known]

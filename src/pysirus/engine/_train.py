@@ -15,7 +15,7 @@ from pysirus._forest import GrowingForest, Recipe
 from pysirus._response import Response, Scale
 from pysirus._rule import Rule
 from pysirus._sirus import TrainingBase, name_idle
-from pysirus._table import Feature, Table, read_table, recode_table
+from pysirus._table import Feature, Table, check_columns, read_table, recode_table
 from pysirus._weights import Moments
 from pysirus.engine._columns import (
     ZoomAnswer,
@@ -98,7 +98,7 @@ class PartReader:
 
     def __call__(self, part: Part) -> tuple[Table, Response]:
         with naming(part):
-            table = read_table(part.X, categorical=self.categorical, minimum=1)
+            table = read_table(part.X, categorical=self.categorical, part=True)
             response, rows = self.reading(part)
         return (table if rows is None else table.take(rows)), response
 
@@ -205,6 +205,7 @@ def train(
     read = PartReader(reading, categorical)
     columns = rows.ask(ColumnQuestion(read, wishes.tally))
     summaries = columns.summaries
+    check_columns(summaries)
     while wishes.exact and (plan := needs_zoom(summaries, n_bins, discrete_limit)) is not None:
         summaries = refine(summaries, plan, rows.ask(ZoomQuestion(read, plan)))
     cuts = cuts_of_columns(summaries, n_bins=n_bins, discrete_limit=discrete_limit)

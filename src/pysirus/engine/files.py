@@ -19,7 +19,7 @@ from pysirus._column import DataError
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus._read import check_column
 from pysirus.engine._fit import Estimator, fit_rows
-from pysirus.engine._parts import Answer, Part, sum_of, width_of
+from pysirus.engine._parts import Answer, Part, sum_of, tables_of, width_of
 from pysirus.engine._scratch import Scratch
 from pysirus.engine._shard import Shard
 from pysirus.engine._train import Wishes
@@ -139,25 +139,12 @@ class ParquetRows:
                 bytes_a_row = path.stat().st_size / max(1, file.metadata.num_rows)
                 start = 0
                 batches = file.iter_batches(self.batch_rows, columns=[*features, *response], use_threads=False)
-                for table in _cut(batches, self.batch_rows):
+                for table in tables_of(batches, self.batch_rows):
                     name = f"rows {start:,} to {start + len(table) - 1:,} of '{path}'"
                     weights = None if self._weights is None else table[self._weights]
                     X = table.select(features) if features else None
                     yield Part(number, name, X, table[self._target], weights), len(table) * bytes_a_row
                     number, start = number + 1, start + len(table)
-
-
-def _cut(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:
-    """Tables of exactly so many rows, but for the last: where batches end depends on the columns that are read."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        while sum(map(len, waiting)) >= n_rows:
-            table = pa.Table.from_batches(waiting)
-            yield table.slice(0, n_rows)
-            waiting = table.slice(n_rows).to_batches()
-    if sum(map(len, waiting)):
-        yield pa.Table.from_batches(waiting)
 
 
 def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, float]], n_threads: int) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from pysirus._column import DataError, date_error
 from pysirus._frame import check_names
 from pysirus._read import check_name
 from pysirus._table import read_table
-from pysirus.engine._parts import Answer, Part, sum_of, sum_of_some, width_of
+from pysirus.engine._parts import Answer, Part, sum_of, sum_of_some, tables_of, width_of
 from pysirus.engine._shard import Shard
 
 if TYPE_CHECKING:
@@ -84,23 +84,6 @@ def _partition() -> int:
     return int(context.partitionId())
 
 
-def _tables_of(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of ``n_rows``: the size of batches depends on what else was read."""
-    waiting: list[pa.RecordBatch] = []
-    room = n_rows
-    for batch in batches:
-        start = 0
-        while start < len(batch):
-            piece = batch.slice(start, room)
-            waiting.append(piece)
-            start, room = start + len(piece), room - len(piece)
-            if room == 0:
-                yield pa.Table.from_batches(waiting)
-                waiting, room = [], n_rows
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
 @dataclass(frozen=True)
 class PartsOf:
     """Batches of a partition in, parts out."""
@@ -111,7 +94,7 @@ class PartsOf:
 
     def __call__(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[Part]:
         start, last = 0, None
-        for k, table in enumerate(_tables_of(batches, self.part_rows)):
+        for k, table in enumerate(tables_of(batches, self.part_rows)):
             whole = k == 0 and len(table) < self.part_rows
             name = f"partition {partition}"
             if not whole:
@@ -248,7 +231,7 @@ class SparkRows:
                 raise DataError(f"Column '{row_id}' is {kinds[row_id]}; a row_id holds whole numbers. Cast or drop it.")
             rows = rows.orderBy("id")
         X = pa.schema([(name, kinds[name]) for name in features]).empty_table()
-        read_table(X, minimum=0)  # complains of types before anything runs
+        read_table(X, part=True)  # complains of types before anything runs
         width = sum(map(width_of, X.schema.types))
         self.n_features = len(features)
         self._parts = PartsOf(features, max(LEAST_ROWS, min(1 << 20, PART_BYTES // width)), row_id)
