@@ -74,7 +74,7 @@ def sum_of(answers: Iterable[Answer | None]) -> Answer:
 
 
 def tables_of(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of ``n_rows``, but for the last: where batches end depends on the columns that are read."""
+    """The same rows in tables of ``n_rows``: where batches end depends on the columns that are read."""
     waiting: list[pa.RecordBatch] = []
     room = n_rows
     for batch in batches:
