@@ -48,6 +48,17 @@ def test_path_counts_are_those_of_the_oracle(depth, seed, n_trees):
     assert found == dict(oracle.path_counts(splits))
 
 
+@given(st.integers(0, 2**32), st.integers(1, 40))
+def test_path_counts_of_many_trees_are_those_of_the_oracle(seed, n_splits):
+    """Few splits beside the trees are counted without hashing, more of them with it."""
+    splits = np.random.default_rng(seed).integers(-1, n_splits, (60, 3)).astype(np.int32)
+    counts = _core.PathCounts()
+    counts.add(splits)
+    codes, numbers = counts.paths()
+    found = {tuple(c for c in path if c >= 0): int(n) for path, n in zip(codes.tolist(), numbers)}
+    assert found == dict(oracle.path_counts(splits))
+
+
 def test_path_counts_hold_many_paths():
     """More paths than the hash table starts with, all of them found again."""
     splits = np.arange(30_000, dtype=np.int32).reshape(-1, 3)

@@ -24,6 +24,7 @@ from pysirus._response import Response
 BATCH = 1_000
 CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes a tree at depth 2
 MAX_TREES = 200_000
+BEST_KERNEL = _core.instruction_sets()[0]
 Progress = Callable[[int, float], None]
 
 
@@ -43,7 +44,7 @@ class Recipe:
     @property
     def kernel(self) -> str:
         """The instruction set to use: the best one, if none is named."""
-        return self.instruction_set or _core.instruction_sets()[0]
+        return self.instruction_set or BEST_KERNEL
 
     def candidates(self, n_features: int) -> int:
         """How many features are tried at each node."""
