@@ -24,6 +24,8 @@ _UNNAMED_INDEX = re.compile(r"(Unnamed: 0(\.\d+)?)?")
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals frame, lazy ones collected; None when it is not a frame."""
+    if isinstance(X, np.ndarray):
+        return None
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:

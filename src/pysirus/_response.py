@@ -171,7 +171,7 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
     """A response given as an array, a series or a frame of one column, as an array with an entry a row."""
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
-    series = nw.from_native(y, pass_through=True, allow_series=True)
+    series = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     frame = None if isinstance(series, nw.Series) else as_frame(y)
     plain = series.to_numpy() if isinstance(series, nw.Series) else y if frame is None else frame.to_numpy()
     array = column_or_1d(plain, warn=frame is None)

@@ -158,7 +158,7 @@ class SirusBase(RuleEstimator):
     verbose: int
 
     def _check_parameters(self) -> None:
-        if "p0" in self.get_params(deep=False):  # the estimators that tune p0 have neither
+        if "p0" in self.__dict__:  # the estimators that tune p0 have neither
             params.check_real("p0", self.p0, 0, 1, none=True)
             params.check_integer("n_rules", self.n_rules, 1)
         params.check_integer("max_rules", self.max_rules, 1)
