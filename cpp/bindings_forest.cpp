@@ -210,7 +210,7 @@ void bind_forest(nb::module_& m) {
   nb::class_<PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
       .def(nb::init<>())
       .def("add", &count_paths, "splits"_a, "Count the paths of more trees.")
-      .def("paths", &paths_of, "Paths as codes 2 * split + side, padded with -1, in rising order; and their counts.");
+      .def("paths", &paths_of, "Paths, the most frequent first, as codes 2 * split + side in rising order, padded with -1; and their counts.");
 }
 
 }  // namespace pysirus::python

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "random.hpp"
@@ -31,6 +32,7 @@ class PathCounts {
     for (std::int64_t tree = 0; tree < n_trees; ++tree) add_node(splits + tree * n_nodes, n_nodes, 0, empty_path(), 0);
   }
 
+  // All paths, the most frequent first; on a tie fewer splits, then more `<`, then the lower codes.
   std::vector<PathCount> sorted() const {
     std::vector<PathCount> paths;
     paths.reserve(2 * n_nodes_);
@@ -50,10 +52,21 @@ class PathCounts {
       else
         paths[n++] = path;
     paths.resize(n);
+    std::stable_sort(paths.begin(), paths.end(), more_frequent);  // on a tie of these the order of codes stays
     return paths;
   }
 
  private:
+  static bool more_frequent(const PathCount& a, const PathCount& b) {
+    if (a.count != b.count) return a.count > b.count;
+    const auto shape = [](const Path& path) {
+      int n_splits = 0, n_less = 0;
+      for (const std::int32_t code : path) n_splits += code >= 0, n_less += code >= 0 && code % 2 == 0;
+      return std::pair(n_splits, -n_less);
+    };
+    return shape(a.path) < shape(b.path);
+  }
+
   static Path empty_path() {
     Path path;
     path.fill(-1);

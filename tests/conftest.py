@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+import oracle
 from pysirus._bins import Binned, bin_table
-from pysirus._forest import order_paths
 from pysirus._response import Response
 from pysirus._table import read_table
 
@@ -70,7 +70,7 @@ def reference_paths(binned: Binned, reference: dict):
     """R's frequencies as the paths of a forest."""
     codes = np.array([codes_of(binned, p["conditions"]) for p in reference["paths"]], dtype=np.int32)
     counts = np.array([round(p["frequency"] * reference["trees"]) for p in reference["paths"]], dtype=np.int64)
-    return order_paths(codes, counts, reference["trees"])
+    return oracle.order_paths(codes, counts, reference["trees"])
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from pysirus import _core
+from pysirus._forest import Paths
 
 GOLDEN64 = 0x9E3779B97F4A7C15
 GOLDEN32 = 0x9E3779B9
@@ -264,3 +265,11 @@ def cross_validated_error(outputs, y, folds, penalty, weights=None):
         for i in np.flatnonzero(~rest):
             total += w[i] * (y[i] - a - outputs[i] @ b) ** 2
     return total / w.sum()
+
+
+def order_paths(codes, counts, n_trees):
+    """Paths in order: frequency first, on a tie fewer splits, then more `<`, then place."""
+    used = codes >= 0
+    n_less = (used & (codes % 2 == 0)).sum(axis=1)
+    order = np.lexsort((*codes.T[::-1], -n_less, used.sum(axis=1), -counts))
+    return Paths(codes[order], counts[order], n_trees)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import oracle
 from conftest import bin_arrays
 from pysirus import _core
-from pysirus._forest import Forest, Recipe, expected_stability, order_paths
+from pysirus._forest import Forest, Recipe, expected_stability
 
 
 def forest_of(X, y, **recipe):
@@ -79,10 +79,21 @@ def test_a_path_is_a_set_of_splits():
     assert dict(zip(map(tuple, codes.tolist()), numbers.tolist()))[(0, 10, -1, -1)] == 2
 
 
+@given(st.integers(1, 4), st.integers(0, 2**32), st.integers(1, 60))
+def test_paths_come_in_the_order_of_the_oracle(depth, seed, n_trees):
+    splits = np.random.default_rng(seed).integers(-1, 5, (n_trees, 2**depth - 1)).astype(np.int32)
+    counts = _core.PathCounts()
+    counts.add(splits)
+    codes, numbers = counts.paths()
+    expected = oracle.order_paths(codes[::-1], numbers[::-1], n_trees)
+    assert np.array_equal(codes, expected.codes)
+    assert np.array_equal(numbers, expected.counts)
+
+
 def test_paths_are_ordered_by_frequency_then_length_then_less_sides_then_place():
     codes = np.array([[3, -1], [2, -1], [1, -1], [0, 4], [0, 3], [0, -1], [6, 8]], dtype=np.int32)
     codes = np.hstack([codes, np.full((7, 2), -1, np.int32)])
-    paths = order_paths(codes, np.array([5, 5, 5, 5, 5, 2, 9]), 10)
+    paths = oracle.order_paths(codes, np.array([5, 5, 5, 5, 5, 2, 9]), 10)
     assert [tuple(c for c in path if c >= 0) for path in paths.codes.tolist()] == [
         (6, 8),  # more frequent
         (2,),  # then shorter, `<` before `>=`

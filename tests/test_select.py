@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oracle
 from conftest import bin_arrays, code_of, codes_of, read_dataset, read_reference, reference_paths
 from pysirus._bins import Binned, Cuts
 from pysirus._column import Column
-from pysirus._forest import Forest, Paths, Recipe, order_paths
+from pysirus._forest import Forest, Paths, Recipe
 from pysirus._rule import decode, rule_of
 from pysirus._select import Span, rule_vector, select
 
@@ -236,7 +237,7 @@ def test_a_path_that_leaves_missing_values_alone_reads_is_missing():
 def test_p0_is_a_strict_limit_and_n_rules_counts_what_is_kept():
     binned = make_binned([1, 1, 1])
     codes = np.array([[0, -1, -1, -1], [1, -1, -1, -1], [2, -1, -1, -1], [4, -1, -1, -1]], dtype=np.int32)
-    paths = order_paths(codes, np.array([50, 50, 20, 10]), 100)
+    paths = oracle.order_paths(codes, np.array([50, 50, 20, 10]), 100)
     assert select(paths, binned) == [0, 2, 3]
     assert select(paths, binned, p0=0.1) == [0, 2]
     assert select(paths, binned, p0=0.2) == [0]

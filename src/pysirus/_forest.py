@@ -65,15 +65,6 @@ class Paths:
         return np.asarray(self.counts / max(1, self.n_trees))
 
 
-def order_paths(codes: NDArray[np.int32], counts: NDArray[np.int64], n_trees: int) -> Paths:
-    """Put paths in order of frequency."""
-    used = codes >= 0
-    n_splits = used.sum(axis=1)
-    n_less = (used & (codes % 2 == 0)).sum(axis=1)
-    order = np.lexsort((*codes.T[::-1], -n_less, n_splits, -counts))
-    return Paths(codes[order], counts[order], n_trees)
-
-
 @lru_cache(maxsize=64)
 def poisson_thresholds(mean: float) -> NDArray[np.uint32]:
     """Limits on 32 random bits: the number they reach is a Poisson count. Decimal arithmetic: the same everywhere."""
@@ -156,7 +147,7 @@ class GrowingForest(ABC):
 
     def paths(self) -> Paths:
         """The paths so far, the most frequent first."""
-        return order_paths(*self._counts.paths(), self.n_trees)
+        return Paths(*self._counts.paths(), self.n_trees)
 
     def stability(self) -> float:
         """Expected share of rules in common with another forest on the same data."""
