@@ -72,7 +72,7 @@ def as_bins(train: pd.DataFrame, test: pd.DataFrame, y: Array) -> tuple[Any, Any
     table = read_table(train)
     binned = bin_table(table, Response(y, None, 1, None), n_bins=10, discrete_limit=10)
     features = [Feature(c.column.name, c.column.kind, c.levels) for c in binned.cuts]
-    held_out = recode_table(read_table(test, minimum=1), features)
+    held_out = recode_table(read_table(test, part=True), features)
     bins = np.empty((len(binned.cuts), held_out.n_rows), dtype=np.uint8)
     for cuts, column, out in zip(binned.cuts, held_out.columns, bins):
         cuts.encode(column, out)
