@@ -52,19 +52,21 @@ class PathCounts {
       else
         paths[n++] = path;
     paths.resize(n);
-    std::stable_sort(paths.begin(), paths.end(), more_frequent);  // on a tie of these the order of codes stays
-    return paths;
+    std::vector<std::pair<std::uint64_t, std::size_t>> ranks;
+    for (std::size_t i = 0; i < n; ++i) ranks.emplace_back(~rank_of(paths[i]), i);
+    std::sort(ranks.begin(), ranks.end());
+    std::vector<PathCount> ordered;
+    ordered.reserve(n);
+    for (const auto& [rank, i] : ranks) ordered.push_back(paths[i]);
+    return ordered;
   }
 
  private:
-  static bool more_frequent(const PathCount& a, const PathCount& b) {
-    if (a.count != b.count) return a.count > b.count;
-    const auto shape = [](const Path& path) {
-      int n_splits = 0, n_less = 0;
-      for (const std::int32_t code : path) n_splits += code >= 0, n_less += code >= 0 && code % 2 == 0;
-      return std::pair(n_splits, -n_less);
-    };
-    return shape(a.path) < shape(b.path);
+  // Larger for what comes first.
+  static std::uint64_t rank_of(const PathCount& path) {
+    std::uint64_t n_open = 0, n_less = 0;
+    for (const std::int32_t code : path.path) n_open += code < 0, n_less += code >= 0 && code % 2 == 0;
+    return static_cast<std::uint64_t>(path.count) << 8 | n_open << 4 | n_less;
   }
 
   static Path empty_path() {
