@@ -57,7 +57,13 @@ namespace {
 template <class Work>
 bool run_blocks(const Table& table, const Recipe& recipe, std::int64_t n_trees, int n_threads,
                 const std::function<bool()>& interrupted, Work work) {
-  const SortedTable sorted(table, n_trees);
+  SortedTable sorted(table, n_trees);
+  if (sorted.n_chunks > 0 && !run_pieces(sorted.n_chunks, n_threads, interrupted, [&] {
+        return [&, sorter = RowSorter()](std::int64_t chunk, const std::atomic<bool>&) mutable {
+          sorted.sort_chunk(table, chunk, sorter);
+        };
+      }))
+    return false;
   const int n_groups = groups_of_block(table, recipe, n_trees, n_threads);
   const std::int64_t n_together = n_groups * kLanes;
   return run_pieces((n_trees + n_together - 1) / n_together, n_threads, interrupted, [&] {

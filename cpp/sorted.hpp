@@ -147,15 +147,19 @@ class RowSorter {
 // All rows of a table, [chunk][feature]; empty for a large one, which is sorted chunk by chunk, anew for each block.
 struct SortedTable {
   std::vector<SortedRows> rows;
+  std::int64_t n_chunks = 0;
 
   SortedTable(const Table& table, std::int64_t n_trees) {
     if (n_trees <= kBlock || table.n_rows * table.n_features > kKeptBins) return;
-    RowSorter sorter;
-    for (std::int64_t first = 0; first < table.n_rows; first += kChunk) {
-      sorter.start_chunk(table, first, std::min(kChunk, table.n_rows - first));
-      for (std::int32_t feature = 0; feature < table.n_features; ++feature)
-        sorter.sort(table, feature, rows.emplace_back());
-    }
+    n_chunks = (table.n_rows + kChunk - 1) / kChunk;
+    rows.resize(static_cast<std::size_t>(n_chunks * table.n_features));
+  }
+
+  void sort_chunk(const Table& table, std::int64_t chunk, RowSorter& sorter) {
+    const std::int64_t first = chunk * kChunk;
+    sorter.start_chunk(table, first, std::min(kChunk, table.n_rows - first));
+    for (std::int32_t feature = 0; feature < table.n_features; ++feature)
+      sorter.sort(table, feature, rows[chunk * table.n_features + feature]);
   }
 };
 
