@@ -6,7 +6,7 @@ of this process where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -169,7 +169,50 @@ def _predict(model: RuleModel, X: Any, shares: bool = False) -> Any:
 # --------------------------------------------------------------------------------------------------------- estimators
 
 
-class SirusRegressor(regressor.SirusRegressor):
+class OnDask:
+    """An estimator that takes Dask collections too."""
+
+    _as_model: Callable[[], RuleModel]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn the rules; the rows stay where they are.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or Dask array of shape (n_rows, n_columns)
+            The table. It is read a few times: ``persist`` it where it is costly to make and fits the workers' memory.
+        y : Dask Series, Dask array of shape (n_rows,) or str
+            The response or the labels, in the partitions of X, or the name of the column that holds them.
+        sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
+            How much each row counts; a weight of zero is the same as leaving the row out.
+
+        Returns
+        -------
+        self : estimator
+        """
+        if not _on_dask(X, y, sample_weight):
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]
+        return _fit(self, X, y, sample_weight)  # type: ignore[type-var]
+
+    def predict(self, X: Any) -> Any:
+        """Predict the response, or the class.
+
+        Parameters
+        ----------
+        X : Dask DataFrame, Dask array or table in memory
+            Columns are found by name; further columns of a Dask DataFrame are not read.
+
+        Returns
+        -------
+        y : Dask Series, Dask array or ndarray of shape (n_rows,)
+            Lazy for a Dask collection, with its index and divisions or its chunks.
+        """
+        if isinstance(X, COLLECTIONS):
+            return _predict(self._as_model(), X)
+        return super().predict(X)  # type: ignore[misc]
+
+
+class SirusRegressor(OnDask, regressor.SirusRegressor):
     """Stable and interpretable rules for regression, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusRegressor``, and so are the rules: they do not depend
@@ -190,44 +233,8 @@ class SirusRegressor(regressor.SirusRegressor):
     np.True_
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusRegressor:
-        """Learn the rules; the rows stay where they are.
 
-        Parameters
-        ----------
-        X : Dask DataFrame or Dask array of shape (n_rows, n_columns)
-            The table. It is read a few times: ``persist`` it where it is costly to make and fits the workers' memory.
-        y : Dask Series, Dask array of shape (n_rows,) or str
-            The response, in the partitions of X, or the name of the column that holds it.
-        sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
-            How much each row counts; a weight of zero is the same as leaving the row out.
-
-        Returns
-        -------
-        self : SirusRegressor
-        """
-        if not _on_dask(X, y, sample_weight):
-            super().fit(X, y, sample_weight)
-            return self
-        return _fit(self, X, y, sample_weight)
-
-    def predict(self, X: Any) -> Any:
-        """Predict the response.
-
-        Parameters
-        ----------
-        X : Dask DataFrame, Dask array or table in memory
-            Columns are found by name; further columns of a Dask DataFrame are not read.
-
-        Returns
-        -------
-        y : Dask Series, Dask array or ndarray of shape (n_rows,)
-            Lazy for a Dask collection, with its index and divisions or its chunks.
-        """
-        return _predict(self._as_model(), X) if isinstance(X, COLLECTIONS) else super().predict(X)
-
-
-class SirusClassifier(classifier.SirusClassifier):
+class SirusClassifier(OnDask, classifier.SirusClassifier):
     """Stable and interpretable rules for two classes or more, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusClassifier``, and so are the rules: they do not depend
@@ -246,27 +253,6 @@ class SirusClassifier(classifier.SirusClassifier):
     (330, 2)
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SirusClassifier:
-        """Learn the rules; the rows stay where they are.
-
-        Parameters
-        ----------
-        X : Dask DataFrame or Dask array of shape (n_rows, n_columns)
-            The table. It is read a few times: ``persist`` it where it is costly to make and fits the workers' memory.
-        y : Dask Series, Dask array of shape (n_rows,) or str
-            The labels, in the partitions of X, or the name of the column that holds them.
-        sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
-            How much each row counts; a weight of zero is the same as leaving the row out.
-
-        Returns
-        -------
-        self : SirusClassifier
-        """
-        if not _on_dask(X, y, sample_weight):
-            super().fit(X, y, sample_weight)
-            return self
-        return _fit(self, X, y, sample_weight)
-
     def predict_proba(self, X: Any) -> Any:
         """The share of each class that the rules expect.
 
@@ -281,21 +267,6 @@ class SirusClassifier(classifier.SirusClassifier):
             Lazy for a Dask collection. The columns of a DataFrame are the labels.
         """
         return _predict(self._as_model(), X, shares=True) if isinstance(X, COLLECTIONS) else super().predict_proba(X)
-
-    def predict(self, X: Any) -> Any:
-        """The class of the largest share, the first of ``classes_`` on a tie.
-
-        Parameters
-        ----------
-        X : Dask DataFrame, Dask array or table in memory
-            Columns are found by name; further columns of a Dask DataFrame are not read.
-
-        Returns
-        -------
-        labels : Dask Series, Dask array or ndarray of shape (n_rows,)
-            Lazy for a Dask collection, with its index and divisions or its chunks.
-        """
-        return _predict(self._as_model(), X) if isinstance(X, COLLECTIONS) else super().predict(X)
 
 
 def _on_dask(X: Any, y: Any, sample_weight: Any) -> bool:
