@@ -49,11 +49,6 @@ class Scratch:
         self._map: mmap.mmap | None = None
         self._lock = Lock()
 
-    @property
-    def n_bytes(self) -> int:
-        """Size of the file."""
-        return self._file.tell()
-
     def write(self, shard: Shard) -> None:
         """Add a shard at the end."""
         response = shard.response

@@ -25,7 +25,6 @@ from pysirus.engine._shard import Shard
 from pysirus.engine._train import Wishes
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-GIGABYTE = 1 << 30
 
 
 def find_files(paths: Paths) -> list[Path]:
