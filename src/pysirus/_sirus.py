@@ -96,9 +96,9 @@ class Training(TrainingBase):
         """Columns that add nothing to the forest, and why."""
         return idle_columns(self.binned)
 
-    def forest(self, recipe: Recipe) -> GrowingForest:
-        """A forest on these rows, not yet grown."""
-        return Forest(self.binned, self.response, recipe)
+    def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
+        """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+        return Forest(self.binned, self.response, recipe, first_tree)
 
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""

@@ -14,11 +14,11 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._forest import Forest, Paths, Recipe
+from pysirus._forest import Paths, Recipe
 from pysirus._response import Response
 from pysirus._select import Span, select
 from pysirus._sirus import Training, rules_of
-from pysirus._stages import correct, stage_recipe
+from pysirus._stages import correct
 from pysirus._table import Table
 from pysirus._weights import Weighed, weigh_by_ridge
 from pysirus.tune import IDEAL, TuningPath, mean_dice
@@ -38,25 +38,8 @@ def staged_lists(
     if not rules:
         return [first]
     n_trees = min(STAGE_TREES, paths.n_trees)
-    recipe = stage_recipe(recipe, len(training.binned.cuts))
-
-    def grow(residual: Response, first_tree: int) -> Paths:
-        # the first forest may have more trees than the others
-        number = paths.n_trees + first_tree - n_trees
-        return Forest(training.binned, residual, recipe, number).grow_to(n_trees).paths()
-
-    stages = correct(
-        first,
-        span,
-        training.binned,
-        training.response,
-        training.seed,
-        grow,
-        n_trees=n_trees,
-        p0=None,
-        n_rules=PER_STAGE,
-        max_rules=max_rules,
-    )
+    limits = {"first_tree": paths.n_trees, "n_trees": n_trees, "n_rules": PER_STAGE, "max_rules": max_rules}
+    stages = correct(training, first, span, recipe, p0=None, **limits)
     return [first, *islice(stages, None if n_stages is None else n_stages - 1)]
 
 

@@ -8,18 +8,19 @@ weights are fitted again together on the response, by the same non-negative ridg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins import Binned
-from pysirus._forest import Paths, Recipe
-from pysirus._response import Response
-from pysirus._rule import Rule, rule_of
+from pysirus._forest import Recipe
+from pysirus._rule import Rule
 from pysirus._select import Span, select
-from pysirus._weights import Weighed, bins_inside, rule_moments, weigh_moments, with_outputs
+from pysirus._sirus import Training, rules_of
+from pysirus._weights import Weighed, bins_inside, weigh_moments, with_outputs
 
 # The share of the prediction, as a distance from the mean, that the next stage takes as explained. When less than all
 # of it is believed, some of the main signal stays in the residuals, and lists come back better from fold to fold; when
@@ -31,9 +32,6 @@ SHRINKAGE = 0.85
 # on a few rows (stability of Housing 0.71); with three tenths it comes back (0.81). With a tenth, or half of the rows,
 # lists are farther from the ideal on average (docs/stages.md).
 STAGE_SAMPLES = 0.3
-
-# grows a forest on a response, from a tree number on
-GrowPaths = Callable[[Response, int], Paths]
 
 
 def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
@@ -61,24 +59,24 @@ def fitted_values(weighed: Weighed, binned: Binned) -> NDArray[np.float64]:
     return total
 
 
-def residuals(weighed: Weighed, binned: Binned, response: Response) -> Response | None:
-    """What the last of the weighed lists leaves unexplained; None where it explains everything."""
+def on_residuals(training: Training, weighed: Weighed) -> Training | None:
+    """The training rows with what the last of the weighed lists leaves unexplained; None where it explains all."""
+    response = training.response
     assert response.values is not None
-    fitted = fitted_values(weighed, binned)
+    fitted = fitted_values(weighed, training.binned)
     if replace(response, values=response.values - fitted).is_constant:
         return None
     mean = np.float64(weighed.mean)  # type: ignore[arg-type]
-    return replace(response, values=response.values - mean - SHRINKAGE * (fitted - mean))
+    return replace(training, response=replace(response, values=response.values - mean - SHRINKAGE * (fitted - mean)))
 
 
 def correct(
+    training: Training,
     first: Weighed,
     span: Span,
-    binned: Binned,
-    response: Response,
-    seed: int,
-    grow: GrowPaths,
+    recipe: Recipe,
     *,
+    first_tree: int,
     n_trees: int,
     p0: float | None,
     n_rules: int,
@@ -86,22 +84,23 @@ def correct(
 ) -> Iterator[Weighed]:
     """The weighed list after the second stage, the third, ...; ends when no path is left above p0 or the list is full.
 
-    Each stage keeps its paths above ``p0``, or its ``n_rules`` most frequent ones when p0 is None.
+    Each stage grows ``n_trees`` trees, numbered from ``first_tree`` on, and keeps its paths above ``p0``, or its
+    ``n_rules`` most frequent ones when p0 is None.
     """
-    weighed, stage = first, 1
-    while len(weighed.rules) < max_rules:
-        stage += 1
-        residual = residuals(weighed, binned, response)
-        if residual is None:
-            return
-        paths = grow(residual, (stage - 1) * n_trees)
+    recipe = stage_recipe(recipe, len(training.binned.cuts))
+    weighed = first
+    for stage in count(2):
         room = max_rules - len(weighed.rules)
-        kept = select(paths, binned, p0=p0, n_rules=room if p0 is not None else min(n_rules, room), span=span)
+        unexplained = on_residuals(training, weighed) if room > 0 else None
+        if unexplained is None:
+            return
+        paths = unexplained.forest(recipe, first_tree).grow_to(n_trees).paths()
+        first_tree += n_trees
+        kept = select(paths, training.binned, p0=p0, n_rules=room if p0 is not None else min(n_rules, room), span=span)
         if not kept:
             return
-        frequencies = paths.frequencies
-        new = [rule_of(paths.codes[i].tolist(), binned, float(frequencies[i])) for i in kept]
-        new = with_outputs(new, rule_moments(new, binned, residual, seed))
+        new = rules_of(paths, kept, training.binned)
+        new = with_outputs(new, unexplained.moments(new))
         rules = [*weighed.rules, *(replace(rule, stage=stage) for rule in new)]
-        weighed = weigh_moments(rules, rule_moments(rules, binned, response, seed), [len(rules)])
+        weighed = weigh_moments(rules, training.moments(rules), [len(rules)])
         yield weighed

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from pysirus._files import FitsFiles
-from pysirus._forest import Forest, Paths
 from pysirus._model import RuleModel
 from pysirus._params import check_integer
 from pysirus._response import Response, read_numbers, read_weights, target_name
 from pysirus._rule import with_weights
 from pysirus._select import Span
 from pysirus._sirus import SirusBase, Training, TrainingBase
-from pysirus._stages import correct, stage_recipe
+from pysirus._stages import correct
 from pysirus._table import Table, read_table
 from pysirus._weights import Weighed, weigh_by_ridge
 
@@ -206,18 +205,12 @@ class SirusRegressor(FitsFiles, RegressionBase):
         if self.n_stages == 1 or not first.rules:
             return iter(())
         assert isinstance(training, Training)  # the others allow for one stage only
-        recipe = stage_recipe(self._recipe(training), len(training.binned.cuts))
-
-        def grow(residual: Response, first_tree: int) -> Paths:
-            return Forest(training.binned, residual, recipe, first_tree).grow_to(n_trees).paths()
-
         stages = correct(
+            training,
             first,
             span,
-            training.binned,
-            training.response,
-            training.seed,
-            grow,
+            self._recipe(training),
+            first_tree=n_trees,
             n_trees=n_trees,
             p0=self.p0,
             n_rules=self.n_rules,
