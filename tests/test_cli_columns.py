@@ -144,3 +144,25 @@ def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noq
     assert code == 2 and "a size such as 500MB or 2GB, got 'much'" in err
     code, _, err = run("fit", tmp_path / "parts")
     assert code == 2 and "say which column to predict: age, zip" in err
+
+
+def test_tuning_says_that_it_reads_one_table(run, table, tmp_path):  # noqa: F811
+    for command in (["fit", tmp_path, "--tune"], ["tune", tmp_path], ["tune", tmp_path / "*.parquet"]):
+        code, _, err = run(*command, "--target", "price")
+        assert code == 2 and "is a folder or a pattern. Tune on one file" in " ".join(err.replace("│", "").split())
+    code, _, err = run("fit", table, "--target", "price", "--tune", "--memory", "1GB")
+    assert code == 2 and "Leave --memory out" in err
+
+
+def test_columns_are_said_in_round_numbers(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((400, 8)), columns=list("abcdefgh"))
+    frame["y"] = frame["a"] + frame["b"]
+    frame.loc[1:, "a"] = np.nan
+    frame.loc[:99, "b"] = np.nan
+    frame.loc[:0, "c"] = np.nan
+    frame["h"] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    _, _, err = run("fit", tmp_path / "gaps.csv", "--target", "y", "--trees", 100)
+    assert "columns: 8 numeric (a, b, c, d, e, f, ...)" in err
+    assert "missing values: a (99%), b (25%), c (0.25%), h (100%)" in err

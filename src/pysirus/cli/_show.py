@@ -14,6 +14,7 @@ from pysirus._format import format_number
 from pysirus._model import RuleModel
 from pysirus._read import list_names
 from pysirus._rule import Rule
+from pysirus._table import Feature
 
 
 def model_of(estimator: Any) -> RuleModel:
@@ -59,15 +60,13 @@ def print_model(model: RuleModel) -> None:
 
 def print_columns(model: RuleModel, gaps: Mapping[str, float]) -> None:
     """Say on standard error what each column was taken for and what it lacks, in a line or two."""
-    numbers = [f.name for f in model.features if f.kind == "numeric"]
-    parts = [f"{len(numbers)} numeric ({list_names(numbers, 6)})"] if numbers else []
-    for kind in ("categorical", "ordered"):
-        labels = [
-            f"{f.name} in {{{list_names(list(map(str, f.levels)), 6)}}}" for f in model.features if f.kind == kind
-        ]
-        if labels:
-            parts.append(f"{len(labels)} {kind} ({'; '.join(labels[:6])}{'; ...' if len(labels) > 6 else ''})")
-    missing = [f"{name} ({100 * share:.2g}%)" for name, share in gaps.items() if share]
+    parts = []
+    for kind in ("numeric", "categorical", "ordered"):
+        columns = [_describe(feature) for feature in model.features if feature.kind == kind]
+        if columns:
+            shown = [*columns[:6], "..."] if len(columns) > 6 else columns
+            parts.append(f"{len(columns)} {kind} ({(', ' if kind == 'numeric' else '; ').join(shown)})")
+    missing = [f"{name} ({_percent(share)})" for name, share in gaps.items() if share]
     idle = [f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()]
     lines = [f"columns: {', '.join(parts)}"]
     lines += [f"missing values: {list_names(missing, 6)}"] if missing else []
@@ -75,6 +74,18 @@ def print_columns(model: RuleModel, gaps: Mapping[str, float]) -> None:
     sys.stdout.flush()
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print("\n".join(lines), style="dim", markup=False)
+
+
+def _describe(feature: Feature) -> str:
+    """A column and the levels of its labels."""
+    return feature.name + (f" in {{{list_names(list(map(str, feature.levels)), 6)}}}" if feature.levels else "")
+
+
+def _percent(share: float) -> str:
+    """A share in percent, with two digits where it is small (0.15%, 9.1%, 74%); only all is 100%."""
+    if share < 0.095:
+        return f"{100 * share:.2g}%"
+    return f"{100 * share if share == 1 else min(99, 100 * share):.0f}%"
 
 
 def print_facts(model: RuleModel) -> None:

@@ -51,6 +51,11 @@ def fit(
     given = [name for name, value in (("--rules", rules), ("--p0", p0), ("--tune", tuned or None)) if value is not None]
     if len(given) > 1:
         raise typer.BadParameter(f"give {' or '.join(given)}, not both.", param_hint=given[0])
+    if tuned and memory is not None:
+        raise typer.BadParameter(
+            "tuning takes the whole table into memory. Leave --memory out, or give --rules or --p0 instead of --tune.",
+            param_hint="--memory",
+        )
     if tuned:
         columns = {"categorical": categorical, "drop": drop, "weights": weights, "task": task}
         forest = {"trees": trees, "depth": depth, "bins": bins, "max_features": max_features}

@@ -54,8 +54,14 @@ def tune(
         pyplot()  # a missing extra is said before the work
     from pysirus import SirusClassifierCV, SirusRegressorCV
     from pysirus.cli._show import print_columns, print_facts, print_model
-    from pysirus.cli._table import Roles, open_training
+    from pysirus.cli._table import Roles, is_files, open_training
 
+    if is_files(table):
+        raise typer.BadParameter(
+            f"tuning takes the whole table into memory, and '{table}' is a folder or a pattern. Tune on one file, such "
+            "as a sample of the rows, and give the p0 that it finds to `pysirus fit --p0` for all of them.",
+            param_hint="TABLE",
+        )
     training = open_training(table, target, Roles(categorical, drop, weights, task))
     kind: Any = SirusRegressorCV if training.is_regression else SirusClassifierCV
     estimator = kind(
