@@ -16,6 +16,13 @@ from pysirus._frame import check_names
 
 _PARQUET_MAGIC = b"PAR1"
 _DELIMITERS = (",", ";", "\t")
+# how files begin that are often taken for CSV
+_FOREIGN = {
+    b"PK\x03\x04": "is an Excel workbook or a zip archive",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook of the old kind",
+    b"\xff\xfe": "is in UTF-16",
+    b"\xfe\xff": "is in UTF-16",
+}
 
 
 def read_file(path: str | os.PathLike[str]) -> pa.Table:
@@ -27,10 +34,13 @@ def read_file(path: str | os.PathLike[str]) -> pa.Table:
         raise DataError(f"'{path}' is a folder. Give a CSV or Parquet file.")
     try:
         with path.open("rb") as file:
-            is_parquet = file.read(4) == _PARQUET_MAGIC
+            start = file.read(4)
         if path.stat().st_size == 0:
             raise DataError(f"'{path}' is empty: it has no header and no rows.")
-        table = _read_parquet(path) if is_parquet else _read_csv(path)
+        for mark, found in _FOREIGN.items():
+            if start.startswith(mark):
+                raise DataError(f"'{path}' {found}. Save it as CSV in UTF-8, or as Parquet.")
+        table = _read_parquet(path) if start == _PARQUET_MAGIC else _read_csv(path)
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     check_names(table.column_names)
@@ -60,12 +70,19 @@ def _read_csv(path: Path) -> pa.Table:
         )
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"'{path}' cannot be read as CSV or Parquet: {_first_line(error)}.") from error
-    for name, kind in zip(table.column_names, table.schema.types):
+    for name, kind in zip(_names(table, path), table.schema.types):
         if pa.types.is_binary(kind):
             raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
     # an index that pandas wrote has no name; it is called what pandas calls it, and known by that
     names = enumerate(table.column_names)
     return table.rename_columns([name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in names])
+
+
+def _names(table: pa.Table, path: Path) -> list[str]:
+    try:
+        return list(table.column_names)
+    except UnicodeDecodeError as error:  # pyarrow reads the bytes and decodes them when asked
+        raise DataError(f"'{path}': its column names are not UTF-8 text. Save the file as UTF-8.") from error
 
 
 def _delimiter(path: Path) -> str:
