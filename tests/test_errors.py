@@ -190,6 +190,8 @@ def test_one_row_can_be_predicted(table):
         ("max_samples", 0, "max_samples must be"),
         ("max_samples", 1.5, "max_samples must be"),
         ("max_samples", True, "max_samples must be"),
+        ("n_jobs", 0, r"n_jobs must be a whole number other than 0 \(-1: all cores\) or None, got 0"),
+        ("n_jobs", "two", "n_jobs must be .* got 'two'"),
         ("random_state", "lucky", "random_state must be"),
         ("random_state", -1, "random_state must be"),
     ],

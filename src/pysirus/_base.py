@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._actions import Actions
 from pysirus._file import ModelFileError, model_from_json, model_to_json, read_document, write_document
 from pysirus._model import RuleModel
+from pysirus._params import check_jobs
 from pysirus._rule import RuleSet
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
@@ -85,6 +86,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             setattr(self, f"{name}_", model.facts[name])
 
     def _n_threads(self) -> int:
+        check_jobs(self.n_jobs)
         return int(effective_n_jobs(self.n_jobs))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -41,6 +41,13 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
+def check_jobs(value: Any) -> None:
+    """A number of threads; below zero it is counted from the number of cores."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if value is not None and (not whole or value == 0):
+        raise ParameterError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, got {value!r}.")
+
+
 LEAST_SHARE = 1e-8  # a draw of 32 bits parts one row in so many from none
 
 
