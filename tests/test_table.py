@@ -227,6 +227,10 @@ def test_255_levels_and_missing_values_fit_one_byte(rng):
         ([True, "yes"] * 10, "Column 'c' mixes types"),
         (["1", "2", "3", "many"] * 5, "Column 'c' holds numbers and text"),
         (["1.5", "2.5", "3.5", "4"] * 5, "Column 'c' holds numbers written as text"),
+        (["0,5", "1,5", "2", "-3,25"] * 5, "holds numbers written as text \\(for example '-3,25'\\)"),
+        (["1.234,50", "1,234.50", "12 %", "1'000 €", "k.A."] * 4, "holds numbers and text \\(for example 'k.A.'\\)"),
+        (["09.05.2024", "1.12.2023"] * 10, r"Column 'c' holds dates or times \(as text, for example '09.05.2024'\)"),
+        (["2024/05/09 08:15", "2023/12/1 9:30:01"] * 10, "Column 'c' holds dates or times"),
         ([datetime.date(2024, 1, 1), datetime.date(2024, 2, 1)] * 10, "Column 'c' holds dates or times"),
         (list(pd.date_range("2024", periods=20)), "Column 'c' holds dates or times"),
         (list(pd.timedelta_range("1h", periods=20)), "Column 'c' holds dates or times"),
@@ -238,6 +242,18 @@ def test_255_levels_and_missing_values_fit_one_byte(rng):
 def test_columns_that_cannot_be_used_are_named(column, message):
     with pytest.raises(DataError, match=message):
         fit(pd.DataFrame({"ok": np.arange(20.0), "c": column}), np.arange(20.0))
+
+
+def test_many_numbers_written_as_text_are_not_taken_for_many_labels():
+    prices = pd.DataFrame({"c": [f"{i},50" for i in range(300)]})
+    with pytest.raises(DataError, match="numbers written as text"):
+        fit(prices, np.arange(300.0))
+    assert fit(prices[:200], np.arange(200.0), categorical_features=["c"], n_trees=10)
+
+
+@pytest.mark.parametrize("labels", [["10-12", "13-15"], ["1a", "2b"], ["1.2.3", "1.2.4"], ["A 1", "A 2"], ["<5", ">5"]])
+def test_codes_are_labels(labels):
+    assert fit(pd.DataFrame({"c": labels * 10}), np.arange(20.0), n_trees=10)
 
 
 def test_polars_dates_are_refused():

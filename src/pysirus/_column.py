@@ -8,6 +8,7 @@ its order.
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -20,6 +21,9 @@ from numpy.typing import NDArray
 Kind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
 UNSEEN = -2
+# as people and their programs write them: 1.234,50 and 1,234.50 and 12,5 % and 30 €; 09.05.2024 and 2024/5/9
+_WRITTEN_NUMBER = re.compile(r"[-+]?(\d+|\d{1,3}([.,'\s]\d{3})+)([.,]\d+)?\s?[%€$£]?")
+_WRITTEN_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2\d{4}|\d{4}([./-])\d{1,2}\3\d{1,2})([T\s]\d{1,2}:\d{2}.*)?")
 
 
 class DataError(ValueError):
@@ -149,15 +153,26 @@ def check_same_type(what: str, values: Iterable[Any]) -> None:
         )
 
 
+def reads_as_number(text: Any) -> bool:
+    """Whether a piece of text is a number to a person: also with a decimal comma, a percent sign and the like."""
+    return is_number(text) or (isinstance(text, str) and _WRITTEN_NUMBER.fullmatch(text.strip()) is not None)
+
+
 def check_text(name: str, levels: Sequence[Any]) -> None:
-    """Refuse numbers that were read as text: cut as labels they would lose their order."""
-    like_numbers = [level for level in levels if isinstance(level, str) and is_number(level)]
-    if len(like_numbers) > max(1, len(levels) // 2):
-        text = next((level for level in levels if not is_number(level)), None)
-        found = f"numbers and text (for example {text!r})" if text is not None else "numbers written as text"
+    """Refuse numbers and dates that were read as text: cut as labels they would lose their order."""
+    texts = [level for level in levels if isinstance(level, str)]
+    enough = max(1, len(levels) // 2)
+    dates = [text for text in texts if _WRITTEN_DATE.fullmatch(text.strip())]
+    if len(dates) > enough:
+        raise date_error(name, f"as text, for example {dates[0]!r}")
+    like_numbers = [text for text in texts if reads_as_number(text)]
+    if len(like_numbers) > enough:
+        other = next((level for level in levels if not reads_as_number(level)), None)
+        found = "numbers written as text" if other is None else "numbers and text"
+        example = other if other is not None else next((t for t in like_numbers if not is_number(t)), like_numbers[0])
         raise DataError(
-            f"Column '{name}' holds {found}. Convert it to numbers, or name it under categorical_features "
-            "if its values are labels."
+            f"Column '{name}' holds {found} (for example {example!r}). Convert it to numbers (a decimal point, no "
+            "other marks), or name it under categorical_features (--categorical) if its values are labels."
         )
 
 

@@ -172,11 +172,11 @@ class HasLevels(Protocol):
 
 
 def check_columns(columns: Iterable[HasLevels]) -> None:
-    """Refuse labels that are too many, and numbers that were read as text."""
+    """Refuse numbers and dates that were read as text, and labels that are too many."""
     for column in columns:
-        check_levels(column.name, len(column.levels))
         if column.free_text:
             check_text(column.name, column.levels)
+        check_levels(column.name, len(column.levels))
 
 
 def read_table(X: Any, *, categorical: Any = None, part: bool = False) -> Table:
