@@ -78,13 +78,39 @@ def test_numbers_are_classes_when_asked(run, table):  # noqa: F811
         ("--drop", "ids", "no column 'ids' for the option --drop. Did you mean 'id'?"),
         ("--categorical", "zip,colour", "no column 'colour' for the option --categorical. Did you mean 'color'?"),
         ("--weights", "weight", "no column 'weight' for the weights"),
-        ("--weights", "color", "sample_weight"),
+        ("--weights", "color", "Column 'color', the weights: sample_weight must be numbers, found "),
     ],
 )
 def test_columns_that_are_not_there_are_named(run, table, option, value, message):  # noqa: F811
     code, _, err = run("fit", table, "--target", "price", option, value)
     assert code == 1
     assert message in err and len(err.strip().splitlines()) == 1
+
+
+def test_weights_that_are_missing_are_named(run, tmp_path):  # noqa: F811
+    (tmp_path / "t.csv").write_text("a,w,y\n1,1,3\n2,,4\n3,2,5\n")
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--weights", "w")
+    assert code == 1 and "Column 'w', the weights: sample_weight contains NaN or infinity: nan in row 1" in err
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        (["1,5", "2,5", "7"], "the target, holds numbers written as text (for example '1,5')"),
+        (["1", "2", "k.A."], "the target, holds numbers and text (for example 'k.A.')"),
+    ],
+)
+def test_a_target_of_numbers_as_text_is_not_classes_unless_asked(run, tmp_path, values, message):  # noqa: F811
+    pd.DataFrame({"a": range(30), "y": values * 10}).to_csv(tmp_path / "t.csv", index=False, sep=";")
+    arguments = ["fit", tmp_path / "t.csv", "-t", "y", "--trees", 50]
+    code, _, err = run(*arguments)
+    assert code == 1 and message in err and "--task classification" in err
+    assert run(*arguments, "--task", "classification")[0] == 0
+
+
+def test_a_target_of_whole_numbers_as_text_is_classes(run, tmp_path):  # noqa: F811
+    pd.DataFrame({"a": range(30), "y": ["0", "1", "01"] * 10}).to_parquet(tmp_path / "t.parquet")
+    assert run("fit", tmp_path / "t.parquet", "-t", "y", "--trees", 50)[0] == 0
 
 
 def test_parquet_keeps_categories_and_their_order(run, tmp_path):  # noqa: F811

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute
 import typer
 
-from pysirus._column import DataError
+from pysirus._column import DataError, reads_as_number
 from pysirus._read import check_column, did_you_mean, list_names, read_file
+from pysirus._response import check_weights
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -127,6 +128,19 @@ def _is_regression(response: Any, roles: Roles) -> bool:
     return bool(response.dtype.is_numeric() if roles.task == "auto" else roles.task == "regression")
 
 
+def _check_labels(target: str, response: Any) -> None:
+    """Refuse a target of text that nobody called classes where it is mostly numbers; whole numbers may be labels."""
+    labels = response.unique().to_list() if isinstance(response.dtype, nw.String) else []
+    words = sorted(label for label in labels if not reads_as_number(label))
+    odd = words or sorted(label for label in labels if not label.isdecimal())
+    if len(labels) - len(words) > max(1, len(labels) // 2) and odd:
+        raise DataError(
+            f"Column '{target}', the target, holds numbers {'and' if words else 'written as'} text (for example "
+            f"{odd[0]!r}). Convert it to numbers (a decimal point, no other marks), or say --task classification if "
+            "they are labels."
+        )
+
+
 def open_training(name: str, target: str | None, roles: Roles | None = None) -> Training:
     """A table to learn from, parted into features, target and weights."""
     roles = Roles() if roles is None else roles
@@ -142,13 +156,24 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         )
     used = {target, roles.weights, *_names(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]
+    if roles.task == "auto":
+        _check_labels(target, response)
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
         is_regression=_is_regression(response, roles),
-        weights=None if roles.weights is None else table[roles.weights],
+        weights=None if roles.weights is None else _weights(table, roles.weights),
         categorical=_names(table, roles.categorical, "--categorical") or None,
     )
+
+
+def _weights(table: pa.Table, name: str) -> Any:
+    """The column of weights, once they can be used; the library calls them sample_weight, the user by their name."""
+    try:
+        check_weights(table[name], table.num_rows)
+    except DataError as error:
+        raise DataError(f"Column '{name}', the weights: {error}") from error
+    return table[name]
 
 
 def _names(table: pa.Table, given: list[str] | None, option: str) -> list[str]:
