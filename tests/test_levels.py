@@ -56,6 +56,22 @@ def test_the_first_class_rises_along_the_levels():
     assert order_of(labels, class_response(slots, None)) == ("c", "b", "a")
 
 
+@pytest.mark.parametrize("scale", [1, 3, 7, 1 / 3, 1e-300])
+def test_pure_levels_of_equal_size_are_in_one_order_at_any_scale(scale):
+    labels, slots = ["c", "b", "a", "d"] * 5, np.array([1, 2, 0, 3] * 5)
+    # every direction is as good: the one in which the first class rises most, and the others tie
+    assert order_of(labels, class_response(slots, np.full(20, scale))) == ("b", "c", "d", "a")
+
+
+@pytest.mark.parametrize("scale", range(1, 12))
+def test_where_the_first_class_does_not_move_the_second_rises(scale):
+    cells = {"a": (5, 5, 0), "b": (5, 0, 5), "c": (7, 4, 3), "d": (11, 2, 9)}
+    rows = [(level, slot) for level, row in cells.items() for slot, size in enumerate(row) for _ in range(size)]
+    labels, slots = zip(*rows)
+    response = class_response(np.array(slots), np.full(len(rows), float(scale)))
+    assert order_of(labels, response) == ("b", "d", "c", "a")
+
+
 def test_one_level_makes_no_cut():
     assert order_of(["a"] * 4, Response(np.arange(4.0), None, 1, None)) == ("a",)
     with pytest.warns(UserWarning, match="every column is constant"):

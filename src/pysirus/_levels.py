@@ -22,6 +22,8 @@ from pysirus._sums import IntegerRows, product_sums
 # twelve decimals and 8 by ten.
 MEAN_DECIMALS = 10
 SHARE_DECIMALS = 12
+EQUAL_VARIANCES = 1e-9  # relative; rounding parts equal ones by 1e-15, and axes by at most 1e-6 where it does not
+LEAST_LOADING = 1e-6  # of a class on an axis; below it the class does not move
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,20 @@ class LevelSums:
             return np.asarray(np.round(shares[:, 1], SHARE_DECIMALS))
         centred = shares - np.average(shares, axis=0, weights=self.sizes)
         covariance = (centred * self.sizes[:, None]).T @ centred
-        axis = np.linalg.eigh(covariance)[1][:, -1]
-        leading = axis[0] if abs(axis[0]) > 1e-12 else axis[np.argmax(abs(axis))]
-        return np.asarray(np.round(centred @ (axis * np.sign(leading)), SHARE_DECIMALS))
+        return np.asarray(np.round(centred @ principal_axis(covariance), SHARE_DECIMALS))
+
+
+def principal_axis(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The direction of the largest variance, in which the first class that takes part rises.
+
+    Where several directions are as good (pure levels of equal size), the one in which that class rises most: an answer
+    that depends neither on the scale of the sums nor on the library that solves for it.
+    """
+    variances, axes = np.linalg.eigh(covariance)
+    leading = axes[:, variances >= variances[-1] - EQUAL_VARIANCES * abs(variances[-1])]
+    projection = leading @ leading.T
+    first = int(np.argmax(np.diag(projection) > LEAST_LOADING**2))
+    return np.asarray(projection[:, first] / np.sqrt(projection[first, first]))
 
 
 def level_sums(column: Column, rows: IntegerRows) -> LevelSums:
