@@ -83,6 +83,15 @@ def test_class_models_weigh_the_rest_equally():
     assert (model.with_rules(4).predict_proba(X) == shorter.predict_proba(X)).all()
 
 
+def test_a_class_model_of_no_rules_is_the_shares():
+    X, y = make_table(300, seed=3)
+    above = y > np.quantile(y, 0.7)
+    model = SirusClassifier(n_rules=2, n_trees=300, random_state=0).fit(X, above)
+    for empty in (model.with_rules(0), model.without([0, 1])):
+        assert len(empty.rules) == 0
+        np.testing.assert_allclose(empty.predict_proba(X[:2]), [[1 - above.mean(), above.mean()]] * 2)
+
+
 def test_a_tuned_model_answers_from_its_list(ozone):
     X, y = ozone
     tuned = SirusRegressorCV(n_repeats=1, cv=5, n_trees=300, random_state=0).fit(X, y)

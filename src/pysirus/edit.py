@@ -61,7 +61,7 @@ def refit(model: RuleModel, kept: Sequence[int]) -> RuleModel:
         if len({rule.weight for rule in model.selected}) > 1:
             raise ValueError("The rules of this model have unequal weights, and it keeps no sums to fit them again.")
         intercept: Any = tuple(np.zeros(len(model.classes)).tolist()) if rules else model.mean
-        weights = [1 / len(rules)] * len(rules)
+        weights = [1 / len(rules) for _ in rules]
         return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None)
     if model.moments is None:
         raise ValueError(
