@@ -116,6 +116,12 @@ def test_predict_writes_csv_parquet_and_standard_output(run, ozone: Path, tmp_pa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["p.csv", "p.parquet"]
 
 
+@pytest.mark.parametrize("name", ["p.xlsx", "p.csv.gz"])
+def test_predict_does_not_write_csv_under_another_name(run, ozone: Path, tmp_path: Path, name: str) -> None:
+    code, _, err = run("predict", ozone, "ozone", "-o", tmp_path / name)
+    assert code == 2 and "must end in .csv or .parquet" in err and not (tmp_path / name).exists()
+
+
 def test_predict_finds_columns_by_name_in_any_order(run, ozone: Path, tmp_path: Path) -> None:
     X, _ = load_ozone(return_X_y=True, as_frame=True)
     X[X.columns[::-1]].assign(extra="text").to_csv(tmp_path / "t.csv", index=False)
@@ -168,6 +174,11 @@ def test_fit_bad_table_is_one_line(run, tmp_path: Path, content: str, message: s
     assert message in err and err.count("\n") == 1
 
 
+def test_fit_does_not_work_before_it_says_that_the_model_is_a_folder(run, tmp_path: Path) -> None:
+    code, out, err = run("fit", "ozone", "--model", tmp_path)
+    assert (code, out) == (2, "") and "--model" in err and "is a folder. Give the name of a file." in err
+
+
 def test_fit_without_target_names_the_columns(run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("first,second\n1,2\n3,4\n")
     code, _, err = run("fit", tmp_path / "t.csv")
@@ -191,6 +202,11 @@ def test_constant_response_warns_in_one_line_and_gives_the_mean(run, tmp_path: P
     code, out, err = run("fit", tmp_path / "t.csv", "--target", "y")
     assert code == 0 and "(no rules)" in out
     assert err.splitlines()[0].startswith("Warning: There are no rules to find")
+
+
+def test_help_breaks_no_word(run) -> None:
+    code, out, _ = run("fit", "--help")
+    assert code == 0 and "regression, classification or auto" in " ".join(out.replace("│", " ").split())
 
 
 @pytest.mark.parametrize("command", ["fit", "show", "predict"])

@@ -65,6 +65,8 @@ def test_export_says_what_it_takes(run, files):
     assert code == 2 and "one of sql, python" in err
     code, _, err = run("export", "old.json", "--to", "sql", "--dialect", "basic")
     assert code == 1 and "basic" in err and len(err.strip().splitlines()) == 1
+    code, _, err = run("export", "old.json", "--to", "latex", "--dialect", "tsql")
+    assert code == 1 and err.strip().endswith("does not take this option: dialect. It takes caption, label.")
     code, out, _ = run("export", "old.json", "--to", "sql", "--table", "days")
     assert code == 0 and 'FROM "days"' in out
 
@@ -79,8 +81,26 @@ def test_report_takes_a_table(run, files, ozone):
     fired = np.array([[c == "1" for c in row] for row in data["rows"]["fired"]])
     assert (fired[:, 0] == pysirus.load(files / "old.json").explain(ozone[0]).fired[:, 0]).all()
     assert run("report", "old.json")[0] == 0 and (files / "report.html").exists()
+    code, _, err = run("report", "old.json", "--label", "day", "-o", "no.html")
+    assert code == 2 and "--label" in err and not (files / "no.html").exists()
     code, _, err = run("report", "old.json", "days.csv", "--label", "name")
     assert code != 0 and "name" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["export", "old.json", "--to", "sql"], ["report", "old.json"], ["predict", "old.json", "days.csv"]],
+)
+def test_a_folder_is_no_file_to_write(run, files, arguments):
+    (files / "folder").mkdir()
+    code, out, err = run(*arguments, "-o", "folder")
+    assert code == 2 and out == "" and "'folder' is a folder. Give the name of a file." in err
+
+
+@pytest.mark.parametrize("command", ["predict", "explain", "report"])
+def test_several_files_are_for_fit(run, files, command):
+    code, _, err = run(command, "old.json", "days*.csv")
+    assert code == 1 and "is a folder or a pattern, and only `pysirus fit` takes several files" in err
 
 
 def test_diff_is_a_one_screen_answer(run, files):

@@ -216,3 +216,14 @@ def test_a_file_has_the_usual_permissions(saved):
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(saved.stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_folder_is_not_written_and_a_device_is_not_replaced(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"is a folder\. Give the name of a file"):
+        write_text(tmp_path, "text")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "text")
+    assert os.read(reader, 10) == b"text" and pipe.is_fifo()
+    os.close(reader)

@@ -259,6 +259,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder '{path.parent}' to write '{path.name}' into.")
+    if path.is_dir():
+        raise IsADirectoryError(f"'{path}' is a folder. Give the name of a file.")
+    if path.exists() and not path.is_file():  # a terminal or a pipe, such as /dev/stdout: nothing to replace
+        yield path
+        return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     temporary = Path(name)

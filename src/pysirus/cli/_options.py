@@ -41,8 +41,8 @@ Task = Annotated[
     str,
     typer.Option(
         "--task",
-        metavar="auto|regression|classification",
-        help="auto: text and true/false are classes, numbers are not.",
+        metavar="TASK",
+        help="regression, classification or auto: text and true/false are classes, numbers are not.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -127,3 +127,5 @@ def check_folder(path: Path | None, option: str) -> None:
     """Complain before the work, not after it."""
     if path is not None and not path.parent.is_dir():
         raise typer.BadParameter(f"there is no folder '{path.parent}'.", param_hint=option)
+    if path is not None and path.is_dir():
+        raise typer.BadParameter(f"'{path}' is a folder. Give the name of a file.", param_hint=option)

@@ -35,7 +35,7 @@ def features_of(table: pa.Table, model: RuleModel) -> pa.Table:
 
 def write_predictions(columns: Mapping[str, NDArray[Any]], output: Path | None) -> None:
     """Write columns as a whole or not at all."""
-    if output is not None and output.suffix == ".parquet":
+    if output is not None and output.suffix.lower() == ".parquet":
         with replacing(output) as temporary:
             pyarrow.parquet.write_table(
                 pa.table({name: pa.array(values) for name, values in columns.items()}), temporary

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
+from pysirus.cli._options import check_folder
 from pysirus.cli.use import Model, load_model
 
 Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")]
@@ -68,6 +69,7 @@ def export(
 
     Example: [bold]pysirus export houses.json --to sql --dialect snowflake -o houses.sql[/bold]
     """
+    check_folder(output, "--output")
     from pysirus.export import FORMATS, format_of
 
     format = to or (format_of(output) if output is not None else None)
@@ -113,6 +115,9 @@ def report(
 
     Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
     """
+    check_folder(output, "--output")
+    if label is not None and table is None:
+        raise typer.BadParameter("names the rows of a TABLE: give one.", param_hint="--label")
     from pysirus._read import check_column
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of

@@ -8,8 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
+from pysirus.cli._options import check_folder
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
+
+ENDINGS = (".csv", ".parquet", ".txt", "")  # what is not Parquet is written as CSV, which .xlsx, say, must not name
 
 
 def load_model(path: Path) -> Any:
@@ -50,8 +53,9 @@ def predict(
 
     Example: [bold]pysirus predict houses.json new.csv -o predicted.csv[/bold]
     """
-    if output is not None and not output.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder '{output.parent}'.", param_hint="--output")
+    check_folder(output, "--output")
+    if output is not None and output.suffix.lower() not in ENDINGS:
+        raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
     from pysirus.cli._predict import features_of, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table
