@@ -168,6 +168,8 @@ def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noq
     assert one[0] == 0 and "100 rows" not in one[2]  # rows of weight zero do not count
     code, _, err = run("fit", tmp_path / "parts", *options, "--memory", "much")
     assert code == 2 and "a size such as 500MB or 2GB, got 'much'" in err
+    code, _, err = run("fit", table, *options, "--memory", "1GB")
+    assert code == 1 and ".. " not in err and "Batches are read from Parquet alone; a CSV file is read whole" in err
     code, _, err = run("fit", tmp_path / "parts")
     assert code == 2 and "say which column to predict: age, zip" in err
 
@@ -189,6 +191,8 @@ def test_columns_are_said_in_round_numbers(run, tmp_path):  # noqa: F811
     frame.loc[:0, "c"] = np.nan
     frame["h"] = np.nan
     frame.to_csv(tmp_path / "gaps.csv", index=False)
+    _, _, err = run("fit", tmp_path / "gaps.csv", "--target", "y", "--trees", 100, "--drop", "b,c,d,e,f,g,h")
+    assert "400 rows, 1 feature;" in err
     _, _, err = run("fit", tmp_path / "gaps.csv", "--target", "y", "--trees", 100)
     assert "columns: 8 numeric (a, b, c, d, e, f, ...)" in err
     assert "missing values: a (99%), b (25%), c (0.25%), h (100%)" in err

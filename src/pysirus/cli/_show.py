@@ -88,15 +88,20 @@ def _percent(share: float) -> str:
     return f"{100 * share if share == 1 else min(99, 100 * share):.0f}%"
 
 
+def count(n: int, noun: str) -> str:
+    """How many of something: `1 rule`, `2 rules`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def print_facts(model: RuleModel) -> None:
     """Say on standard error how the model came about."""
     facts = model.facts
     parts = []
     n_idle = len(model.selected) - len(model.rules)
     if n_idle:
-        parts.append(f"{len(model.selected)} rules selected, {n_idle} of them got weight 0")
+        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0")
     if "n_rows" in facts:
-        parts.append(f"{facts['n_rows']:,} rows, {len(model.features)} features")
+        parts.append(f"{facts['n_rows']:,} rows, {count(len(model.features), 'feature')}")
     if facts.get("n_trees"):
         parts.append(f"{facts['n_trees']:,} trees")
     if facts.get("n_stages", 1) > 1:

@@ -80,6 +80,11 @@ def is_files(name: str) -> bool:
 
 def open_table(name: str) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name."""
+    if is_files(name):
+        raise DataError(
+            f"'{name}' is a folder or a pattern, and only `pysirus fit` takes several files. Give one CSV or Parquet "
+            "file."
+        )
     path = Path(name)
     if not path.exists() and name in SHIPPED:
         path = SHIPPED[name].path

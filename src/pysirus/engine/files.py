@@ -46,9 +46,10 @@ def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, memory_map=True, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
+        reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(".")
         raise DataError(
-            f"'{path}' cannot be read as Parquet: {(str(error).splitlines() or ['no reason given'])[0]}. Other files "
-            "are read whole: use fit."
+            f"'{path}' cannot be read as Parquet: {reason}. Batches are read from Parquet alone; a CSV file is read "
+            "whole, one at a time."
         ) from error
 
 

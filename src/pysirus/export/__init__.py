@@ -7,6 +7,7 @@ something, an ``ExportError`` names it.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 from typing import Any
 
@@ -58,12 +59,12 @@ def export(model: RuleModel, format: str, path: str | os.PathLike[str] | None = 
     if format not in FORMATS:
         raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
     write = getattr(importlib.import_module(f"pysirus.export.{format}"), f"to_{format}")
-    try:
-        content: str | bytes = write(model, **options)
-    except TypeError as error:
-        if "keyword argument" not in str(error):
-            raise
-        raise ExportError(f"The format {format} does not take this option: {error}.") from error
+    taken = list(inspect.signature(write).parameters)[1:]
+    for name in options:
+        if name not in taken:
+            known = f"It takes {', '.join(taken)}." if taken else "It takes none."
+            raise ExportError(f"The format {format} does not take this option: {name}. {known}")
+    content: str | bytes = write(model, **options)
     if path is not None:
         if isinstance(content, bytes):
             write_bytes(path, content)
