@@ -136,6 +136,37 @@ def test_declared_columns_are_labels(rng):
         assert model.score(X, y) > 0.9
 
 
+IDS = [None, *range(2**60, 2**60 + 5)] * 20
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pd.Series(IDS, dtype="Int64"),
+        pd.Series(IDS, dtype=object),
+        pl.Series(IDS, dtype=pl.UInt64),
+        pa.chunked_array([IDS]),
+    ],
+    ids=["pandas", "objects", "polars", "pyarrow"],
+)
+def test_long_numbers_with_gaps_stay_apart_as_labels(ids):
+    frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[type(ids).__module__.split(".")[0]]
+    y = np.arange(120.0) % 6
+    model = fit(frame({"id": ids}), y, categorical_features="id", n_trees=50)
+    assert model.model_.features[0].levels == tuple(range(2**60, 2**60 + 5))
+
+
+def test_a_gap_among_the_labels_of_a_list_is_a_gap():
+    color = ["red", float("nan"), "blue"] * 20
+    model = fit([[c, i] for i, c in enumerate(color)], np.arange(60.0), categorical_features=[0], n_trees=50)
+    assert model.model_.features[0].levels == ("blue", "red")
+
+
+def test_nan_in_a_dictionary_is_missing():
+    numbers = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2] * 20), pa.array([5.0, float("nan"), 2.0]))
+    assert fit(pa.table({"c": numbers}), np.arange(60.0), n_trees=50).model_.features[0].levels == (2.0, 5.0)
+
+
 def test_text_in_arrays_is_taken_where_declared(rng):
     color = rng.choice(["red", "blue"], 200)
     X = np.column_stack([color, rng.random(200).astype(str)]).astype(object)
@@ -234,6 +265,8 @@ def test_255_levels_and_missing_values_fit_one_byte(rng):
         ([datetime.date(2024, 1, 1), datetime.date(2024, 2, 1)] * 10, "Column 'c' holds dates or times"),
         (list(pd.date_range("2024", periods=20)), "Column 'c' holds dates or times"),
         (list(pd.timedelta_range("1h", periods=20)), "Column 'c' holds dates or times"),
+        (pd.Categorical(["a", 1] * 10), "Column 'c' mixes types"),
+        (pd.Categorical([(1, 2), (3, 4)] * 10), "Column 'c' has type Categorical of list"),
         ([[1, 2], [3]] * 10, "Column 'c'"),
         ([object()] * 20, "Column 'c' holds object objects"),
         ([1.0, np.inf] * 10, r"Column 'c' contains infinity \(inf\), first in row 1"),
@@ -270,6 +303,20 @@ def test_objects_that_are_numbers_are_numbers():
         assert model.model_.features[0].kind == "numeric"
 
 
+def test_integers_of_any_size_are_numbers():
+    y = np.arange(40.0)
+    for column in ([2**60 + 1, 5] * 20, [2**60 + 1, None] * 20, [10**30, -(10**30)] * 20):
+        model = fit(pd.DataFrame({"c": pd.Series(column, dtype=object), "z": y % 3}), y, n_trees=10)
+        assert model.model_.features[0].kind == "numeric"
+
+
+def test_text_of_numpy_is_text():
+    column = pd.Series([np.str_("a"), "b"] * 20, dtype=object)
+    assert fit(pd.DataFrame({"c": column}), np.arange(40.0)).model_.features[0].levels == ("a", "b")
+    labels = SirusClassifier(n_trees=10, random_state=0).fit(np.arange(40.0)[:, None], column.to_numpy()).classes_
+    assert labels.tolist() == ["a", "b"]
+
+
 def test_names_must_be_text_and_occur_once():
     with pytest.raises(DataError, match="string names, found 7"):
         fit(pd.DataFrame({"a": np.arange(20.0), 7: np.arange(20.0)}), np.arange(20.0))
@@ -282,6 +329,14 @@ def test_a_numeric_column_that_becomes_text_is_named():
     model = fit(pd.DataFrame({"a": np.arange(40.0)}), np.arange(40.0))
     with pytest.raises(DataError, match="Column 'a' was numeric in training, now it holds labels such as 'x'"):
         model.predict(pd.DataFrame({"a": ["x", "y"]}))
+
+
+def test_a_record_may_lack_a_number():
+    X = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0) % 7})
+    model = fit(X, X.a)
+    gap = model.predict(pd.DataFrame([{"a": np.nan, "b": 1.0}]))
+    assert model.predict(pd.DataFrame([{"a": None, "b": 1.0}])) == gap  # pandas calls it an object
+    assert model.predict(pl.DataFrame([{"a": None, "b": 1.0}])) == gap
 
 
 @pytest.mark.parametrize("declared", ["size", 3, [True], ["code", 9]])

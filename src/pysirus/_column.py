@@ -140,12 +140,18 @@ def is_number(text: Any) -> bool:
     return True
 
 
+def _type_name(value: Any) -> str:
+    """The type of a value in a message; that of NumPy is called as that of Python."""
+    if isinstance(value, (bool, np.bool_)):
+        return "bool"
+    return "number" if isinstance(value, numbers.Real) else "str" if isinstance(value, str) else type(value).__name__
+
+
 def check_same_type(what: str, values: Iterable[Any]) -> None:
     """Refuse a mixture of types; integers and floats are both numbers."""
     kinds: dict[str, Any] = {}
     for value in values:
-        number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-        kinds.setdefault("number" if number else type(value).__name__, value)
+        kinds.setdefault(_type_name(value), value)
     if len(kinds) > 1:
         example = ", ".join(f"{value!r}" for _, value in sorted(kinds.items())[:3])
         raise DataError(
@@ -185,6 +191,7 @@ def label_column(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     values = array.dictionary.to_pylist()
+    values = [None if is_missing(value) else value for value in values]
     known = [value for value in values if value is not None]
     check_same_type(f"Column '{name}'", known)
     levels = known if array.type.ordered else sorted(set(known))
@@ -203,7 +210,7 @@ def object_column(name: str, items: Sequence[Any], forced: bool) -> Column:
     check_same_type(f"Column '{name}'", (v for v in items if v is not None))
     try:
         array = pa.array(items)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if all(v is None or isinstance(v, numbers.Real) for v in items):  # Fraction, or integers beyond 64 bits
             array = pa.array([None if v is None else float(v) for v in items])
         else:
@@ -221,8 +228,10 @@ def _arrow_column(name: str, array: pa.Array, forced: bool) -> Column:
     if types.is_temporal(array.type):
         raise date_error(name, str(array.type))
     numeric = types.is_integer(array.type) or types.is_floating(array.type) or types.is_decimal(array.type)
+    if forced and types.is_integer(array.type):
+        return label_column(name, array)
     if numeric or types.is_null(array.type):
-        values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return number_labels(name, values) if forced and numeric else number_column(name, values)
     if not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_boolean(array.type)):
         raise _type_error(name, array.type)
@@ -249,6 +258,8 @@ def _categories(series: nw.Series[Any]) -> pa.Array:
     native = series.to_native()
     if "interval" in str(getattr(getattr(native, "dtype", None), "categories", "")):  # pandas.cut: `(0, 10]`
         series = nw.from_native(native.cat.rename_categories(str), series_only=True)
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas, which takes any objects for levels
+        check_same_type(f"Column '{series.name}'", native.cat.categories)
     array = series.to_arrow()
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     order = None
@@ -267,13 +278,18 @@ def _categories(series: nw.Series[Any]) -> pa.Array:
 def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
     """A column of a data frame; ``forced`` takes numbers as labels."""
     dtype = series.dtype
+    if forced and dtype.is_integer() and series.null_count():  # not by way of floats, which hold 53 bits
+        return label_column(name, series.to_arrow())
     if dtype.is_numeric():
         values = _numbers(series)
         return number_labels(name, values) if forced else number_column(name, values)
     if dtype.is_temporal():
         raise date_error(name, str(dtype))
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
-        column = label_column(name, _categories(series))
+        array = _categories(series)
+        if pa.types.is_dictionary(array.type) and pa.types.is_nested(array.type.value_type):
+            raise _type_error(name, f"{dtype} of {array.type.value_type}")
+        column = label_column(name, array)
         if any(hasattr(level, "isoformat") for level in column.levels[:1]):
             raise date_error(name, str(dtype))
         return column

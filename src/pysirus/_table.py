@@ -84,6 +84,8 @@ def _forced(categorical: Any, names: Sequence[str]) -> set[int]:
 def _array_columns(X: Any, labelled: Callable[[Sequence[str]], set[int]]) -> tuple[Column, ...]:
     """The columns of an array; ``labelled`` says which of them hold labels."""
     array = np.asarray(X) if isinstance(X, (list, tuple)) else X
+    if array is not X and array.dtype.kind == "U":
+        array = np.asarray(X, dtype=object)  # or NumPy would make the text 'nan' of NaN, and text of numbers
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     if isinstance(array, np.ndarray) and array.dtype.kind in "OUST" and array.ndim == 2:
@@ -224,10 +226,12 @@ def _frame_columns(frame: nw.DataFrame[Any], features: Sequence[Feature], named:
 def _as_feature(column: Column, feature: Feature) -> Column:
     """A column as the model knows it: codes in its levels, -2 for a level that training never saw."""
     if feature.kind == "numeric":
+        if not column.is_numeric and not column.levels:  # nothing but missing values
+            return Column(feature.name, "numeric", np.full(len(column.values), np.nan))
         if not column.is_numeric:
             raise DataError(
                 f"Column '{feature.name}' was numeric in training, now it holds labels such as "
-                f"{column.levels[0] if column.levels else None!r}. Convert it to numbers."
+                f"{column.levels[0]!r}. Convert it to numbers."
             )
         return Column(feature.name, "numeric", column.values)
     if column.is_numeric:  # nothing but missing values
