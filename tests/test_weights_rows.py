@@ -111,6 +111,29 @@ def test_no_weight_is_no_row(estimator, fractions, rng):
         np.testing.assert_array_equal(weighed.path_.error, deleted.path_.error)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{getattr(e, 'class_weight', '')}")
+def test_a_selection_of_rows_is_a_table_of_them(estimator, rng):
+    X, y = mixed_table(rng, 150)
+    y = np.where(y > 1, 1.0, 0.0) if "Classifier" in type(estimator).__name__ else y
+    rows = rng.random(150) < 0.7
+    weighed, deleted = clone(estimator).fit(X, y, sample_weight=rows), clone(estimator).fit(X[rows], y[rows])
+    assert model_to_json(weighed.model_) == model_to_json(deleted.model_)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-170, 1e20, 1e170, 1e300, 1e308])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{getattr(e, 'class_weight', '')}")
+def test_weights_may_be_of_any_size(estimator, scale, rng):
+    X, y = mixed_table(rng, 100)
+    weights = rng.random(100) * (rng.random(100) < 0.8)
+    y = np.where(y > 1, 1.0, 0.0) if "Classifier" in type(estimator).__name__ else y
+    plain, scaled = (clone(estimator).fit(X, y, sample_weight=w) for w in (weights, weights * scale))
+    assert plain.rules_ == scaled.rules_
+    assert [r.frequency for r in plain.rules_] == [r.frequency for r in scaled.rules_]
+    np.testing.assert_allclose([r.weight for r in plain.rules_], [r.weight for r in scaled.rules_], rtol=1e-9)
+    if hasattr(plain, "path_"):
+        np.testing.assert_allclose(plain.path_.error, scaled.path_.error, rtol=1e-9)
+
+
 def test_weights_of_one_are_no_weights(rng):
     X, y = mixed_table(rng, 150)
     model = SirusRegressor(n_trees=100, random_state=0)

@@ -52,8 +52,8 @@ def fixed_point(low: float, high: float, bits: int) -> FixedPoint:
 
 
 def all_whole(weights: NDArray[np.float64]) -> bool:
-    """Whether every weight is a whole number."""
-    return bool((weights == np.rint(weights)).all())
+    """Whether every weight is a whole number; floats from 2**53 on cannot but be whole, which says nothing."""
+    return bool(((weights == np.rint(weights)) & (weights < 2**53)).all())
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,15 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     weights = check_weights(sample_weight, n_rows)
     if not (weights > 0).any():
         raise DataError(ALL_ZERO)
-    return None if (weights == 1).all() else weights
+    return None if (weights == 1).all() else _within_reach(weights)
+
+
+def _within_reach(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights whose sums and products neither overflow nor vanish: very large or small ones times a power of two."""
+    exponent = int(np.frexp(weights.max())[1])
+    if abs(exponent) <= 53:
+        return weights
+    return np.maximum(np.ldexp(weights, -exponent), np.finfo(np.float64).tiny * (weights > 0))
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
