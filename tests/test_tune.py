@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from conftest import read_reference
-from pysirus import SirusRegressor, SirusRegressorCV, plot
+from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
 from pysirus._params import ParameterError
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
 from pysirus.tune import FoldList, Steps, average, choose_accurate, choose_stable, walk
@@ -211,6 +213,28 @@ def test_tuning_is_no_worse_than_the_authors_package(name: str) -> None:
     assert np.hypot(model.cv_error_, model.cv_stability_ - 0.9) <= distance + 0.02
 
 
+@pytest.mark.parametrize("as_given", [list, iter, lambda folds: PredefinedSplit(np.arange(209) % 4)])
+def test_given_folds_number_the_rows_of_the_table_as_given(as_given) -> None:
+    X, y = _data("machine")
+    weight = np.ones(len(y))
+    weight[[0, 5, 6, 100]] = 0
+    kept = weight > 0
+    common = {"n_repeats": 2, "n_trees": 200, "random_state": 0}
+    fold = np.arange(len(y)) % 4
+    folds = as_given([(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(4)])
+    of_kept = [(np.flatnonzero(fold[kept] != k), np.flatnonzero(fold[kept] == k)) for k in range(4)]
+    a = SirusRegressorCV(cv=folds, **common).fit(X, y, sample_weight=weight)
+    b = SirusRegressorCV(cv=of_kept, **common).fit(X[kept], y[kept])
+    assert a.model_ == b.model_ and a.path_ == b.path_
+
+
+def test_tuned_models_compare(machine) -> None:
+    model = machine[0].model_
+    assert model == copy.deepcopy(model) and model != replace(model, target="another")
+    path = model.tuning.path
+    assert path != replace(path, error=path.error + 1) and path != "a path"
+
+
 # ------------------------------------------------------------------------------------------------- what can go wrong
 
 
@@ -222,10 +246,19 @@ def test_too_few_rows_for_the_folds() -> None:
         SirusRegressorCV(cv=5).fit(X, y, groups=np.arange(len(y)) % 3)
 
 
+def test_groups_of_another_length() -> None:
+    X, y = _data("machine")
+    weight = np.arange(len(y)) % 2
+    with pytest.raises(DataError, match="groups has 8 entries, the table has 209 rows"):
+        SirusRegressorCV(cv=5).fit(X, y, sample_weight=weight, groups=np.arange(8))
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"cv": 1}, "cv must be"),
+        ({"cv": None}, "cv must be"),
+        ({"cv": "five"}, "cv must be"),
         ({"n_repeats": 0}, "n_repeats must be"),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"cv": [(np.arange(100), np.arange(100, 209))]}, "at least 2 folds"),

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
+from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
 from pysirus import _params as params
@@ -82,20 +83,46 @@ class TunedBase(SirusBase):
         params.check_integer("n_repeats", self.n_repeats, 1)
         params.check_choice("criterion", self.criterion, ("stability", "error"))
 
-    def _splits(self, response: Response, groups: Any, repeat: int, seed: int) -> list[tuple[Rows, Rows]]:
+    def _given_folds(self, kept: NDArray[np.bool_]) -> list[tuple[Rows, Rows]] | None:
+        """Folds that the user lists, by rows of the table as given; of those the rows of positive weight, as numbered.
+
+        None where folds are drawn among the rows of positive weight.
+        """
+        if isinstance(self.cv, PredefinedSplit):
+            listed: Any = self.cv.split()
+        elif isinstance(self.cv, numbers.Integral) or (hasattr(self.cv, "split") and not isinstance(self.cv, str)):
+            return None
+        elif isinstance(self.cv, str) or not isinstance(self.cv, Iterable):
+            raise params.ParameterError(
+                f"cv must be a number of folds, a splitter or a list of folds, got {self.cv!r}."
+            )
+        else:
+            listed = self.cv
+        number = np.cumsum(kept) - 1
+        every = np.arange(len(kept))
+        return [tuple(number[rows[kept[rows]]] for rows in (every[train], every[test])) for train, test in listed]
+
+    def _splits(
+        self,
+        response: Response,
+        groups: Any,
+        repeat: int,
+        seed: int,
+        given: list[tuple[Rows, Rows]] | None = None,
+    ) -> list[tuple[Rows, Rows]]:
         """Training and held-out rows of each fold of a repetition."""
         n_rows = response.n_rows
-        if isinstance(self.cv, numbers.Integral):
+        if given is not None:
+            splits: Iterable[Any] = given
+        elif isinstance(self.cv, numbers.Integral):
             params.check_integer("cv", self.cv, 2)
             _check_folds(int(self.cv), n_rows, groups)
             kind = KFold if groups is None else GroupKFold
             cv: Any = kind(int(self.cv), shuffle=True, random_state=_derive(seed, repeat) % 2**32)
-            splits: Iterable[Any] = cv.split(np.empty(n_rows), groups=groups)
-        elif hasattr(self.cv, "split"):
+            splits = cv.split(np.empty(n_rows), groups=groups)
+        else:
             y = response.values if response.values is not None else response.slots
             splits = self.cv.split(np.empty((n_rows, 1)), y, groups)
-        else:
-            splits = self.cv
         result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
         if len(result) < 2:
             raise params.ParameterError(f"cv must give at least 2 folds to measure stability, got {len(result)}.")
@@ -158,13 +185,14 @@ class TunedBase(SirusBase):
 
     def _tune(self, table: Table, response: Response, target: str, groups: Any) -> None:
         """Fit on everything, tune on folds, keep the list of every size."""
+        kept = np.ones(table.n_rows, dtype=bool) if response.weights is None else response.weights > 0
+        groups = None if groups is None else _check_groups(groups, table.n_rows)[kept]
+        given = self._given_folds(kept)
         training = self._bin(table, response, target)
-        if training.response.n_rows < table.n_rows:
-            rows = np.flatnonzero(response.weights > 0)  # type: ignore[operator]
-            table, response = table.take(rows), response.take(rows)
-            groups = None if groups is None else np.asarray(groups)[rows]
+        if not kept.all():
+            table, response = table.take(kept), response.take(np.flatnonzero(kept))
         seed = training.seed
-        splits = [self._splits(response, groups, repeat, seed) for repeat in range(self.n_repeats)]
+        splits = [self._splits(response, groups, repeat, seed, given) for repeat in range(self.n_repeats)]
         paths = self._paths_of(training)
         weighed = self._weigh_list(training, paths)
         self._keep_paths(training, paths)
@@ -255,6 +283,13 @@ def _frequencies(weighed: Weighed) -> NDArray[np.float64]:
 def _derive(seed: int, *path: int) -> int:
     """A seed of its own for each repetition and fold."""
     return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
+
+
+def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
+    groups = column_or_1d(groups)
+    if len(groups) != n_rows:
+        raise DataError(f"groups has {len(groups)} entries, the table has {n_rows} rows: one group per row.")
+    return np.asarray(groups)
 
 
 def _check_folds(n_folds: int, n_rows: int, groups: Any) -> None:
