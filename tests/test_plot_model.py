@@ -63,6 +63,14 @@ def test_waterfall_ends_at_the_prediction(model, ozone):
         plot.waterfall(model, X)
 
 
+def test_effect_of_a_column_that_is_known_or_missing(rng):
+    gaps = np.where(rng.random(100) < 0.3, np.nan, rng.random(100))
+    model = SirusRegressor(n_rules=1, n_trees=100, random_state=0).fit(gaps[:, None], np.isnan(gaps) * 1.0)
+    assert str(model.rules_[0]).startswith("if x0 is known")
+    ax = plot.effect(model, "x0")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["known", "missing"]
+
+
 def test_effect_draws_the_steps(model):
     ax = plot.effect(model, "temp")
     stairs = ax.patches[0]

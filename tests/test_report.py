@@ -1,9 +1,11 @@
 """The report in a real browser: the slider, a click, a search; nothing is loaded and nothing hostile runs."""
 
+import itertools
 import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
@@ -153,6 +155,32 @@ def test_tuned_classes_and_their_effects(open_report, ozone):
     tab.locator("#effect-class").select_option("low")
     assert tab.locator("#effect-list").inner_html() != before
     assert tab.locator("#row h3").inner_text().startswith(f"Row 0: predicted {model.with_rules(2).predict(X)[0]}")
+
+
+def test_effect_of_a_column_that_is_known_or_missing_has_its_two_marks(open_report, rng):
+    gaps = np.where(rng.random(100) < 0.3, np.nan, rng.random(100))
+    model = SirusRegressor(n_rules=1, n_trees=100, random_state=0).fit(gaps[:, None], np.isnan(gaps) * 1.0)
+    assert str(model.rules_[0]).startswith("if x0 is known")
+    chart = open_report(model).locator("#effect-list figure")
+    assert chart.locator("circle").count() == 2
+    assert {"known", "missing"} <= set(chart.locator("svg text").all_text_contents())
+
+
+def test_names_of_thresholds_do_not_collide(open_report, rng):
+    x = rng.random(400)
+    model = SirusRegressor(n_rules=10, n_trees=500, random_state=0).fit(x[:, None], x + 5 * rng.random(400))
+    tab = open_report(model)
+    assert len(tab.evaluate("data.effects[0][0].edges")) > 3
+    ticks = [text.bounding_box() for text in tab.locator("#effect-list [aria-label='x-axis tick label'] text").all()]
+    assert len(ticks) > 1 and all(a["x"] + a["width"] < b["x"] for a, b in itertools.pairwise(ticks))
+
+
+def test_numbers_of_a_row_are_short(open_report):
+    X = pd.DataFrame({"tiny": [1e-10, 2.5e-10, 5e-10] * 20})
+    y = X["tiny"] * 1e9 + 1 / 3
+    tab = open_report(SirusRegressor(n_rules=1, n_trees=50, random_state=0).fit(X, y), X, y=y)
+    assert tab.locator("#row h3").inner_text().endswith(", true 0.4333333")
+    assert tab.locator("#row .values li").inner_text() == "tiny = 1e-10"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -47,10 +47,10 @@ def effect(
     if len(found.axes) == 2:
         return _heat_map(ax, found, values, what)
     (axis,) = found.axes
-    if axis.is_numeric:
+    if axis.is_numeric and (axis.edges or not axis.has_missing or X is not None):
         _steps(ax, axis, values, _limits(axis, model, X))
     else:
-        _dots(ax, axis, values)
+        _dots(ax, _step_names(axis), values)
     ax.set_xlabel(plain(axis.feature))
     ax.set_ylabel(plain(what))
     ax.margins(y=0.12)
@@ -87,26 +87,21 @@ def _steps(ax: Any, axis: Axis, values: Any, limits: tuple[float, float]) -> Non
         ax.set_xlim(low, high + 0.2 * (high - low))
 
 
-def _dots(ax: Any, axis: Axis, values: Any) -> None:
-    places = range(len(axis.labels))
+def _dots(ax: Any, names: list[str], values: Any) -> None:
+    places = range(len(names))
     ax.vlines(places, min(values), values, color=GREY, linewidth=0.8, linestyle=":")
     ax.plot(places, values, "o", color=INSIDE)
-    turned = len(axis.labels) > 6 or max(map(len, axis.labels), default=0) > 10
-    ax.set_xticks(
-        places,
-        [plain(label) for label in axis.labels],
-        rotation=40 if turned else 0,
-        ha="right" if turned else "center",
-    )
+    turned = len(names) > 6 or max(map(len, names), default=0) > 10
+    ax.set_xticks(places, names, rotation=40 if turned else 0, ha="right" if turned else "center")
 
 
 def _step_names(axis: Axis) -> list[str]:
-    """What each step says, for the ticks of a heat map."""
+    """What each step says: of a number without thresholds, rules ask at most whether it is known."""
     if not axis.is_numeric:
         return [plain(label) for label in axis.labels]
     ends = [format_threshold(edge) for edge in axis.edges]
     if not ends:
-        return ["any", *axis.labels]
+        return ["known" if axis.has_missing else "any", *axis.labels]
     between = [f"{a} to {b}" for a, b in pairwise(ends)]
     return [f"< {ends[0]}", *between, f"≥ {ends[-1]}", *axis.labels]
 

@@ -97,13 +97,20 @@ def _effects(model: RuleModel, X: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _number_text(value: float) -> str:
+    """A number in at most seven digits, without zeros at its end; empty where missing."""
+    if value != value:
+        return ""
+    if value % 1 == 0:
+        return f"{value:.0f}"
+    text = format_number(value, 7)
+    return text if "e" in text else text.rstrip("0").rstrip(".")
+
+
 def _cells(column: Column) -> list[str]:
     """The values of a column as text, empty where missing."""
     if column.is_numeric:
-        return [
-            "" if v != v else format_number(float(v), 7).rstrip("0").rstrip(".") if v % 1 else f"{v:.0f}"
-            for v in column.values.tolist()
-        ]
+        return [_number_text(float(v)) for v in column.values.tolist()]
     return ["" if code == -1 else "(unseen)" if code == UNSEEN else str(column.levels[code]) for code in column.values]
 
 
@@ -131,7 +138,7 @@ def _rows(model: RuleModel, rules: Iterable[Rule], table: Table, y: Any, labels:
         "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
         "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
         "terms": [_short(term.weight * (term.values(kept) - term.missing)) for term in model.terms],
-        "truth": None if truth is None else [v if isinstance(v, str) else str(v) for v in truth],
+        "truth": None if truth is None else [_number_text(v) if isinstance(v, float) else str(v) for v in truth],
     }
 
 

@@ -73,8 +73,9 @@ function drawEffect(effect, domain, values, width) {
   const missing = effect.hasMissing ? values[values.length - 1] : null;
   const known = effect.hasMissing ? values.slice(0, -1) : values;
   const base = { ...CHART, width, height: 170, marginLeft: 44, marginBottom: 34, y: { domain, grid: true, label: null, ticks: 4 } };
-  if (!effect.numeric) {
-    const rows = values.map((value, i) => ({ value, label: effect.labels[i] }));
+  if (!effect.numeric || !effect.edges.length) {  /* of a number without thresholds, rules ask whether it is known */
+    const labels = effect.numeric ? ["known", ...effect.labels] : effect.labels;
+    const rows = values.map((value, i) => ({ value, label: labels[i] }));
     const long = d3.max(rows, (d) => d.label.length) * rows.length > width / 8;
     return Plot.plot({
       ...base, marginBottom: long ? 70 : 34,
@@ -94,8 +95,13 @@ function drawEffect(effect, domain, values, width) {
     const at = [{ x: ends[ends.length - 1] + 0.15 * span, y: missing }];
     marks.push(Plot.dot(at, { x: "x", y: "y", fill: ACCENT, r: 5 }), Plot.text(at, { x: "x", y: "y", text: () => "missing", dy: -12, fill: INK }));
   }
-  const ticks = edges.filter((edge, i) => i === 0 || (edge - edges[0]) / (1.6 * span) * width > 46 && edge - edges[i - 1] > 0.12 * span || edges.length < 3);
-  return Plot.plot({ ...base, x: { label: null, ticks, tickFormat: (d) => String(+format(d, 5)), domain: missing === null ? d3.extent(ends) : [ends[0], ends[ends.length - 1] + 0.35 * span] }, marks });
+  const right = ends[ends.length - 1] + (missing === null ? 0 : 0.35 * span), pixel = (width - 64) / (right - ends[0]);
+  const name = (edge) => String(+format(edge, 5)), ticks = [];
+  for (const edge of edges) {  /* a threshold whose name would run into the last one stays unnamed */
+    const last = ticks[ticks.length - 1];
+    if (!ticks.length || (edge - last) * pixel > 3.7 * (name(edge).length + name(last).length) + 6) ticks.push(edge);
+  }
+  return Plot.plot({ ...base, x: { label: null, ticks, tickFormat: name, domain: [ends[0], right] }, marks });
 }
 
 /* The steps from the average to one prediction; `steps` are {text, fired, value}. */
