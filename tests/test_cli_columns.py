@@ -135,6 +135,22 @@ def test_an_index_that_pandas_wrote_is_left_out(run, tmp_path):  # noqa: F811
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv")[0] == 0
 
 
+def test_text_stays_text_in_new_rows_that_look_like_something_else(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"code": rng.choice(list("12AB"), 200), "said": rng.choice(["true", "false", "?"], 200)})
+    frame["y"] = (frame["code"] == "1") * 2.0 + (frame["said"] == "true") + 0.1 * rng.random(200)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    assert run("fit", tmp_path / "all.csv", "-t", "y", "--trees", 200, "-m", tmp_path / "m.json")[0] == 0
+    everything = run("predict", tmp_path / "m.json", tmp_path / "all.csv")[1].split()[1:]
+    part = (frame["code"].isin(["1", "2"]) & (frame["said"] != "?")).to_numpy()
+    frame[part].to_csv(tmp_path / "part.csv", index=False)  # pyarrow alone reads integers and booleans here
+    code, out, err = run("predict", tmp_path / "m.json", tmp_path / "part.csv")
+    assert code == 0 and err == ""
+    assert out.split()[1:] == np.array(everything)[part].tolist()
+    code, out, err = run("explain", tmp_path / "m.json", tmp_path / "part.csv")
+    assert code == 0 and err == ""
+
+
 def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: F811
     arguments = ["fit", table, "--target", "sold", "--drop", "price,id", "--trees", 200, "--model", tmp_path / "m.json"]
     assert run(*arguments)[0] == 0

@@ -25,7 +25,7 @@ _FOREIGN = {
 }
 
 
-def read_file(path: str | os.PathLike[str]) -> pa.Table:
+def read_file(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pa.Table:
     """Read a CSV (comma, semicolon or tab; also .gz) or Parquet file that has rows and distinct column names."""
     path = Path(path)
     if not path.exists():
@@ -40,7 +40,7 @@ def read_file(path: str | os.PathLike[str]) -> pa.Table:
         for mark, found in _FOREIGN.items():
             if start.startswith(mark):
                 raise DataError(f"'{path}' {found}. Save it as CSV in UTF-8, or as Parquet.")
-        table = _read_parquet(path) if start == _PARQUET_MAGIC else _read_csv(path)
+        table = _read_parquet(path) if start == _PARQUET_MAGIC else _read_csv(path, text)
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     check_names(table.column_names)
@@ -56,7 +56,7 @@ def _read_parquet(path: Path) -> pa.Table:
         raise DataError(f"'{path}' begins like a Parquet file but cannot be read: {_first_line(error)}.") from error
 
 
-def _read_csv(path: Path) -> pa.Table:
+def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
     if path.suffix == ".parquet":
         raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
     # one block: types are inferred from every row, not from the first megabyte
@@ -66,7 +66,9 @@ def _read_csv(path: Path) -> pa.Table:
             path,
             read_options=pyarrow.csv.ReadOptions(block_size=block),
             parse_options=pyarrow.csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string())
+            ),
         )
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"'{path}' cannot be read as CSV or Parquet: {_first_line(error)}.") from error

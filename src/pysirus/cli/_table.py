@@ -11,6 +11,7 @@ import pyarrow.compute
 import typer
 
 from pysirus._column import DataError, reads_as_number
+from pysirus._model import RuleModel
 from pysirus._read import check_column, did_you_mean, list_names, read_file
 from pysirus._response import check_weights
 from pysirus.datasets._catalog import SHIPPED
@@ -78,8 +79,13 @@ def is_files(name: str) -> bool:
     return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
-def open_table(name: str) -> pa.Table:
-    """A file, or a shipped dataset when there is no file of that name."""
+def open_table(name: str, model: RuleModel | None = None) -> pa.Table:
+    """A file, or a shipped dataset when there is no file of that name.
+
+    What was text when a model was learned is text in a CSV file of new rows, also where they all look like numbers.
+    """
+    features = () if model is None or not model.named else model.features
+    text = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
     if is_files(name):
         raise DataError(
             f"'{name}' is a folder or a pattern, and only `pysirus fit` takes several files. Give one CSV or Parquet "
@@ -94,7 +100,7 @@ def open_table(name: str) -> pa.Table:
             f"There is no file '{name}', and no shipped dataset of that name.{known} "
             f"Shipped are: {list_names(list(SHIPPED))}."
         )
-    return read_file(path)
+    return read_file(path, text)
 
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:

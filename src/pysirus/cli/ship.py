@@ -33,7 +33,7 @@ def explain(
     from pysirus.cli._table import open_table
 
     rules = model_of(load_model(model))
-    features = features_of(open_table(table), rules)
+    features = features_of(open_table(table, rules), rules)
     if not -features.num_rows <= row < features.num_rows:
         raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
     explanation = rules.explain(features.slice(row % features.num_rows, 1))
@@ -86,7 +86,7 @@ def export(
         from pysirus.cli._predict import features_of
         from pysirus.cli._table import open_table
 
-        options["X"] = features_of(open_table(table), loaded)
+        options["X"] = features_of(open_table(table, loaded), loaded)
     elif table is not None:
         options["table"] = table
     content = loaded.export(format, output, **options)
@@ -126,7 +126,7 @@ def report(
     loaded = model_of(load_model(model))
     options: dict[str, object] = {}
     if table is not None:
-        rows = open_table(table)
+        rows = open_table(table, loaded)
         options["X"], options["data"] = features_of(rows, loaded), Path(table).name
         if label is not None:
             check_column(rows, label, "label")

@@ -64,7 +64,7 @@ def predict(
     if shares and model_of(loaded).classes is None:
         raise typer.BadParameter(f"'{model}' predicts numbers, which have no shares.", param_hint="--shares")
     rules = model_of(loaded)
-    features = features_of(open_table(table), rules)
+    features = features_of(open_table(table, rules), rules)
     if shares:
         found = rules.decision(rules.align(features))
         columns = {"prediction": rules.labels[found.argmax(axis=1)]}
