@@ -175,6 +175,19 @@ def test_names_of_thresholds_do_not_collide(open_report, rng):
     assert len(ticks) > 1 and all(a["x"] + a["width"] < b["x"] for a, b in itertools.pairwise(ticks))
 
 
+def test_long_rules_of_a_row_can_be_told_apart(open_report, rng):
+    X = pd.DataFrame({"line of business with a very long name": rng.random(300), "age": rng.random(300)})
+    y = 3.0 * (X.iloc[:, 0] > 0.5) + X["age"] * X.iloc[:, 0]
+    model = SirusRegressor(n_rules=8, n_trees=300, random_state=0).fit(X, y)
+    tab = open_report(model, X)
+    lines = tab.locator("#row svg text").evaluate_all("(texts) => texts.map((t) => t.innerHTML)")
+    assert any(line.count("<tspan") == 2 for line in lines)
+    shown = [re.sub("<[^>]*>", " ", line) for line in lines]
+    for rule in model.rules_:
+        text = rule.condition_text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        assert any(text in " ".join(line.split()) for line in shown)
+
+
 def test_numbers_of_a_row_are_short(open_report):
     X = pd.DataFrame({"tiny": [1e-10, 2.5e-10, 5e-10] * 20})
     y = X["tiny"] * 1e9 + 1 / 3

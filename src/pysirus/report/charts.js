@@ -115,6 +115,10 @@ function drawWaterfall(start, steps, end, name, width) {
   const names = { ...Object.fromEntries(rows.map((d, i) => [`r${i}`, label(d)])) };
   const short = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
   const room = narrow ? Math.floor(width / 6.6) : 50;
+  const fit = (text) => {  /* beside the bars there is room for two lines */
+    const cut = narrow || text.length <= room ? -1 : text.lastIndexOf(" ", room);
+    return cut > 0 ? `${text.slice(0, cut)}\n${short(text.slice(cut + 1), room)}` : short(text, room);
+  };
   const all = [start, end, ...rows.map((d) => d.to)], span = d3.max(all) - d3.min(all) || 1;
   const decimals = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(span))));
   const chart = Plot.plot({
@@ -126,7 +130,7 @@ function drawWaterfall(start, steps, end, name, width) {
       Plot.text(rows, { y: (_, i) => `r${i}`, x: (d) => Math.max(d.from, d.to), text: (d) => (d.value >= 0 ? "+" : "−") + Math.abs(d.value).toFixed(decimals), textAnchor: "start", dx: 5, fill: INK }),
       Plot.dot([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
       Plot.text([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d) => format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
-      Plot.text(keys, { y: (d) => d, frameAnchor: "left", text: (d) => short(names[d] || d, room), textAnchor: narrow ? "start" : "end", dx: narrow ? 0 : -8, dy: narrow ? -17 : 0, fill: INK }),
+      Plot.text(keys, { y: (d) => d, frameAnchor: "left", text: (d) => fit(names[d] || d), textAnchor: narrow ? "start" : "end", dx: narrow ? 0 : -8, dy: narrow ? -17 : 0, fill: INK }),
     ],
   });
   chart.setAttribute("role", "img");
