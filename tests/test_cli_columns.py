@@ -198,6 +198,21 @@ def test_tuning_says_that_it_reads_one_table(run, table, tmp_path):  # noqa: F81
     assert code == 2 and "Leave --memory out" in err
 
 
+def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sum\ninsured": rng.random(100), "kind": rng.choice(["a\tb", "c"], 100)})
+    frame["paid\n(net)"] = frame["sum\ninsured"] + (frame["kind"] == "c")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", tmp_path / "t.csv", "-t", "paid\n(net)", "--trees", 200, "-n", 3, "-m", tmp_path / "m.json"]
+    code, out, err = run(*arguments)
+    lines = out.rstrip().splitlines()
+    assert code == 0 and lines[0].startswith(r"mean paid\n(net) = ") and r"sum\ninsured" in out
+    assert len(lines) == 3 + len(pysirus.load(tmp_path / "m.json").rules_) and len({len(s) for s in lines[2:]}) == 1
+    assert r"columns: 1 numeric (sum\ninsured), 1 categorical (kind in {a\tb, c})" in err
+    code, out, _ = run("explain", tmp_path / "m.json", tmp_path / "t.csv")
+    assert code == 0 and out.splitlines()[0].endswith(r"paid\n(net)")
+
+
 def test_columns_are_said_in_round_numbers(run, tmp_path):  # noqa: F811
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((400, 8)), columns=list("abcdefgh"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import math
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,10 +96,19 @@ def format_outputs(
     return f"{inside:{sign}.{decimals}f}", f"{outside:{sign}.{decimals}f}"
 
 
+def one_line(text: str) -> str:
+    """Text for one line of a table or a comment: line breaks, control and direction characters are written out."""
+    hidden = ("C", "Zl", "Zp")
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c).startswith(hidden) else c for c in text
+    )
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns padded to their widest cell; numbers to the right."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     numeric = [name != "rule" for name in header]
+    header, rows = [one_line(name) for name in header], [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
         padded = (c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pysirus._actions import Actions
 from pysirus._evaluate import Addend, Evaluator
-from pysirus._format import decimals_for, format_number, format_shares
+from pysirus._format import decimals_for, format_number, format_shares, one_line
 from pysirus._rule import Rule, RuleSet, with_weights
 from pysirus._table import Feature, Table, align_table, warn_unseen
 from pysirus._term import LinearTerm
@@ -192,11 +192,12 @@ class RuleModel(Actions):
 
     def _head(self) -> str:
         """Mean and intercept, or the class shares, in one line."""
+        target = one_line(self.target)
         if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
             decimals = decimals_for([self.mean, self.intercept], 0.0)
             if self.aggregation == "mean":
                 weight = format_number(self.root_weight, 3)
-                return f"mean {self.target} = {self.mean:.{decimals}f}    its weight = {weight}"
-            return f"mean {self.target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
+                return f"mean {target} = {self.mean:.{decimals}f}    its weight = {weight}"
+            return f"mean {target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
         assert isinstance(self.mean, tuple) and self.classes is not None
-        return f"shares of {self.target}: {format_shares(self.mean, self.classes, decimals=1)}"
+        return f"shares of {target}: {one_line(format_shares(self.mean, self.classes, decimals=1))}"

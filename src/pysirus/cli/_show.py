@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pysirus._format import format_number
+from pysirus._format import format_number, one_line
 from pysirus._model import RuleModel
 from pysirus._read import list_names
 from pysirus._rule import Rule
@@ -23,9 +23,9 @@ def model_of(estimator: Any) -> RuleModel:
 
 
 def _rule_text(rule: Rule) -> Text:
-    text = Text.assemble(("if ", "bold"), rule.condition_text)
+    text = Text.assemble(("if ", "bold"), one_line(rule.condition_text))
     if rule.inside is not None and rule.outside is not None:
-        inside, outside = rule.output_texts
+        inside, outside = map(one_line, rule.output_texts)
         text.append_text(Text.assemble((" then ", "bold"), inside, (" else ", "bold"), outside))
     return text
 
@@ -73,7 +73,7 @@ def print_columns(model: RuleModel, gaps: Mapping[str, float]) -> None:
     lines += [f"of no use: {list_names(idle, 6)}"] if idle else []
     sys.stdout.flush()
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print("\n".join(lines), style="dim", markup=False)
+    console.print("\n".join(map(one_line, lines)), style="dim", markup=False)
 
 
 def _describe(feature: Feature) -> str:

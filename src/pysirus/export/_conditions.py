@@ -8,7 +8,6 @@ list, so which of the two is written decides where it goes (the condition's ``ot
 from __future__ import annotations
 
 import math
-import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,14 +92,6 @@ def sums_of(model: RuleModel, k: int = 0) -> Sums:
 def used_features(model: RuleModel) -> list[int]:
     """The columns that rules look at, in the order of the table."""
     return sorted({c.index for rule in model.rules for c in rule.conditions} | {term.index for term in model.terms})
-
-
-def one_line(text: str) -> str:
-    """Text for a comment: line breaks, control and direction characters are written out."""
-    hidden = ("C", "Zl", "Zp")
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c).startswith(hidden) else c for c in text
-    )
 
 
 def number(value: float) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pysirus._format import one_line
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
 from pysirus._term import LinearTerm
-from pysirus.export._conditions import ExportError, Test, level_type, number, one_line, sums_of, tests_of
+from pysirus.export._conditions import ExportError, Test, level_type, number, sums_of, tests_of
 
 
 def identifier(name: str) -> str:
