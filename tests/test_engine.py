@@ -48,10 +48,12 @@ def test_parts_give_the_model_of_memory(kind, limits):
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"yes": 0.5}, {"yes": 0.0, "no": 1.0}])
-@pytest.mark.parametrize("weighted", ["", " weighted"])
+@pytest.mark.parametrize("weighted", ["", " weighted", " whole", " some"])
 def test_class_weights(class_weight, weighted):
     frame, y, rng = make_frame()
     _, y, weights = response_of("two" + weighted, y, rng)
+    if weighted in (" whole", " some"):
+        weights = rng.integers(0, 4 if weighted == " whole" else 2, len(y))
     if class_weight == {"yes": 0.0, "no": 1.0}:
         with pytest.raises(ParameterError):
             SirusClassifier(class_weight=class_weight).fit(frame, y)

@@ -79,6 +79,22 @@ def test_a_whole_weight_is_so_many_rows_in_bins_outputs_gram_and_ridge(seed, cla
     )
 
 
+@given(SEEDS, st.sampled_from(["balanced", {0: 0.7, 1: 2.5}, {0: 2, 1: 3}]))
+def test_a_whole_weight_is_so_many_rows_beside_class_weights(seed, class_weight):
+    rng = np.random.default_rng(seed)
+    X, y = mixed_table(rng, 60)
+    y, weights = np.digitize(y, [1.0]), rng.integers(0, 5, 60)
+    if len(set(y[weights > 0])) < 2:
+        return
+    copies = np.repeat(np.arange(60), weights)
+    model = SirusClassifier(class_weight=class_weight)
+    a = model._bin(*model._read(X, y, weights)).binned
+    b = model._bin(*model._read(X.iloc[copies], y[copies], None)).binned
+    for one, other in zip(a.cuts, b.cuts):
+        assert one.identities == other.identities and one.levels == other.levels
+        np.testing.assert_array_equal(one.thresholds, other.thresholds)
+
+
 ESTIMATORS = [
     SirusRegressor(n_trees=60, random_state=0),
     SirusClassifier(n_trees=60, random_state=0),

@@ -65,6 +65,7 @@ class Scale:
     high: float = 0.0
     heaviest: float = 1.0  # the largest weight
     whole: bool = True  # whether every weight is a whole number
+    repeated: bool = True  # whether every weight was one before class weights
 
     @property
     def forest_values(self) -> FixedPoint:
@@ -93,6 +94,7 @@ class Response:
     weights: NDArray[np.float64] | None
     classes: NDArray[Any] | None = None  # the label of each slot
     part_of: Scale | None = None  # that of all rows, where these are only some of them
+    repeats: NDArray[np.float64] | None = None  # the weights before class weights, where both are given
 
     @property
     def n_rows(self) -> int:
@@ -117,6 +119,7 @@ class Response:
             self.n_rows,
             *((0.0, 0.0) if values is None else (float(values.min()), float(values.max()))),
             *((1.0, True) if weights is None else (float(weights.max()), all_whole(weights))),
+            repeated=self.repeats is None or all_whole(self.repeats),
         )
 
     def forest_values(self) -> NDArray[np.int32] | None:
@@ -154,7 +157,13 @@ class Response:
         def part(array: NDArray[Any] | None) -> Any:
             return None if array is None else array[rows]
 
-        return replace(self, values=part(self.values), slots=part(self.slots), weights=part(self.weights))
+        return replace(
+            self,
+            values=part(self.values),
+            slots=part(self.slots),
+            weights=part(self.weights),
+            repeats=part(self.repeats),
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------- reading

@@ -228,7 +228,7 @@ def weigh_classes(response: Response, class_weight: Any) -> Response:
     assert slots is not None and classes is not None
     ones = np.ones(len(slots)) if weights is None else weights
     factors = class_factors(class_weight, classes, [math.fsum(ones[slots == k]) for k in range(len(classes))])
-    return replace(response, weights=factors[slots] if weights is None else factors[slots] * weights)
+    return replace(response, weights=factors[slots] if weights is None else factors[slots] * weights, repeats=weights)
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[float]) -> NDArray[np.float64]:

@@ -100,10 +100,10 @@ class Reading:
             response = Response(values, None, 1, weights, None, self.scale)
         else:
             labels, weights = _labels_and_weights(part)
-            slots = slots_of(labels, self.classes)
+            slots, repeats = slots_of(labels, self.classes), None
             if self.factors is not None:
-                weights = self.factors[slots] * weights
-            response = Response(None, slots, len(self.classes), weights, self.classes, self.scale)
+                weights, repeats = self.factors[slots] * weights, weights
+            response = Response(None, slots, len(self.classes), weights, self.classes, self.scale, repeats)
         rows = weights > 0
         kept = response if rows.all() else response.take(np.flatnonzero(rows))
         return kept if self.weighted else replace(kept, weights=None), None if rows.all() else rows
@@ -118,6 +118,7 @@ class Extent:
     high: float
     heaviest: float
     whole: bool  # whether every weight is a whole number
+    repeated: bool  # whether every weight was one before class weights
     weighted: bool  # whether one is not 1
 
     def __add__(self, other: Extent) -> Extent:
@@ -127,6 +128,7 @@ class Extent:
             max(self.high, other.high),
             max(self.heaviest, other.heaviest),
             self.whole and other.whole,
+            self.repeated and other.repeated,
             self.weighted or other.weighted,
         )
 
@@ -144,7 +146,7 @@ class Extent:
         if n_rows < 2:
             raise DataError("Found array with 1 sample(s): the table has 1 row(s), while a minimum of 2 is required.")
         check_spread(self.low, self.high)
-        return Scale(n_rows, self.low, self.high, self.heaviest, self.whole)
+        return Scale(n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class ExtentQuestion:
             response, _ = self.reading(part)
         assert response.weights is not None
         if response.n_rows == 0:
-            return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True)
+            return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True, False)
         answers = response.slots if response.values is None else response.values
         assert answers is not None
         return Extent(
@@ -167,5 +169,6 @@ class ExtentQuestion:
             float(answers.max()),
             float(response.weights.max()),
             all_whole(response.weights),
-            len(part.y) != response.n_rows or bool((response.weights != 1).any()),
+            response.repeats is None or all_whole(response.repeats),
+            bool((response.weights != 1).any()),
         )
