@@ -145,6 +145,13 @@ def test_the_hash_of_a_rule_survives_another_process(model, tmp_path):
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "rule.pickle")], check=True, env=environment)
 
 
+def test_a_level_of_nothing_is_seen(rng):
+    size = np.array(["", " big", "small", "wide"])[rng.integers(0, 4, 200)]
+    model = SirusRegressor(n_rules=1, n_trees=50, random_state=0).fit(pd.DataFrame({"size": size}), (size != "") * 1.0)
+    assert str(model.rules_[0].conditions[0]) == "size in {''}"
+    assert "size in {''}" in model.export("markdown").replace("\\", "")
+
+
 def test_a_rule_set_is_a_sequence(model):
     rules = model.rules_
     assert isinstance(rules, RuleSet)

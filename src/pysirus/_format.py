@@ -43,6 +43,12 @@ def decimals_for(values: Sequence[float], gap: float) -> int:
     return min(max(needed, 0), 10)
 
 
+def format_levels(levels: Sequence[Any]) -> str:
+    """Levels as a rule reads them; text that begins or ends with a space, or is empty, in quotes so that it is seen."""
+    texts = map(str, levels)
+    return f"{{{', '.join(text if text and text == text.strip() else repr(text) for text in texts)}}}"
+
+
 def format_label(label: Any) -> str:
     """A class as it is read in a sentence: a number needs a word before it, or `1 90%` would be two numbers."""
     return f"class {label}" if isinstance(label, (int, float)) and not isinstance(label, bool) else str(label)

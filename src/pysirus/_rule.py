@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pysirus._bins import Binned, CutIdentity, Cuts
 from pysirus._column import UNSEEN, Column
 from pysirus._format import (
+    format_levels,
     format_number,
     format_outputs,
     format_threshold,
@@ -129,7 +130,7 @@ class Condition:
         if self.levels is not None and self.upper_cut is None and self.lower_cut is None:
             return None
         if self.levels is not None:
-            return f"{self.feature} in {{{', '.join(map(str, self.levels))}}}"
+            return f"{self.feature} in {format_levels(self.levels)}"
         if self.lower is None and self.upper is None:
             return None
         if self.upper is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._format import decimals_for, format_number, format_threshold
+from pysirus._format import decimals_for, format_levels, format_number, format_threshold
 from pysirus._model import RuleModel
 from pysirus._rule import Condition, Rule
 
@@ -44,7 +44,7 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
     if not condition.known:
         return ConditionText("", condition.feature, " is missing")
     if condition.levels is not None and (condition.lower_cut is not None or condition.upper_cut is not None):
-        return ConditionText("", condition.feature, f" in {{{', '.join(map(str, condition.levels))}}}{tail}", bracket)
+        return ConditionText("", condition.feature, f" in {format_levels(condition.levels)}{tail}", bracket)
     if condition.levels is not None or (condition.lower is None and condition.upper is None):
         return ConditionText("", condition.feature, " is known")
     if condition.upper is None:
