@@ -67,6 +67,7 @@ FRAMES = {
     "polars categorical": lambda d: polars_frame(d).with_columns(pl.col("color").cast(pl.Categorical)),
     "polars nan": lambda d: polars_frame(d).with_columns(x=pl.Series(d["x"])),
     "pyarrow": arrow_table,
+    "pyarrow batch": lambda d: arrow_table(d).to_batches()[0],
     "pyarrow chunks": lambda d: pa.concat_tables([arrow_table(d).slice(0, 100), arrow_table(d).slice(100)]),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._column import Column, DataError, number_column, number_labels, series_column
@@ -26,6 +27,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals frame, lazy ones collected; None when it is not a frame."""
     if isinstance(X, np.ndarray):
         return None
+    X = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
