@@ -10,6 +10,8 @@ import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus._rule import Rule
+from pysirus._stages import SHRINKAGE
 from pysirus.report import page, summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -247,7 +249,10 @@ def test_stages_have_headings(open_report, ozone):
         "Corrections, stage 3",
     ]
     assert shown_rules(tab) == [str(rule) for rule in model.rules_]
-    assert "by how much nine tenths of the rules of earlier stages" in tab.locator("#how-to-read").inner_text()
+    believed = f"{SHRINKAGE:.0%} of"
+    assert f"by how much {believed} what the earlier stages predict" in tab.locator("#how-to-read").inner_text()
+    assert f"the mean of what {believed} the prediction" in " ".join(tab.locator(".words").inner_text().split())
+    assert f"(of {believed} what the earlier stages predict)" in Rule.__doc__
     tab.locator("#search").fill("5")
     tab.locator("#matches li").first.click()
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])

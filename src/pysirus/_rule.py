@@ -160,7 +160,7 @@ class Rule:
         Weight in the model.
     stage : int
         1 for a rule about the response, 2 and more for a correction: its outputs are mean residuals
-        (of nine tenths of what the earlier stages predict).
+        (of 85% of what the earlier stages predict).
     """
 
     conditions: tuple[Condition, ...]

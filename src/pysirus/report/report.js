@@ -106,7 +106,7 @@ function howToRead() {
   if (data.aggregation === "mean") {
     return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
   }
-  const corrections = inUse(state.size).some((r) => data.rules[r].stage > 1) ? " The numbers of a correction say by how much nine tenths of the rules of earlier stages are too low (+) or too high (-), on average." : "";
+  const corrections = inUse(state.size).some((r) => data.rules[r].stage > 1) ? " The numbers of a correction say by how much 85% of what the earlier stages predict is too low (+) or too high (-), on average." : "";
   return `Each rule gives one number inside and another outside.${corrections} The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
 }
 
