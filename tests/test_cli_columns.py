@@ -151,6 +151,22 @@ def test_text_stays_text_in_new_rows_that_look_like_something_else(run, tmp_path
     assert code == 0 and err == ""
 
 
+def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"flag": rng.random(100) < 0.5, "zip": rng.integers(1, 4, 100)})
+    frame["y"] = frame["flag"] * 3.0 + (frame["zip"] == 2)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    arguments = ["--categorical", "zip", "--trees", 200, "-m", tmp_path / "m.json"]
+    assert run("fit", tmp_path / "all.csv", "-t", "y", *arguments)[0] == 0
+    expected = run("predict", tmp_path / "m.json", tmp_path / "all.csv")[1].split()[1:]
+    strange = frame.astype(object)
+    strange.loc[0, ["flag", "zip"]] = ["perhaps", "near 2"]
+    strange.to_csv(tmp_path / "strange.csv", index=False)  # both columns are read as text
+    code, out, err = run("predict", tmp_path / "m.json", tmp_path / "strange.csv")
+    assert code == 0 and "1 of 100 rows hold a level that training never saw (in flag, zip)" in err
+    assert out.split()[2:] == expected[1:]
+
+
 def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: F811
     arguments = ["fit", table, "--target", "sold", "--drop", "price,id", "--trees", 200, "--model", tmp_path / "m.json"]
     assert run(*arguments)[0] == 0

@@ -219,6 +219,21 @@ def test_a_level_never_seen_goes_to_the_heavier_side_and_is_counted_once(rng):
     assert predicted[0] == pytest.approx(model.predict(like)[0], abs=0.2)
 
 
+def test_levels_are_known_by_their_text_where_types_differ(rng):
+    code, flag = rng.choice(list("12AB"), 200), rng.random(200) < 0.5
+    X = pd.DataFrame({"code": code, "flag": flag})
+    model = fit(X, (code == "2") * 2.0 + flag)
+    expected = model.predict(X)
+    some = np.isin(code, ["1", "2"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        numbers = X[some].assign(code=code[some].astype(int))  # what pandas makes of a file without A and B
+        np.testing.assert_array_equal(model.predict(numbers), expected[some])
+    with pytest.warns(UserWarning, match=r"1 of 200 rows hold a level that training never saw \(in flag\)"):
+        found = model.predict(X.assign(flag=["perhaps", *np.where(flag, "TRUE", "false")[1:]]))
+    np.testing.assert_array_equal(found[1:], expected[1:])
+
+
 def test_an_unused_category_is_a_level_never_seen(rng):
     color = rng.choice(["red", "blue"], 200)
     X = pd.DataFrame({"color": pd.Categorical(color, ["blue", "pink", "red"])})

@@ -223,6 +223,10 @@ def _frame_columns(frame: nw.DataFrame[Any], features: Sequence[Feature], named:
     return columns
 
 
+def _is_text(levels: tuple[Any, ...]) -> bool:
+    return any(isinstance(level, str) for level in levels[:1])
+
+
 def _as_feature(column: Column, feature: Feature) -> Column:
     """A column as the model knows it: codes in its levels, -2 for a level that training never saw."""
     if feature.kind == "numeric":
@@ -236,8 +240,14 @@ def _as_feature(column: Column, feature: Feature) -> Column:
         return Column(feature.name, "numeric", column.values)
     if column.is_numeric:  # nothing but missing values
         column = number_labels(column.name, column.values)
-    position = {level: i for i, level in enumerate(feature.levels)}
-    table = np.array([position.get(level, UNSEEN) for level in column.levels] + [-1], dtype=np.int16)
+    position: dict[Any, int] = {level: i for i, level in enumerate(feature.levels)}
+    names: Iterable[Any] = column.levels
+    if _is_text(column.levels) and not _is_text(feature.levels):  # one strange value makes text of a whole column
+        position = {str(level).casefold(): i for level, i in position.items()}
+        names = [level.casefold() for level in column.levels]
+    elif _is_text(feature.levels) and not _is_text(column.levels):  # none but levels that look like numbers
+        names = map(str, column.levels)
+    table = np.array([position.get(name, UNSEEN) for name in names] + [-1], dtype=np.int16)
     return Column(feature.name, feature.kind, table[column.values], feature.levels)
 
 
