@@ -68,6 +68,11 @@ def test_numbers_are_classes_when_asked(run, table):  # noqa: F811
     assert out.startswith("shares of zip: class ")
     code, out, _ = run(*arguments, "--task", "regression")
     assert out.startswith("mean zip = ")
+    code, _, err = run("fit", table, "--target", "color", "--task", "regression")
+    assert code == 1 and "'color', the target, is missing" in err
+    (table.parent / "t.csv").write_text("a,kind\n1,new\n2,old\n3,new\n")
+    code, _, err = run("fit", table.parent / "t.csv", "--target", "kind", "--task", "regression")
+    assert code == 2 and "regression predicts numbers, and column 'kind' holds text such as 'new'" in err
     code, _, err = run(*arguments, "--task", "counting")
     assert code == 2 and "--task" in err and len(err.strip().splitlines()) == 1
 
@@ -85,6 +90,11 @@ def test_columns_that_are_not_there_are_named(run, table, option, value, message
     code, _, err = run("fit", table, "--target", "price", option, value)
     assert code == 1
     assert message in err and len(err.strip().splitlines()) == 1
+
+
+def test_the_target_cannot_be_the_weights(run, table):  # noqa: F811
+    code, _, err = run("fit", table, "-t", "sold", "--weights", "sold")
+    assert code == 2 and "--weights" in err and "'sold' is the target" in err
 
 
 def test_weights_that_are_missing_are_named(run, tmp_path):  # noqa: F811

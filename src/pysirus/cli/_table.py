@@ -130,12 +130,19 @@ def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
     check_column(table, target, "target")
     if roles.weights is not None:
         check_column(table, roles.weights, "weights")
+    if roles.weights == target:
+        raise typer.BadParameter(f"'{target}' is the target, and cannot weigh the rows too.", param_hint="--weights")
     return target
 
 
 def _is_regression(response: Any, roles: Roles) -> bool:
     if roles.task not in TASKS:
         raise typer.BadParameter(f"one of {', '.join(TASKS)}, got '{roles.task}'.", param_hint="--task")
+    if roles.task == "regression" and isinstance(response.dtype, nw.String):
+        found = "" if response.is_empty() else f" such as '{response[0]}'"
+        raise typer.BadParameter(
+            f"regression predicts numbers, and column '{response.name}' holds text{found}.", param_hint="--task"
+        )
     return bool(response.dtype.is_numeric() if roles.task == "auto" else roles.task == "regression")
 
 
