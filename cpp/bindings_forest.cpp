@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "forest.hpp"
 #include "paths.hpp"
+#include "pool.hpp"
 #include "shard.hpp"
 
 namespace pysirus::python {
@@ -14,6 +15,9 @@ namespace {
 struct StopFlag {
   std::atomic<bool> set{false};
 };
+
+// The rows that a tree draws are counted in 32 bits.
+constexpr std::size_t kMaxRows = 2'000'000'000;
 
 bool signalled() {
   nb::gil_scoped_acquire gil;
@@ -68,6 +72,7 @@ struct Rows {
   Table table(const Plan& plan) const {
     const std::size_t n_rows = bins.shape(1);
     require(bins.shape(0) == plan.n_bins.size(), "bins must have a row per feature");
+    require(n_rows <= kMaxRows, "a table in memory has at most 2,000,000,000 rows: use fit_files, Dask or Spark");
     require(value.has_value() != plan.classes && slot.has_value() == plan.classes,
             "give value for regression or slot for classes");
     require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
@@ -143,19 +148,23 @@ nb::tuple search(const Plan& plan, std::uint64_t first_tree, const Splits& split
 }
 
 Out<std::int64_t> others(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
-                         Array<std::int64_t, 2> suspects) {
+                         Array<std::int64_t, 2> suspects, int n_threads) {
   const Table table = rows.table(plan);
   const Level level = level_of(plan, first_tree, splits);
   require(table.value && suspects.shape(1) == 3, "suspects are of numbers, three entries each");
-  std::vector<std::int64_t> counts;
+  const std::size_t n = suspects.shape(0);
+  std::vector<std::int64_t> counts(n);
+  bool finished;
   {
     nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < suspects.shape(0); ++i) {
-      const std::int64_t* s = suspects.data() + 3 * i;
-      counts.push_back(count_others(table, plan.recipe, level, {s[0], s[1], s[2]}));
-    }
+    finished = run_pieces(static_cast<std::int64_t>(n), n_threads, signalled, [&] {
+      return [&](std::int64_t i, const std::atomic<bool>&) {
+        const std::int64_t* s = suspects.data() + 3 * i;
+        counts[static_cast<std::size_t>(i)] = count_others(table, plan.recipe, level, {s[0], s[1], s[2]});
+      };
+    });
   }
-  const std::size_t n = counts.size();
+  check_finished(finished);
   return to_numpy(std::move(counts), {n});
 }
 
@@ -170,7 +179,6 @@ nb::tuple paths_of(const PathCounts& counts) {
   return nb::make_tuple(to_numpy(std::move(codes), {sorted.size(), std::size_t{kMaxDepth}}),
                         to_numpy(std::move(count), {sorted.size()}));
 }
-
 
 void count_paths(PathCounts& counts, const Splits& splits) {
   int depth = 0;
@@ -206,7 +214,7 @@ void bind_forest(nb::module_& m) {
         "The splits of the next level from its sums over all rows; and suspects (tree, node, value): nodes that gain "
         "nothing, not to be split if all their rows answer that value.");
   m.def("others", &others, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "suspects"_a,
-        "How many rows in the node of each suspect answer another value.");
+        "n_threads"_a = 1, "How many rows in the node of each suspect answer another value.");
   nb::class_<PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
       .def(nb::init<>())
       .def("add", &count_paths, "splits"_a, "Count the paths of more trees.")

@@ -181,29 +181,39 @@ void sweep(Block& block, int level, bool from_parents) {
   }
 }
 
-// Is the response of a tree's node constant? Reads rows, so it is asked only when no split gains anything.
+// Is the response of a tree's node constant? Reads rows, so it is asked only when no split gains anything: what a row
+// answers first, then where it goes, then whether it is drawn, which takes longest to tell.
 bool is_constant(const Block& block, int node, int tree) {
   const Table& table = block.table;
   if (!table.value) return false;  // classes: the sums tell
+  if (block.stop.load(std::memory_order_relaxed)) return false;
+  struct Step {
+    const std::uint8_t* bins;
+    std::int32_t local, n_cuts;
+    bool left;
+  };
+  Step path[kMaxDepth];
+  int length = 0;
+  for (int child = node; child > 0; child = (child - 1) / 2) {
+    const auto split = static_cast<std::int32_t>(block.split[(child - 1) / 2][tree / kLanes][tree % kLanes]);
+    const std::int32_t feature = feature_of(block, split);
+    path[length++] = {table.bins + feature * table.n_rows, split - block.recipe.split_offset[feature],
+                      n_known_bins(table, feature) - 1, child % 2 == 1};
+  }
   bool seen = false;
   std::int32_t first_value = 0;
   const std::uint64_t key = block.tree_keys[tree];
   for (std::int64_t row = 0; row < table.n_rows; ++row) {
+    if (seen && table.value[row] == first_value) continue;
+    bool in = true;
+    for (int i = 0; in && i < length; ++i)
+      in = goes_left(path[i].bins[row], path[i].local, path[i].n_cuts) == path[i].left;
+    if (!in) continue;
     const auto number = static_cast<std::uint32_t>(table.first_row + static_cast<std::uint64_t>(row));
     const std::uint32_t bits =
         row_bits(static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32), number);
     if (bits < block.recipe.thresholds[0]) continue;
-    bool in = true;
-    for (int child = node; in && child > 0; child = (child - 1) / 2) {
-      const int parent = (child - 1) / 2;
-      const auto split = static_cast<std::int32_t>(block.split[parent][tree / kLanes][tree % kLanes]);
-      const std::int32_t feature = feature_of(block, split);
-      const bool left = goes_left(table.bins[feature * table.n_rows + row], split - block.recipe.split_offset[feature],
-                                  n_known_bins(table, feature) - 1);
-      in = left == (child == 2 * parent + 1);
-    }
-    if (!in) continue;
-    if (seen && table.value[row] != first_value) return false;
+    if (seen) return false;
     seen = true;
     first_value = table.value[row];
   }

@@ -1,5 +1,9 @@
 """Trees grown from the sums of parts are the trees of the whole, split for split."""
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,7 +23,7 @@ def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instructi
         sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads, instruction_set) for rows in parts)
         found, suspects = _core.search(plan, first_tree, splits, sums)
         if len(suspects):
-            others = sum(_core.others(plan, rows, first_tree, splits, suspects) for rows in parts)
+            others = sum(_core.others(plan, rows, first_tree, splits, suspects, n_threads) for rows in parts)
             tree, node, _ = suspects[others == 0].T
             found[tree, node - splits.shape[1]] = -1
         splits = np.concatenate([splits, found], axis=1)
@@ -64,7 +68,39 @@ def test_a_constant_response_is_told_from_one_without_gain(weights):
     problem.value = np.where(problem.bins[0] < 5, np.int32(-777), other)
     expected = grow(problem, 64)
     assert (expected[expected[:, 0] == 4, 1] == -1).all()
-    assert np.array_equal(grow_in_parts(problem, [1000, 1001], 64), expected)
+    for n_threads in (1, 3):
+        assert np.array_equal(grow_in_parts(problem, [1000, 1001], 64, n_threads=n_threads), expected)
+
+
+@pytest.fixture
+def interrupts():
+    """An interrupt is a KeyboardInterrupt, in the background too, where shells have processes ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_questions_about_suspects(interrupts):
+    problem = make_problem(100_000, [10, 10], max_features=2)
+    problem.value = np.where(problem.bins[0] < 5, np.int32(-777), np.int32(777))
+    splits = np.full((1, 1), 4, dtype=np.int32)
+    suspects = np.tile([0, 1, -777], (200_000, 1))  # a minute of work
+    timer = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        _core.others(problem.plan(), problem.rows(), 0, splits, suspects)
+    assert time.monotonic() - start < 10
+
+
+def test_more_rows_than_can_be_counted_are_refused():
+    problem = make_problem(2, [2], n_slots=2)
+    problem.bins = np.zeros((1, 2_000_000_001), np.uint8)  # the system gives the memory when it is written, so never
+    problem.slot = problem.bins[0]
+    with pytest.raises(ValueError, match="at most 2,000,000,000 rows"):
+        grow(problem, 1)
+    with pytest.raises(ValueError, match="at most 2,000,000,000 rows"):
+        _core.level_sums(problem.plan(), problem.rows(), 0, np.zeros((1, 0), np.int32), 1, SETS[0])
 
 
 def test_what_does_not_fit_together_is_refused():

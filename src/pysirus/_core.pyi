@@ -63,7 +63,12 @@ def search(
     plan: Plan, first_tree: int, splits: NDArray[np.int32], sums: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def others(
-    plan: Plan, rows: Rows, first_tree: int, splits: NDArray[np.int32], suspects: NDArray[np.int64]
+    plan: Plan,
+    rows: Rows,
+    first_tree: int,
+    splits: NDArray[np.int32],
+    suspects: NDArray[np.int64],
+    n_threads: int = 1,
 ) -> NDArray[np.int64]: ...
 def encode(
     values: NDArray[np.floating], cuts: NDArray[np.float64], missing_bin: int, bins: NDArray[np.uint8]

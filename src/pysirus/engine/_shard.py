@@ -54,7 +54,8 @@ class Others(LevelSums):
 
     def __call__(self, shard: Shard) -> NDArray[np.int64]:
         rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
-        return _core.others(self.plan(shard.response), rows, self.first_tree, self.splits, self.suspects)
+        plan, recipe = self.plan(shard.response), self.recipe
+        return _core.others(plan, rows, self.first_tree, self.splits, self.suspects, recipe.n_threads)
 
 
 @dataclass(frozen=True)
