@@ -5,6 +5,7 @@ import pytest
 
 import oracle
 from pysirus import _core
+from pysirus._weights import MomentSums
 
 
 def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_folds):
@@ -85,3 +86,20 @@ def test_moments_of_parts_add_up(classes):
         np.testing.assert_array_equal(sum(part[name] for part in parts), everything[name], err_msg=name)
     for name in ("sum", "rule_sum", "square"):
         np.testing.assert_array_equal(whole(sum(part[name] for part in parts)), whole(everything[name]), err_msg=name)
+
+
+def test_moments_of_very_many_parts_add_up():
+    """Each part brings a low half of up to 48 bits: 2**15 of them and more fill 64."""
+    rng = np.random.default_rng(0)
+    bins, features = rng.integers(0, 4, (1, 50)).astype(np.uint8), np.zeros(1, np.int32)
+    tables = np.full((1, 256, 1), 1, dtype=np.uint64)
+    value, weight = rng.integers(-(2**43), 2**43, 50), rng.integers(1, 2**20, 50)
+    one = MomentSums(50, _core.rule_moments(bins, features, tables, 1, value, None, 1, weight, 3, 2))
+    many = one
+    for _ in range(20):
+        many = many + many
+    for name in ("sum", "rule_sum", "square"):
+        assert (whole(many.arrays[name]) == 2**20 * whole(one.arrays[name])).all()
+    a, b = one.restore(None), many.restore(None)
+    for name in ("size", "pair", "sum", "rule_sum", "square"):
+        np.testing.assert_array_equal(getattr(b, name), 2**20 * getattr(a, name))

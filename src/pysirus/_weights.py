@@ -100,6 +100,7 @@ class MomentSums:
 
     def __add__(self, other: MomentSums) -> MomentSums:
         arrays = {name: array + other.arrays[name] for name, array in self.arrays.items()}  # type: ignore[literal-required]
+        arrays |= {name: _carry(arrays[name]) for name in ("sum", "rule_sum", "square")}
         return MomentSums(self.n_rows + other.n_rows, arrays)  # type: ignore[arg-type]
 
     def restore(self, fixed: FixedPoint | None) -> Moments:
@@ -120,10 +121,15 @@ class MomentSums:
         )
 
 
+def _carry(halves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sums of halves as halves: what lows have above their 48 bits goes to the high half, or it would pile up."""
+    high, low = halves[..., 0], halves[..., 1]
+    return np.stack([high + (low >> 48), low & ((1 << 48) - 1)], axis=-1)
+
+
 def _join(halves: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Exact integers ``high * 2**48 + low`` as real numbers; lows of several parts may have carried over."""
-    high, low = halves[..., 0] + (halves[..., 1] >> 48), halves[..., 1] & ((1 << 48) - 1)
-    return np.asarray(np.ldexp(high.astype(np.float64), 48) + low)
+    """Exact integers ``high * 2**48 + low`` as real numbers."""
+    return np.asarray(np.ldexp(halves[..., 0].astype(np.float64), 48) + halves[..., 1])
 
 
 def moment_sums(rules: Sequence[Rule], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
