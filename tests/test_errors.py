@@ -187,6 +187,7 @@ def test_one_row_can_be_predicted(table):
         ("alpha", 1.0, "alpha must be"),
         ("discrete_limit", 0, "discrete_limit must be"),
         ("min_node_size", 0, "min_node_size must be"),
+        ("min_node_size", 2**31, "min_node_size must be a whole number from 1 to 2147483647"),
         ("max_samples", 0, "max_samples must be"),
         ("max_samples", 1.5, "max_samples must be"),
         ("max_samples", True, "max_samples must be"),

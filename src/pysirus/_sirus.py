@@ -169,7 +169,7 @@ class SirusBase(RuleEstimator):
             params.check_integer("n_trees (a number or 'auto')", self.n_trees, 1)
         params.check_real("alpha", self.alpha, 0, 1)
         params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
-        params.check_integer("min_node_size", self.min_node_size, 1)
+        params.check_integer("min_node_size", self.min_node_size, 1, 2**31 - 1)
         params.to_share("max_samples", self.max_samples, 1)
 
     def _check_features(self, n_columns: int) -> None:
