@@ -83,6 +83,49 @@ def test_cuts_from_one_pass_say_how_near_they_are():
     assert 0 < model.model_.facts["quantile_error"] < 0.1
 
 
+def test_a_part_without_a_known_value_may_be_text():
+    frame, y, _ = make_frame(300)
+    frame, y = frame[["wide", "narrow", "holes"]], pd.Series(y, name="y")
+    expected = SirusRegressor(n_trees=50, random_state=0).fit(
+        frame.assign(holes=frame["holes"].where(y.index < 200)), y
+    )
+    parts = parts_of(frame, y, None, [200])
+    nothing = frame.iloc[200:].assign(holes=pd.Series([None] * 100, dtype="str", index=frame.index[200:]))
+    rows = MemoryRows([parts[0], Part(1, "partition 1", nothing, y[200:])])
+    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), rows, "y")
+    assert_equal_models(found.model_, expected.model_)
+
+
+def test_the_range_of_the_response_is_judged_over_all_parts():
+    frame = pd.DataFrame({"x": np.arange(100.0)})
+    y = pd.Series(np.append(np.arange(50) * 1e-150, np.arange(50.0)), name="y")
+    expected = SirusRegressor(n_trees=50, random_state=0).fit(frame, y)
+    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), MemoryRows(parts_of(frame, y, None, [50])), "y")
+    assert_equal_models(found.model_, expected.model_)
+    with pytest.raises(DataError, match="squares overflow or vanish"):
+        fit_rows(SirusRegressor(), MemoryRows(parts_of(frame, y * 1e-200, None, [50])), "y")
+
+
+def test_one_row_that_weighs_something_is_a_table_of_two():
+    frame, y, weights = pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([3.0, 4.0], name="y"), np.array([0.0, 1.0])
+    with pytest.warns(UserWarning, match="the response is constant"):
+        expected = SirusRegressor(random_state=0).fit(frame, y, sample_weight=weights)
+    with pytest.warns(UserWarning, match="the response is constant"):
+        found = fit_rows(SirusRegressor(random_state=0), MemoryRows(parts_of(frame, y, weights, [1])), "y")
+    assert_equal_models(found.model_, expected.model_)
+    with pytest.raises(DataError, match="minimum of 2 is required"):
+        fit_rows(SirusRegressor(), MemoryRows(parts_of(frame[:1], y[:1], None, [])), "y")
+
+
+def test_labels_of_two_types_in_two_parts():
+    frame, y, _ = make_frame(60)
+    parts = parts_of(frame, pd.Series(y > 0).astype(int), None, [20])
+    for other in (np.where(y > 0, "1", "0"), y > 0):
+        mixed = MemoryRows([parts[0], Part(1, "partition 1", frame[20:], pd.Series(other)[20:])])
+        with pytest.raises(DataError, match="y mixes types"):
+            fit_rows(SirusClassifier(), mixed, "y")
+
+
 # ------------------------------------------------------------------------------------------------------------ files
 
 

@@ -190,8 +190,8 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
     return np.asarray(array)
 
 
-def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
-    """A regression response: finite numbers, one a row."""
+def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float64]:
+    """A regression response: finite numbers, one a row; the range of a part of it is not judged."""
     array = _as_array(y, n_rows)
     if array.dtype.kind in "MmV":
         raise DataError("y must be numbers, found dates or times. Predict a number, such as the days since an event.")
@@ -210,7 +210,8 @@ def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
             "Rows without a response cannot be learned from: drop them."
         )
-    check_spread(float(array.min()), float(array.max()))
+    if not part:
+        check_spread(float(array.min()), float(array.max()))
     return np.asarray(array)
 
 

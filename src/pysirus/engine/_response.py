@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._column import DataError
+from pysirus._column import DataError, check_same_type
 from pysirus._response import (
     ALL_ZERO,
     Response,
@@ -54,6 +54,7 @@ class Labels:
     weights: tuple[Fraction, ...]
 
     def __add__(self, other: Labels) -> Labels:
+        check_same_type("y", [*self.classes.tolist(), *other.classes.tolist()])
         classes = classes_of(np.concatenate([self.classes, other.classes]))
         total = dict.fromkeys(classes.tolist(), Fraction(0))
         for some in (self, other):
@@ -95,7 +96,7 @@ class Reading:
         """The response of the rows that weigh something, and which rows these are (None: all)."""
         n_rows = len(part.y)
         if self.classes is None:
-            values = read_numbers(part.y, n_rows)
+            values = read_numbers(part.y, n_rows, part=True)
             weights = np.ones(n_rows) if part.weights is None else check_weights(part.weights, n_rows)
             response = Response(values, None, 1, weights, None, self.scale)
         else:
@@ -114,6 +115,7 @@ class Extent:
     """The rows that weigh something in each part, and the range of their answers and weights."""
 
     rows: dict[int, int]
+    read: int  # rows, those that weigh nothing too
     low: float
     high: float
     heaviest: float
@@ -124,6 +126,7 @@ class Extent:
     def __add__(self, other: Extent) -> Extent:
         return Extent(
             {**self.rows, **other.rows},
+            self.read + other.read,
             min(self.low, other.low),
             max(self.high, other.high),
             max(self.heaviest, other.heaviest),
@@ -143,7 +146,7 @@ class Extent:
         n_rows = sum(self.rows.values())
         if n_rows == 0:
             raise DataError(ALL_ZERO)
-        if n_rows < 2:
+        if self.read < 2:
             raise DataError("Found array with 1 sample(s): the table has 1 row(s), while a minimum of 2 is required.")
         check_spread(self.low, self.high)
         return Scale(n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
@@ -160,11 +163,12 @@ class ExtentQuestion:
             response, _ = self.reading(part)
         assert response.weights is not None
         if response.n_rows == 0:
-            return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True, False)
+            return Extent({part.number: 0}, len(part.y), math.inf, -math.inf, 0.0, True, True, False)
         answers = response.slots if response.values is None else response.values
         assert answers is not None
         return Extent(
             {part.number: response.n_rows},
+            len(part.y),
             float(answers.min()),
             float(answers.max()),
             float(response.weights.max()),
