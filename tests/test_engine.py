@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -165,6 +166,35 @@ def test_a_folder_a_list_and_a_file(tmp_path):
     assert "constant" not in less.feature_names_in_
 
 
+def test_folders_that_are_named_like_files(tmp_path):
+    """Spark and Dask write a table as a folder, which is often called ``day.parquet``."""
+    frame, y, _ = make_frame()
+    y = pd.Series(y, name="y")
+    for day in ("day-1.parquet", "day-2.parquet"):
+        (tmp_path / day).mkdir()
+    write_files(tmp_path / "day-1.parquet", frame[:400], y[:400], None, 2, 2)
+    write_files(tmp_path / "day-2.parquet", frame[400:], y[400:], None, 1)
+    options = {"n_trees": 100, "random_state": 3}
+    expected = SirusRegressor(**options).fit(frame, y)
+    for paths in (tmp_path, tmp_path / "*.parquet", sorted(tmp_path.iterdir())):
+        assert_equal_models(SirusRegressor(**options).fit_files(paths, "y").model_, expected.model_)
+
+
+def test_many_columns_keep_within_their_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 12_000))
+    columns = {f"x{i}": x for i, x in enumerate(X)}
+    pq.write_table(pa.table({**columns, "y": X[0] + X[1]}), tmp_path / "wide.parquet", row_group_size=6000)
+    options = {"n_trees": 64, "random_state": 0}
+    tracemalloc.start()  # sees the arrays of NumPy, not those of Arrow
+    found = SirusRegressor(**options).fit_files(tmp_path / "wide.parquet", "y", memory=1 << 26)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 26
+    expected = SirusRegressor(**options).fit(pd.DataFrame(columns), pd.Series(X[0] + X[1], name="y"))
+    assert found.model_.selected == expected.model_.selected
+
+
 def test_complaints_about_files(tmp_path):
     frame, y, _ = make_frame(60)
     y = pd.Series(y, name="y")
@@ -184,6 +214,11 @@ def test_complaints_about_files(tmp_path):
         SirusRegressor(n_stages=3).fit_files(pattern, "y")
     with pytest.raises(ParameterError, match="max_features"):
         SirusRegressor(max_features=99).fit_files(pattern, "y")
+    twice = pa.Table.from_arrays([pa.array(y), pa.array(y), pa.array(y)], names=["x", "x", "y"])
+    (tmp_path / "twice").mkdir()
+    pq.write_table(twice, tmp_path / "twice" / "a.parquet")
+    with pytest.raises(DataError, match="'x' occurs more than once"):
+        model.fit_files(tmp_path / "twice", "y")
     (tmp_path / "part-05.parquet").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"part-05.* cannot be read as Parquet"):
         model.fit_files(pattern, "y")

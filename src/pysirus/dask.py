@@ -25,13 +25,14 @@ from pysirus._column import DataError
 from pysirus._model import RuleModel
 from pysirus._read import check_name
 from pysirus.engine._fit import Estimator, fit_rows
-from pysirus.engine._train import Wishes
+from pysirus.engine._train import Wishes, tally_of_bytes
 from pysirus.engine.dask import Block, DaskRows, Partition
 
 __all__ = ["SirusClassifier", "SirusRegressor"]
 COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
-# answers travel between workers: at most some megabytes each, about 400 kilobytes a column for the cuts
+# answers travel between workers: some megabytes each, for the cuts about 400 kilobytes a column, at most 32 megabytes
 WISHES = Wishes(tally=1 << 14, sum_bytes=1 << 24)
+TALLY_BYTES = 1 << 25
 
 
 # ------------------------------------------------------------------------------------------------------------ fitting
@@ -57,7 +58,9 @@ def _fit(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
     rows = DaskRows(_number(blocks, inside, beside), _number(none, responses, loads))
     name = y if isinstance(y, str) else getattr(y, "name", None)
     named = isinstance(name, str) and name and not isinstance(y, da.Array)
-    return fit_rows(estimator, rows, str(name) if named else "y", WISHES)
+    n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
+    wishes = replace(WISHES, tally=min(WISHES.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
+    return fit_rows(estimator, rows, str(name) if named else "y", wishes)
 
 
 def _number(blocks: Sequence[Block], responses: Sequence[Block], weights: Sequence[Block]) -> list[Partition]:

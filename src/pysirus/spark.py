@@ -17,7 +17,7 @@ from pysirus._model import RuleModel
 from pysirus._rule import RuleSet
 from pysirus._table import Feature
 from pysirus.engine._fit import fit_rows
-from pysirus.engine._train import Wishes
+from pysirus.engine._train import Wishes, tally_of_bytes
 from pysirus.engine.spark import SparkRows
 from pysirus.export._conditions import level_type, used_features
 from pysirus.export.sql import shares_and_label, sum_as
@@ -172,8 +172,8 @@ class _OnSpark:
             frame, target, weights=weights, row_id=row_id, drop=[drop] if isinstance(drop, str) else list(drop)
         )
         try:
-            tally = min(Wishes.tally, max(1 << 10, ANSWER_BYTES // (24 * rows.n_features)))
-            return fit_rows(self, rows, target, Wishes(tally=tally, sum_bytes=ANSWER_BYTES))  # type: ignore[type-var]
+            wishes = Wishes(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
+            return fit_rows(self, rows, target, wishes)  # type: ignore[type-var]
         finally:
             rows.close()
 

@@ -35,7 +35,8 @@ from pysirus.engine._shard import RuleMoments, Shard, SizeQuestion
 from pysirus.engine._summary import ColumnSummary
 
 SUM_BYTES = 1 << 28  # sums of nodes held at once
-TALLY = 1 << 16  # distinct values of a column held at once
+TALLY = 1 << 16  # distinct values of a column held at once ...
+LEAST_TALLY = 1 << 10  # ... and of each of very many columns
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,11 @@ class Wishes:
     exact: bool = True  # as many passes over the columns as their true quantiles take
     tally: int = TALLY
     sum_bytes: int = SUM_BYTES
+
+
+def tally_of_bytes(n_bytes: int, n_columns: int) -> int:
+    """How many values of a column a tally may hold where those of all columns are to take so many bytes, 24 a value."""
+    return min(TALLY, max(LEAST_TALLY, n_bytes // (24 * n_columns)))
 
 
 def read_response(

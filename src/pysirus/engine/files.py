@@ -16,13 +16,14 @@ import pyarrow.parquet as pq
 
 from pysirus import _params as params
 from pysirus._column import DataError
+from pysirus._frame import check_names
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus._read import check_column
 from pysirus.engine._fit import Estimator, fit_rows
 from pysirus.engine._parts import Answer, Part, sum_of, tables_of, width_of
 from pysirus.engine._scratch import Scratch
 from pysirus.engine._shard import Shard
-from pysirus.engine._train import Wishes
+from pysirus.engine._train import Wishes, tally_of_bytes
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -33,10 +34,10 @@ def find_files(paths: Paths) -> list[Path]:
         return [file for path in paths for file in find_files(path)]
     path = Path(paths)
     if path.is_dir():
-        found = sorted(path.rglob("*.parquet"))
+        found = sorted(file for file in path.rglob("*.parquet") if file.is_file())
     else:
         names = [str(path)] if path.exists() else sorted(glob(str(path), recursive=True))  # noqa: PTH207  # may be absolute
-        found = [Path(name) for name in names]
+        found = [file for name in names for file in (find_files(name) if Path(name).is_dir() else [Path(name)])]
     if not found:
         raise DataError(f"There is no Parquet file '{path}', and none of that pattern or in that folder.")
     return found
@@ -77,23 +78,24 @@ class ParquetRows:
         self._files = files
         self._target, self._weights = target, weights
         schema = schema_of(files[0])
+        check_names(schema.names)
         no_rows = schema.empty_table()
         for name, role in ((target, "target"), *((n, "option drop") for n in drop)):
             check_column(no_rows, name, role)
         if weights is not None:
             check_column(no_rows, weights, "weights")
         used = {target, weights, *drop}
-        self._features = [name for name in schema.names if name not in used]
-        if not self._features:
+        self.features = [name for name in schema.names if name not in used]
+        if not self.features:
             raise DataError("No column is left to learn from, beside the target, the weights and those dropped.")
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # a batch is worked on column by column, on each thread, and one more waits
-        widths = [width_of(schema.field(name).type) for name in self._features]
+        widths = [width_of(schema.field(name).type) for name in self.features]
         self.batch_rows = max(1024, min(1 << 20, memory // (3 * (n_threads + 1) * sum(widths))))
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
-        return self._ask(question, self._features, "reading columns")
+        return self._ask(question, self.features, "reading columns")
 
     def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask a question that reads the response and the weights alone."""
@@ -110,7 +112,7 @@ class ParquetRows:
             return 0
 
         try:
-            self._ask(write, self._features, "encoding")
+            self._ask(write, self.features, "encoding")
         except BaseException:
             scratch.close()
             raise
@@ -181,14 +183,17 @@ def fit_files(
     params.check_integer("memory (bytes)", memory, 1 << 26)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
     files = find_files(paths)
+    n_threads = estimator._n_threads()
     rows = ParquetRows(
         files,
         target,
         weights=weights,
         drop=[drop] if isinstance(drop, str) else drop,
-        n_threads=estimator._n_threads(),
+        n_threads=n_threads,
         memory=memory // 2,
         folder=scratch,
         progress=show_pass if estimator.verbose else no_pass,
     )
-    return fit_rows(estimator, rows, target, Wishes(exact=quantiles == "exact", sum_bytes=memory // 4))
+    # the tallies of the parts at work, of all parts before, and of both
+    tally = tally_of_bytes(memory // 4 // (n_threads + 2), len(rows.features))
+    return fit_rows(estimator, rows, target, Wishes(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4))
