@@ -182,6 +182,8 @@ def fit_files(
     """Learn the rules from Parquet files."""
     params.check_integer("memory (bytes)", memory, 1 << 26)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
+    if scratch is not None and not Path(scratch).is_dir():
+        raise params.ParameterError(f"scratch must be a folder that is there, got {os.fspath(scratch)!r}.")
     files = find_files(paths)
     n_threads = estimator._n_threads()
     rows = ParquetRows(
