@@ -79,8 +79,9 @@ def test_a_whole_weight_is_so_many_rows_in_bins_outputs_gram_and_ridge(seed, cla
     )
 
 
-@given(SEEDS, st.sampled_from(["balanced", {0: 0.7, 1: 2.5}, {0: 2, 1: 3}]))
+@given(SEEDS, st.sampled_from([{0: 0.75, 1: 2.5}, {0: 1.5}, {0: 2, 1: 3}]))
 def test_a_whole_weight_is_so_many_rows_beside_class_weights(seed, class_weight):
+    """Exactly where the products are: fractions that 40 bits do not hold may part what ties."""
     rng = np.random.default_rng(seed)
     X, y = mixed_table(rng, 60)
     y, weights = np.digitize(y, [1.0]), rng.integers(0, 5, 60)
