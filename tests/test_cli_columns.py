@@ -193,6 +193,58 @@ def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: 
     assert code == 2 and "--shares" in err
 
 
+@pytest.mark.parametrize(
+    "text, weight",
+    [("balanced", "balanced"), ("true=5", {True: 5}), ("True=0.5, False=2", {True: 0.5, False: 2})],
+)
+def test_classes_are_weighed(run, table, tmp_path, text, weight):  # noqa: F811
+    frame = pd.read_csv(table).drop(columns=["price", "id", "w"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    for i in range(2):
+        frame[150 * i : 150 * (i + 1)].to_parquet(tmp_path / "parts" / f"{i}.parquet", index=False)
+    options = ["--target", "sold", "--trees", 200, "--class-weight", text]
+    model = pysirus.SirusClassifier(n_trees=200, random_state=0, class_weight=weight)
+    expected = f"{model.fit(frame.drop(columns='sold'), frame['sold'])}\n"
+    assert run("fit", tmp_path / "t.csv", *options)[:2] == (0, expected)
+    assert run("fit", tmp_path / "parts", *options)[:2] == (0, expected)
+    tuning = ["--max-rules", 3, "--folds", 2, "--repeats", 1]
+    code, out, _ = run("tune", tmp_path / "t.csv", *options, *tuning)
+    assert code == 0 and out.splitlines()[0] == expected.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("maybe=2,a=1", "'maybe' is no class. The classes are: a, b=c, d,e."),
+        ("a=much", "the weight of 'a' must be a number above 0, got 'much'"),
+        ("a=-1", "the weight of 'a' must be a number above 0, got '-1'"),
+        ("a=2,a=3", "'a' is named twice"),
+        ("a=2,5", "balanced, or pairs such as yes=5,no=1, got 'a=2,5'"),
+        ("equal", "balanced, or pairs such as yes=5,no=1, got 'equal'"),
+        ("", "balanced, or pairs such as yes=5,no=1, got ''"),
+    ],
+)
+def test_weights_of_classes_that_cannot_be(run, tmp_path, text, message):  # noqa: F811
+    frame = pd.DataFrame({"x": range(30), "y": ["a", "b=c", "d,e"] * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    arguments = ["-t", "y", "--trees", 50, "--class-weight"]
+    for command in (["fit", tmp_path / "t.csv"], ["tune", tmp_path / "t.csv"], ["fit", tmp_path, "--memory", "64MB"]):
+        code, _, err = run(*command, *arguments, text)
+        assert code == 2 and "--class-weight" in err and message in err
+    assert run("fit", tmp_path / "t.csv", *arguments, "b=c=2,d,e=3")[0] == 0
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "x", "--class-weight", "balanced")
+    assert code == 2 and "--class-weight" in err and "this target is a number" in err
+
+
+def test_classes_of_whole_numbers_are_named_as_typed(run, tmp_path):  # noqa: F811
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,0.0\n2,1.0\n3,1.0\n" * 10)
+    arguments = ["fit", tmp_path / "t.csv", "-t", "y", "--task", "classification", "--trees", 50]
+    code, out, _ = run(*arguments, "--class-weight", "0=2")
+    assert code == 0 and "class 0.0 50.0%" in out
+
+
 def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noqa: F811
     frame = pd.read_csv(table)
     (tmp_path / "parts").mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,15 @@ Drop = Annotated[
 ]
 Weights = Annotated[
     str | None, typer.Option("--weights", metavar="COL", help="How much each row counts.", rich_help_panel=COLUMNS)
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        metavar="LABEL=X,...",
+        help="How much the rows of each class count: yes=5,no=1. balanced: every class the same.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Memory = Annotated[
     str | None,
@@ -121,6 +130,55 @@ def stages_of(text: str, is_regression: bool) -> dict[str, int | str]:
             param_hint="--stages",
         )
     return {}
+
+
+def class_weight_of(text: str | None, training: Any) -> dict[str, Any]:
+    """The weights of the classes as an argument of an estimator; numbers have no classes."""
+    if text is None:
+        return {}
+    if training.is_regression:
+        raise typer.BadParameter(
+            "classes have weights, and this target is a number. Leave the option out, or say --task classification if "
+            "the numbers are labels.",
+            param_hint="--class-weight",
+        )
+    return {"class_weight": text if text == "balanced" else _weight_by_label(text, training.classes())}
+
+
+def _weight_by_label(text: str, classes: list[Any]) -> dict[Any, float]:
+    """The classes that pairs such as yes=5,no=1 name, with their weights; labels may hold commas and equals signs."""
+    *pairs, rest = re.split(r"=([^=,]*)(?:,|$)", text)
+    if rest or not pairs:
+        raise typer.BadParameter(f"balanced, or pairs such as yes=5,no=1, got '{text}'.", param_hint="--class-weight")
+    known = {name: label for label in classes for name in _label_names(label)}
+    found: dict[Any, float] = {}
+    for name, weight in zip(map(str.strip, pairs[::2]), pairs[1::2]):
+        if name not in known or known[name] in found:
+            wrong = "is named twice" if name in known else "is no class"
+            shown = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")
+            raise typer.BadParameter(f"'{name}' {wrong}. The classes are: {shown}.", param_hint="--class-weight")
+        found[known[name]] = _parse_weight(name, weight)
+    return found
+
+
+def _label_names(label: Any) -> set[str]:
+    """How a label may be written: as it prints, true and false as in CSV files, whole numbers without their zero."""
+    names = {str(label)}
+    if isinstance(label, bool):
+        names.add(str(label).lower())
+    return names | {str(int(label))} if isinstance(label, float) else names
+
+
+def _parse_weight(name: str, text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise typer.BadParameter(
+            f"the weight of '{name}' must be a number above 0, got '{text}'.", param_hint="--class-weight"
+        )
+    return weight
 
 
 def check_folder(path: Path | None, option: str) -> None:

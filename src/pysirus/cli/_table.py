@@ -13,7 +13,7 @@ import typer
 from pysirus._column import DataError, reads_as_number
 from pysirus._model import RuleModel
 from pysirus._read import check_column, did_you_mean, list_names, read_file
-from pysirus._response import check_weights
+from pysirus._response import check_weights, classes_of, read_labels
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -40,6 +40,12 @@ class Training(NamedTuple):
     def fit(self, estimator: Any) -> None:
         """Learn from the table."""
         estimator.fit(self.features, self.target, sample_weight=self.weights)
+
+    def classes(self) -> list[Any]:
+        """The labels of the rows that weigh something."""
+        n_rows = len(self.target)
+        weights = None if self.weights is None else check_weights(self.weights, n_rows)
+        return list(classes_of(read_labels(self.target, n_rows), weights).tolist())
 
     def missing(self, estimator: Any) -> dict[str, float]:
         """The share of missing values in each column."""
@@ -68,6 +74,16 @@ class FileTraining(NamedTuple):
     def fit(self, estimator: Any) -> None:
         """Learn from the files."""
         estimator.fit_files(self.paths, self.target, weights=self.weights, drop=self.drop, memory=self.memory)
+
+    def classes(self) -> list[Any]:
+        """The labels of the rows that weigh something."""
+        from pysirus._progress import no_pass
+        from pysirus.engine._response import LabelQuestion
+        from pysirus.engine.files import ParquetRows, find_files
+
+        options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory, "n_threads": 1}
+        rows = ParquetRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
+        return list(rows.ask_response(LabelQuestion()).classes.tolist())
 
     def missing(self, estimator: Any) -> dict[str, float]:
         """The share of missing values in each column, as the rows weigh."""

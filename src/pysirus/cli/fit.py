@@ -28,6 +28,7 @@ def fit(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    class_weight: options.ClassWeight = None,
     memory: options.Memory = None,
     task: options.Task = "auto",
     model: options.ModelOut = None,
@@ -58,6 +59,7 @@ def fit(
         )
     if tuned:
         columns = {"categorical": categorical, "drop": drop, "weights": weights, "task": task}
+        columns["class_weight"] = class_weight
         forest = {"trees": trees, "depth": depth, "bins": bins, "max_features": max_features}
         limits = {"min_node_size": min_node_size, "max_samples": max_samples, "max_rules": max_rules, "stages": stages}
         tune(table, target, model=model, seed=seed, jobs=jobs, **columns, **forest, **limits)  # type: ignore[arg-type]
@@ -90,6 +92,7 @@ def fit(
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
         **options.stages_of(stages, training.is_regression),
+        **options.class_weight_of(class_weight, training),
     )
     training.fit(estimator)
     print_model(estimator.model_)

@@ -29,6 +29,7 @@ def tune(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    class_weight: options.ClassWeight = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
@@ -79,6 +80,7 @@ def tune(
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
         **options.stages_of(stages, training.is_regression),
+        **options.class_weight_of(class_weight, training),
         **({} if criterion is None else {"criterion": criterion}),
     )
     training.fit(estimator)
