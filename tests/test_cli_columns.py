@@ -111,11 +111,30 @@ def test_weights_that_are_missing_are_named(run, tmp_path):  # noqa: F811
     ],
 )
 def test_a_target_of_numbers_as_text_is_not_classes_unless_asked(run, tmp_path, values, message):  # noqa: F811
-    pd.DataFrame({"a": range(30), "y": values * 10}).to_csv(tmp_path / "t.csv", index=False, sep=";")
+    pd.DataFrame({"a": range(30), "y": values * 10}).to_csv(tmp_path / "t.csv", index=False)
     arguments = ["fit", tmp_path / "t.csv", "-t", "y", "--trees", 50]
     code, _, err = run(*arguments)
     assert code == 1 and message in err and "--task classification" in err
     assert run(*arguments, "--task", "classification")[0] == 0
+
+
+def test_decimal_commas_are_read_in_files_with_semicolons(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    frame["y"] = frame["a"] + 0.1 * rng.random(200)
+    outputs = []
+    for sep, decimal in ((",", "."), (";", "."), (";", ",")):
+        frame.to_csv(tmp_path / "t.csv", index=False, sep=sep, decimal=decimal)
+        model = tmp_path / "m.json"
+        fitted = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 200, "-m", model)
+        commands = (["predict"], ["explain"], ["report", "-o", tmp_path / "r.html"])
+        outputs.append([fitted, *(run(name, model, tmp_path / "t.csv", *rest) for name, *rest in commands)])
+        assert [result[0] for result in outputs[-1]] == [0] * 4
+    assert outputs[0] == outputs[1] == outputs[2]
+    frame["b"] = [f"{1000 * value:,.2f}" for value in frame["b"]]  # 1,234.56
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 200)
+    assert code == 1 and "Column 'b' holds numbers written as text" in err
 
 
 def test_a_target_of_whole_numbers_as_text_is_classes(run, tmp_path):  # noqa: F811

@@ -53,6 +53,26 @@ def test_read_csv_infers_types_from_every_row(tmp_path: Path) -> None:
     assert read_file(path)["a"].type == pa.float64()
 
 
+@pytest.mark.parametrize(
+    ("text", "a", "b"),
+    [
+        ("a;b\n12,5;x\n-3;y\n", [12.5, -3], ["x", "y"]),
+        ("a;b\n0,125;1,234\n1e3;2\n", [0.125, 1000], [1.234, 2]),  # the file has decimal commas: 1,234 too
+        ("a;b\n1.5;1,234\n2;5\n", [1.5, 2], ["1,234", "5"]),
+        ("a;b\n1.5;1,25\n2;5\n", [1.5, 2], ["1,25", "5"]),  # both kinds
+        ("a;b\n1,234;x\n5;y\n", ["1,234", "5"], ["x", "y"]),  # may be thousands
+        ("a;b\n1,234;1,25\n5;x\n", ["1,234", "5"], ["1,25", "x"]),
+        ("a;b\n1.234,5;1,25\n2;x\n", ["1.234,5", "2"], ["1,25", "x"]),
+        ("a;b\n1,234,567;1,25\n2;5\n", ["1,234,567", "2"], [1.25, 5]),
+        ('a,b\n"12,5",x\n3,y\n', ["12,5", "3"], ["x", "y"]),  # commas between columns
+    ],
+)
+def test_read_csv_with_decimal_commas(tmp_path: Path, text: str, a: list[object], b: list[object]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert read_file(path).to_pydict() == {"a": a, "b": b}
+
+
 def test_read_csv_quoted_line_break_and_empty_text(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,label\n1,"two\nlines"\n2,\n')

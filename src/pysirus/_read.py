@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -16,6 +17,8 @@ from pysirus._frame import check_names
 
 _PARQUET_MAGIC = b"PAR1"
 _DELIMITERS = (",", ";", "\t")
+# a comma before other than three digits, after a zero or after four digits: it parts no thousands
+_DECIMAL_COMMA = r"^\s*[-+]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+)\s*$"
 # how files begin that are often taken for CSV
 _FOREIGN = {
     b"PK\x03\x04": "is an Excel workbook or a zip archive",
@@ -59,25 +62,47 @@ def _read_parquet(path: Path) -> pa.Table:
 def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
     if path.suffix == ".parquet":
         raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
-    # one block: types are inferred from every row, not from the first megabyte
-    block = min(max(path.stat().st_size + 1, 1 << 20), 1 << 30)
     try:
-        table = pyarrow.csv.read_csv(
-            path,
-            read_options=pyarrow.csv.ReadOptions(block_size=block),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string())
-            ),
-        )
+        delimiter = _delimiter(path)
+        table = _parse_csv(path, delimiter, text)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"'{path}' cannot be read as CSV or Parquet: {_first_line(error)}.") from error
     for name, kind in zip(_names(table, path), table.schema.types):
         if pa.types.is_binary(kind):
             raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
+    if delimiter == ";" and any(map(_has_decimal_comma, table.columns)):
+        table = _better(table, _parse_csv(path, delimiter, text, decimal_point=","))
     # an index that pandas wrote has no name; it is called what pandas calls it, and known by that
     names = enumerate(table.column_names)
     return table.rename_columns([name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in names])
+
+
+def _parse_csv(path: Path, delimiter: str, text: Sequence[str], decimal_point: str = ".") -> pa.Table:
+    # one block: types are inferred from every row, not from the first megabyte
+    block = min(max(path.stat().st_size + 1, 1 << 20), 1 << 30)
+    return pyarrow.csv.read_csv(
+        path,
+        read_options=pyarrow.csv.ReadOptions(block_size=block),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string()), decimal_point=decimal_point
+        ),
+    )
+
+
+def _has_decimal_comma(column: pa.ChunkedArray) -> bool:
+    """Whether text holds a number whose comma can only be a decimal comma."""
+    if not pa.types.is_string(column.type):
+        return False
+    return bool(pyarrow.compute.any(pyarrow.compute.match_substring_regex(column, _DECIMAL_COMMA)).as_py())
+
+
+def _better(points: pa.Table, commas: pa.Table) -> pa.Table:
+    """A file read with decimal points or with decimal commas: commas where a column has them and none has points."""
+    pairs = list(zip(points.columns, commas.columns))
+    has_points = any(pa.types.is_floating(old.type) and not pa.types.is_floating(new.type) for old, new in pairs)
+    has_commas = any(pa.types.is_floating(new.type) and _has_decimal_comma(old) for old, new in pairs)
+    return commas if has_commas and not has_points else points
 
 
 def _names(table: pa.Table, path: Path) -> list[str]:
