@@ -180,6 +180,29 @@ def test_text_stays_text_in_new_rows_that_look_like_something_else(run, tmp_path
     assert code == 0 and err == ""
 
 
+def test_labels_keep_their_leading_zeros(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"zip": rng.choice(["01234", "1234", "20095"], 200), "x": rng.random(200)})
+    frame["size"] = rng.integers(1, 4, 200)
+    frame["y"] = (frame["zip"] == "01234") * 2.0 + (frame["size"] == 2) + 0.1 * frame["x"]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", tmp_path / "t.csv", "-t", "y", "--trees", 200, "-m", tmp_path / "m.json"]
+    code, out, err = run(*arguments, "--categorical", "zip, size")
+    assert code == 0 and "if zip in {1234, 20095} " in out
+    assert "zip in {01234, 1234, 20095}; size in {1, 2, 3}" in err
+    frame["zip"] = pd.Categorical(frame["zip"])
+    model = pysirus.SirusRegressor(n_trees=200, random_state=0, categorical_features=["size"])
+    model.fit(frame[["zip", "x", "size"]], frame["y"])
+    part = frame[frame["zip"] != "20095"]
+    for rows in (frame, part, part[part["zip"] == "1234"]):
+        rows.to_csv(tmp_path / "new.csv", index=False)
+        code, out, err = run("predict", tmp_path / "m.json", tmp_path / "new.csv")
+        assert code == 0 and err == ""
+        np.testing.assert_allclose(np.array(out.split()[1:], dtype=float), model.predict(rows.drop(columns="y")))
+    code, _, err = run(*arguments)
+    assert code == 0 and "columns: 3 numeric (zip, x, size)" in err
+
+
 def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):  # noqa: F811
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"flag": rng.random(100) < 0.5, "zip": rng.integers(1, 4, 100)})

@@ -73,6 +73,21 @@ def test_read_csv_with_decimal_commas(tmp_path: Path, text: str, a: list[object]
     assert read_file(path).to_pydict() == {"a": a, "b": b}
 
 
+@pytest.mark.parametrize(
+    ("values", "read"),
+    [
+        (["01", "2", ""], ["01", "2", None]),
+        (["0", "2", "-10"], [0, 2, -10]),
+        (["0.5", "02.5", "2"], [0.5, 2.5, 2]),
+        (["00012345678901234567890", "", "7"], ["00012345678901234567890", None, "7"]),
+    ],
+)
+def test_read_csv_labels_keep_leading_zeros(tmp_path: Path, values: list[str], read: list[object]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x;zip\n" + "".join(f"01;{value}\n" for value in values))
+    assert read_file(path, labels=["zip", "absent"]).to_pydict() == {"x": [1, 1, 1], "zip": read}
+
+
 def test_read_csv_quoted_line_break_and_empty_text(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,label\n1,"two\nlines"\n2,\n')

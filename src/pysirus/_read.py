@@ -19,6 +19,7 @@ _PARQUET_MAGIC = b"PAR1"
 _DELIMITERS = (",", ";", "\t")
 # a comma before other than three digits, after a zero or after four digits: it parts no thousands
 _DECIMAL_COMMA = r"^\s*[-+]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+)\s*$"
+_LEADING_ZERO = r"^\s*0\d+\s*$"
 # how files begin that are often taken for CSV
 _FOREIGN = {
     b"PK\x03\x04": "is an Excel workbook or a zip archive",
@@ -28,8 +29,11 @@ _FOREIGN = {
 }
 
 
-def read_file(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pa.Table:
-    """Read a CSV (comma, semicolon or tab; also .gz) or Parquet file that has rows and distinct column names."""
+def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Sequence[str] = ()) -> pa.Table:
+    """Read a CSV (comma, semicolon or tab; also .gz) or Parquet file that has rows and distinct column names.
+
+    Of a CSV file the columns ``text`` are text, and the columns ``labels`` where a number begins with a zero.
+    """
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file '{path}'.")
@@ -43,7 +47,7 @@ def read_file(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pa.Tabl
         for mark, found in _FOREIGN.items():
             if start.startswith(mark):
                 raise DataError(f"'{path}' {found}. Save it as CSV in UTF-8, or as Parquet.")
-        table = _read_parquet(path) if start == _PARQUET_MAGIC else _read_csv(path, text)
+        table = _read_parquet(path) if start == _PARQUET_MAGIC else _read_csv(path, text, labels)
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     check_names(table.column_names)
@@ -59,7 +63,7 @@ def _read_parquet(path: Path) -> pa.Table:
         raise DataError(f"'{path}' begins like a Parquet file but cannot be read: {_first_line(error)}.") from error
 
 
-def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
+def _read_csv(path: Path, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
     if path.suffix == ".parquet":
         raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
     try:
@@ -72,12 +76,17 @@ def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
             raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
     if delimiter == ";" and any(map(_has_decimal_comma, table.columns)):
         table = _better(table, _parse_csv(path, delimiter, text, decimal_point=","))
+    known = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1]
+    if known:
+        table = _with_zeros(table, _parse_csv(path, delimiter, known, only=known))
     # an index that pandas wrote has no name; it is called what pandas calls it, and known by that
     names = enumerate(table.column_names)
     return table.rename_columns([name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in names])
 
 
-def _parse_csv(path: Path, delimiter: str, text: Sequence[str], decimal_point: str = ".") -> pa.Table:
+def _parse_csv(
+    path: Path, delimiter: str, text: Sequence[str], only: Sequence[str] = (), decimal_point: str = "."
+) -> pa.Table:
     # one block: types are inferred from every row, not from the first megabyte
     block = min(max(path.stat().st_size + 1, 1 << 20), 1 << 30)
     return pyarrow.csv.read_csv(
@@ -85,16 +94,22 @@ def _parse_csv(path: Path, delimiter: str, text: Sequence[str], decimal_point: s
         read_options=pyarrow.csv.ReadOptions(block_size=block),
         parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=pyarrow.csv.ConvertOptions(
-            strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string()), decimal_point=decimal_point
+            strings_can_be_null=True,
+            column_types=dict.fromkeys(text, pa.string()),
+            include_columns=only,
+            decimal_point=decimal_point,
         ),
     )
 
 
 def _has_decimal_comma(column: pa.ChunkedArray) -> bool:
     """Whether text holds a number whose comma can only be a decimal comma."""
-    if not pa.types.is_string(column.type):
-        return False
-    return bool(pyarrow.compute.any(pyarrow.compute.match_substring_regex(column, _DECIMAL_COMMA)).as_py())
+    return pa.types.is_string(column.type) and _matches(column, _DECIMAL_COMMA)
+
+
+def _matches(column: pa.ChunkedArray, pattern: str) -> bool:
+    """Whether a value of a column of text is like this."""
+    return bool(pyarrow.compute.any(pyarrow.compute.match_substring_regex(column, pattern)).as_py())
 
 
 def _better(points: pa.Table, commas: pa.Table) -> pa.Table:
@@ -103,6 +118,14 @@ def _better(points: pa.Table, commas: pa.Table) -> pa.Table:
     has_points = any(pa.types.is_floating(old.type) and not pa.types.is_floating(new.type) for old, new in pairs)
     has_commas = any(pa.types.is_floating(new.type) and _has_decimal_comma(old) for old, new in pairs)
     return commas if has_commas and not has_points else points
+
+
+def _with_zeros(table: pa.Table, codes: pa.Table) -> pa.Table:
+    """A table with those of these columns of text in which a number begins with a zero."""
+    for name in codes.column_names:
+        if _matches(codes[name], _LEADING_ZERO):
+            table = table.set_column(table.column_names.index(name), name, codes[name])
+    return table
 
 
 def _names(table: pa.Table, path: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,10 +96,11 @@ def is_files(name: str) -> bool:
     return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
-def open_table(name: str, model: RuleModel | None = None) -> pa.Table:
+def open_table(name: str, model: RuleModel | None = None, labels: Sequence[str] = ()) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name.
 
     What was text when a model was learned is text in a CSV file of new rows, also where they all look like numbers.
+    Numbers that are ``labels`` keep their leading zeros.
     """
     features = () if model is None or not model.named else model.features
     text = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
@@ -116,7 +118,7 @@ def open_table(name: str, model: RuleModel | None = None) -> pa.Table:
             f"There is no file '{name}', and no shipped dataset of that name.{known} "
             f"Shipped are: {list_names(list(SHIPPED))}."
         )
-    return read_file(path, text)
+    return read_file(path, text, labels)
 
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
@@ -180,7 +182,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
     roles = Roles() if roles is None else roles
     if target is None and not Path(name).exists() and name in SHIPPED:
         target = SHIPPED[name].target
-    table = open_table(name)
+    table = open_table(name, labels=split_names(roles.categorical))
     target = _check_roles(table, target, roles)
     n_missing = table[target].null_count
     if n_missing:
@@ -208,6 +210,11 @@ def _weights(table: pa.Table, name: str) -> Any:
     except DataError as error:
         raise DataError(f"Column '{name}', the weights: {error}") from error
     return table[name]
+
+
+def split_names(given: list[str] | None) -> list[str]:
+    """What may be column names in an option: each entry, and its parts between commas."""
+    return [name for text in given or [] for name in (text, *map(str.strip, text.split(",")))]
 
 
 def _names(table: pa.Table, given: list[str] | None, option: str) -> list[str]:
