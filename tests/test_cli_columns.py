@@ -235,6 +235,44 @@ def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: 
     assert code == 2 and "--shares" in err
 
 
+def test_predict_keeps_columns(run, table, tmp_path):  # noqa: F811
+    arguments = ["fit", table, "--target", "sold", "--drop", "price,id,w", "--trees", 200, "-m", tmp_path / "m.json"]
+    assert run(*arguments)[0] == 0
+    frame = pd.read_csv(table)
+    frame["id"] = [f"{i:05d}" for i in range(300)]
+    frame["a,b"] = ["1.50", "true", None] * 100
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    predict = ["predict", tmp_path / "m.json", tmp_path / "t.csv"]
+    alone = run(*predict)[1].splitlines()
+    code, out, _ = run(*predict, "--keep", "id, age", "--keep", "a,b")
+    assert code == 0
+    kept = [f"{i},{age},{said}," for i, age, said in zip(frame["id"], frame["age"], ["1.50", "true", ""] * 100)]
+    assert out.splitlines() == ['id,age,"a,b",prediction', *(a + b for a, b in zip(kept, alone[1:]))]
+    assert run(*predict, "--keep", "w,id", "--shares", "-o", tmp_path / "p.parquet")[0] == 0
+    found = pd.read_parquet(tmp_path / "p.parquet")
+    assert found.columns.tolist() == ["w", "id", "prediction", "share of False", "share of True"]
+    assert found["id"].tolist() == frame["id"].tolist() and found["w"].tolist() == frame["w"].tolist()
+    code, _, err = run(*predict, "--keep", "ids")
+    assert code == 1 and "no column 'ids' for the option --keep. Did you mean 'id'?" in err
+    frame.rename(columns={"w": "share of True"}).to_csv(tmp_path / "t.csv", index=False)
+    assert run(*predict, "--keep", "share of True")[0] == 0
+    code, _, err = run(*predict, "--keep", "share of True", "--shares", "-o", tmp_path / "q.csv")
+    assert code == 2 and "--keep" in err and "'share of True' is the name of a column that is added" in err
+    assert not (tmp_path / "q.csv").exists()
+
+
+def test_predict_keeps_columns_beside_a_model_without_names(run, tmp_path):  # noqa: F811
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = pysirus.SirusRegressor(n_trees=100, random_state=0).fit(X, X[:, 0])
+    model.save(tmp_path / "m.json")
+    pd.DataFrame({"id": range(100), "a": X[:, 0], "b": X[:, 1]}).to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--keep", "id")
+    assert code == 0
+    lines = [line.split(",") for line in out.splitlines()[1:]]
+    assert [line[0] for line in lines] == [str(i) for i in range(100)]
+    np.testing.assert_array_equal([float(line[1]) for line in lines], model.predict(X))
+
+
 @pytest.mark.parametrize(
     "text, weight",
     [("balanced", "balanced"), ("true=5", {True: 5}), ("True=0.5, False=2", {True: 0.5, False: 2})],

@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from pysirus._column import DataError
 from pysirus._file import replacing, write_text
@@ -33,18 +31,21 @@ def features_of(table: pa.Table, model: RuleModel) -> pa.Table:
     return table.select(names)
 
 
-def write_predictions(columns: Mapping[str, NDArray[Any]], output: Path | None) -> None:
+def is_parquet(output: Path | None) -> TypeGuard[Path]:
+    """Whether predictions go to a Parquet file."""
+    return output is not None and output.suffix.lower() == ".parquet"
+
+
+def write_predictions(table: pa.Table, output: Path | None) -> None:
     """Write columns as a whole or not at all."""
-    if output is not None and output.suffix.lower() == ".parquet":
+    if is_parquet(output):
         with replacing(output) as temporary:
-            pyarrow.parquet.write_table(
-                pa.table({name: pa.array(values) for name, values in columns.items()}), temporary
-            )
+            pyarrow.parquet.write_table(table, temporary)
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(values.tolist() for values in columns.values())))
+    writer.writerow(table.column_names)
+    writer.writerows(zip(*(column.to_pylist() for column in table.columns)))
     if output is None:
         sys.stdout.write(text.getvalue())
     else:

@@ -96,14 +96,16 @@ def is_files(name: str) -> bool:
     return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
-def open_table(name: str, model: RuleModel | None = None, labels: Sequence[str] = ()) -> pa.Table:
+def open_table(
+    name: str, model: RuleModel | None = None, labels: Sequence[str] = (), text: Sequence[str] = ()
+) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name.
 
     What was text when a model was learned is text in a CSV file of new rows, also where they all look like numbers.
-    Numbers that are ``labels`` keep their leading zeros.
+    Numbers that are ``labels`` keep their leading zeros, and ``text`` is text too.
     """
     features = () if model is None or not model.named else model.features
-    text = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
+    words = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
     if is_files(name):
         raise DataError(
             f"'{name}' is a folder or a pattern, and only `pysirus fit` takes several files. Give one CSV or Parquet "
@@ -118,7 +120,7 @@ def open_table(name: str, model: RuleModel | None = None, labels: Sequence[str] 
             f"There is no file '{name}', and no shipped dataset of that name.{known} "
             f"Shipped are: {list_names(list(SHIPPED))}."
         )
-    return read_file(path, text, labels)
+    return read_file(path, [*words, *text], labels)
 
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
@@ -133,8 +135,8 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         target=target,
         is_regression=_is_regression(response, roles),
         weights=roles.weights,
-        categorical=_names(table, roles.categorical, "--categorical") or None,
-        drop=_names(table, roles.drop, "--drop"),
+        categorical=names_of(table, roles.categorical, "--categorical") or None,
+        drop=names_of(table, roles.drop, "--drop"),
         memory=memory,
     )
 
@@ -190,7 +192,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
             f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Rows without a "
             "response cannot be learned from: drop them."
         )
-    used = {target, roles.weights, *_names(table, roles.drop, "--drop")}
+    used = {target, roles.weights, *names_of(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]
     if roles.task == "auto":
         _check_labels(target, response)
@@ -199,7 +201,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         target=response,
         is_regression=_is_regression(response, roles),
         weights=None if roles.weights is None else _weights(table, roles.weights),
-        categorical=_names(table, roles.categorical, "--categorical") or None,
+        categorical=names_of(table, roles.categorical, "--categorical") or None,
     )
 
 
@@ -217,7 +219,7 @@ def split_names(given: list[str] | None) -> list[str]:
     return [name for text in given or [] for name in (text, *map(str.strip, text.split(",")))]
 
 
-def _names(table: pa.Table, given: list[str] | None, option: str) -> list[str]:
+def names_of(table: pa.Table, given: list[str] | None, option: str) -> list[str]:
     """Column names from an option: each is a name, or several with commas between them."""
     found: list[str] = []
     for text in given or []:

@@ -48,27 +48,39 @@ def predict(
     shares: Annotated[
         bool, typer.Option("--shares", help="Also write the share of each class, one column each.")
     ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),
+    ] = None,
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows.
 
-    Example: [bold]pysirus predict houses.json new.csv -o predicted.csv[/bold]
+    Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
     check_folder(output, "--output")
     if output is not None and output.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
-    from pysirus.cli._predict import features_of, write_predictions
+    import pyarrow as pa
+
+    from pysirus.cli._predict import features_of, is_parquet, write_predictions
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table
+    from pysirus.cli._table import names_of, open_table, split_names
 
     loaded = load_model(model)
-    if shares and model_of(loaded).classes is None:
-        raise typer.BadParameter(f"'{model}' predicts numbers, which have no shares.", param_hint="--shares")
     rules = model_of(loaded)
-    features = features_of(open_table(table, rules), rules)
+    if shares and rules.classes is None:
+        raise typer.BadParameter(f"'{model}' predicts numbers, which have no shares.", param_hint="--shares")
+    others = [name for name in split_names(keep) if name not in {feature.name for feature in rules.features}]
+    # from CSV to CSV what is kept stays as it is written
+    rows = open_table(table, rules, labels=others, text=[] if is_parquet(output) else others)
+    kept = {name: rows[name] for name in names_of(rows, keep, "--keep")}
+    features = features_of(rows if rules.named else rows.drop_columns(list(kept)), rules)
     if shares:
         found = rules.decision(rules.align(features))
         columns = {"prediction": rules.labels[found.argmax(axis=1)]}
         columns |= {f"share of {label}": share for label, share in zip(rules.labels, found.T)}
     else:
         columns = {"prediction": loaded.predict(features)}
-    write_predictions(columns, output)
+    for name in kept.keys() & columns:
+        raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
+    write_predictions(pa.table(kept | {name: pa.array(values) for name, values in columns.items()}), output)
