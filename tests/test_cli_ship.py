@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pysirus
+from pysirus._params import ParameterError
 from pysirus.cli import main
 from pysirus.export import FORMATS
 
@@ -111,6 +112,23 @@ def test_diff_is_a_one_screen_answer(run, files):
     assert 0 <= found["stability"] <= 1 and set(found) == {"stability", "stayed", "moved", "came", "went"}
     code, _, err = run("diff", "old.json", "nowhere.json")
     assert code == 1 and "nowhere.json" in err
+
+
+def test_diff_is_of_models_of_one_kind(run, files, ozone):
+    X, y = ozone
+    pysirus.SirusRegressor(n_rules=3, n_trees=100, random_state=0).fit(X, y.rename("ozone")).save("renamed.json")
+    high = (y > 10).rename("high")
+    pysirus.SirusClassifier(n_rules=3, n_trees=100, random_state=0).fit(X, high).save("classes.json")
+    code, out, err = run("diff", "old.json", "renamed.json", "--json")
+    assert code == 0 and json.loads(out)
+    assert err.startswith("Warning: The old model predicts 'O3' and the new one 'ozone'.")
+    assert len(err.splitlines()) == 1
+    code, out, err = run("diff", "old.json", "classes.json")
+    assert code == 2 and out == ""
+    assert err.startswith("Error: The old model predicts numbers ('O3') and the new one classes ('high'): ")
+    with pytest.raises(ParameterError, match=r"old model predicts classes \('high'\) and the new one numbers \('O3'\)"):
+        pysirus.load("classes.json").diff(pysirus.load("old.json"))
+    assert run("diff", "classes.json", "classes.json")[2] == ""
 
 
 @pytest.mark.parametrize("command", ["explain", "export", "report", "diff"])

@@ -8,11 +8,14 @@ place.
 from __future__ import annotations
 
 import html
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._format import format_number, html_table, text_table
+from pysirus._format import format_number, html_table, one_line, text_table
+from pysirus._model import RuleModel
+from pysirus._params import ParameterError
 from pysirus._rule import Condition, Rule
 from pysirus.stability import dice_sorensen
 
@@ -115,20 +118,40 @@ def _shape(rule: Rule) -> Hashable:
     return frozenset(map(sides, rule.conditions))
 
 
+def _check_targets(old: RuleModel, new: RuleModel) -> None:
+    """Refuse numbers beside classes; a target of another name may be a renamed one."""
+    before, after = one_line(old.target), one_line(new.target)
+    kinds = ["numbers" if model.classes is None else "classes" for model in (old, new)]
+    if kinds[0] != kinds[1]:
+        raise ParameterError(
+            f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules do not "
+            "compare."
+        )
+    if old.target != new.target:
+        warnings.warn(
+            f"The old model predicts '{before}' and the new one '{after}'. Their rules compare where that is the same "
+            "target renamed.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def diff(old: Any, new: Any) -> Diff:
     """Compare two models.
 
     Parameters
     ----------
     old, new : RuleModel or fitted estimator
-        The models; their rules of positive weight are compared.
+        The models, both of numbers or both of classes; their rules of positive weight are compared.
 
     Returns
     -------
     diff : Diff
         Prints as a one-screen answer.
     """
-    before, after = list(old._as_model().rules), list(new._as_model().rules)
+    old, new = old._as_model(), new._as_model()
+    _check_targets(old, new)
+    before, after = list(old.rules), list(new.rules)
     new_of = {rule: rule for rule in after}
     stayed = [(rule, new_of[rule]) for rule in before if rule in new_of]
     went, came = [r for r in before if r not in new_of], [r for r in after if r not in set(before)]
