@@ -124,8 +124,8 @@ def _check_targets(old: RuleModel, new: RuleModel) -> None:
     kinds = ["numbers" if model.classes is None else "classes" for model in (old, new)]
     if kinds[0] != kinds[1]:
         raise ParameterError(
-            f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules do not "
-            "compare."
+            f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules do "
+            "not compare."
         )
     if old.target != new.target:
         warnings.warn(
