@@ -36,8 +36,9 @@ def imports_of(path):
 
 # table -> bins -> rule -> forest -> select -> weights -> model -> file -> estimators: each may import from those before
 # it. A module that is not named here is an estimator, or comes after them.
-FLOW = ["_core", "_format", "_params", "_column", "_frame", "_table", "_response", "_sums", "_levels", "_bins", "_rule"]
-FLOW += ["_term", "_evaluate", "_forest", "_select", "_weights", "_trees", "_lasso", "_harvest", "stability", "tune"]
+FLOW = ["_core", "_format", "_params", "_column", "_frame", "_weightless", "_table", "_response", "_sums", "_levels"]
+FLOW += ["_bins", "_rule", "_term", "_evaluate", "_forest", "_select", "_weights"]
+FLOW += ["_trees", "_lasso", "_harvest", "stability", "tune"]
 FLOW += ["_actions", "_model", "_file"]
 FLOW += ["_base", "_progress", "_sirus", "_tree_base"]
 FLOW += ["engine._tally", "engine._summary", "engine._columns"]

@@ -384,4 +384,17 @@ def test_columns_are_said_in_round_numbers(run, tmp_path):  # noqa: F811
     assert "400 rows, 1 feature;" in err
     _, _, err = run("fit", tmp_path / "gaps.csv", "--target", "y", "--trees", 100)
     assert "columns: 8 numeric (a, b, c, d, e, f, ...)" in err
-    assert "missing values: a (99%), b (25%), c (0.25%), h (100%)" in err
+    assert "missing values: a (99%), b (25%), c (0.25%)\nof no use: h (all missing)" in err
+
+
+def test_rows_of_no_weight_need_no_target(run, table, tmp_path):  # noqa: F811
+    frame = pd.read_csv(table)
+    options = ["--target", "price", "--trees", 100, "--weights", "w", "--drop", "sold"]
+    expected = run("fit", table, *options)
+    frame.loc[frame["w"] == 0, "price"] = np.nan
+    frame.to_csv(tmp_path / "unpriced.csv", index=False)
+    frame.to_parquet(tmp_path / "unpriced.parquet")
+    for more in (["unpriced.csv"], ["unpriced.parquet"], ["unpriced.parquet", "--memory", "64MB"]):
+        assert run("fit", tmp_path / more[0], *options, *more[1:])[:2] == expected[:2]
+    code, _, err = run("fit", tmp_path / "unpriced.csv", "--target", "price")
+    assert code == 1 and "is missing in" in err

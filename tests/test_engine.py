@@ -107,15 +107,27 @@ def test_the_range_of_the_response_is_judged_over_all_parts():
         fit_rows(SirusRegressor(), MemoryRows(parts_of(frame, y * 1e-200, None, [50])), "y")
 
 
-def test_one_row_that_weighs_something_is_a_table_of_two():
-    frame, y, weights = pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([3.0, 4.0], name="y"), np.array([0.0, 1.0])
-    with pytest.warns(UserWarning, match="the response is constant"):
-        expected = SirusRegressor(random_state=0).fit(frame, y, sample_weight=weights)
-    with pytest.warns(UserWarning, match="the response is constant"):
-        found = fit_rows(SirusRegressor(random_state=0), MemoryRows(parts_of(frame, y, weights, [1])), "y")
+def test_one_row_that_weighs_something_is_one_row():
+    frame, y = pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([3.0, 4.0], name="y")
+    for parts in (parts_of(frame, y, np.array([0.0, 1.0]), [1]), parts_of(frame[:1], y[:1], None, [])):
+        with pytest.raises(DataError, match="minimum of 2 is required"):
+            fit_rows(SirusRegressor(), MemoryRows(parts), "y")
+
+
+@pytest.mark.parametrize("kind", ["numbers weighted", "two weighted"])
+def test_rows_of_no_weight_may_hold_anything(kind):
+    frame, y, rng = make_frame(300)
+    estimator, answers, weights = response_of(kind, y, rng)
+    weights[100:150] = 0  # a whole part
+    expected = estimator(n_trees=200, random_state=0).fit(frame, answers, sample_weight=weights)
+    frame.loc[weights == 0, "wide"] = np.inf
+    answers[weights == 0] = None
+    rows = MemoryRows(parts_of(frame, answers, weights, [100, 150]))
+    found = fit_rows(estimator(n_trees=200, random_state=0), rows, "y")
     assert_equal_models(found.model_, expected.model_)
-    with pytest.raises(DataError, match="minimum of 2 is required"):
-        fit_rows(SirusRegressor(), MemoryRows(parts_of(frame[:1], y[:1], None, [])), "y")
+    frame.loc[np.flatnonzero(weights[150:])[2] + 150, "narrow"] = np.inf
+    with pytest.raises(DataError, match=r"in row 2.*Rows are counted without the"):
+        fit_rows(estimator(), MemoryRows(parts_of(frame, answers, weights, [100, 150])), "y")
 
 
 def test_labels_of_two_types_in_two_parts():
@@ -208,6 +220,10 @@ def test_complaints_about_files(tmp_path):
         model.fit_files(pattern, "y", weights="w")
     with pytest.raises(ParameterError, match="memory"):
         model.fit_files(pattern, "y", memory=10)
+    with pytest.raises(ParameterError, match="'y' is the target, and cannot weigh the rows too"):
+        model.fit_files(pattern, "y", weights="y")
+    with pytest.raises(ParameterError, match="'y' is the target, and cannot be dropped too"):
+        model.fit_files(pattern, "y", drop="y")
     with pytest.raises(ParameterError, match="quantiles"):
         model.fit_files(pattern, "y", quantiles="near")
     with pytest.raises(ParameterError, match=r"scratch must be a folder that is there, got '.*none'"):

@@ -232,9 +232,8 @@ def test_weights_that_cannot_be_used(table, weights, message):
 def test_all_rows_but_one_of_weight_zero(table):
     weights = np.zeros(60)
     weights[4] = 1.0
-    with pytest.warns(UserWarning, match="The model predicts the mean"):
-        model = SirusRegressor(n_trees=100).fit(*table, sample_weight=weights)
-    assert model.predict(table[0]) == pytest.approx(table[1][4])
+    with pytest.raises(DataError, match=r"1 row\(s\).*counted without the 59 that weigh nothing"):
+        SirusRegressor(n_trees=100).fit(*table, sample_weight=weights)
 
 
 # --------------------------------------------------------------------------------------------------- nothing to split

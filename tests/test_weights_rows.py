@@ -2,12 +2,22 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from pysirus import DataError, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, _core
+from pysirus import (
+    DataError,
+    RuleFitRegressor,
+    SirusClassifier,
+    SirusClassifierCV,
+    SirusRegressor,
+    SirusRegressorCV,
+    _core,
+)
 from pysirus._bins import bin_table
 from pysirus._file import model_to_json
 from pysirus._forest import Forest, Recipe
@@ -207,3 +217,47 @@ def test_heavy_rows_move_the_rules(rng):
 def test_weights_that_cannot_be_used_are_refused(estimator, weights, message):
     with pytest.raises(DataError, match=message):
         estimator.fit(np.arange(30.0)[:, None], np.arange(30) % 2, sample_weight=weights)
+
+
+def with_nonsense(X, y, weights, rng):
+    """The same table and response, with what cannot be learned from in rows of no weight."""
+    X, y = X.copy(), y.astype(object if y.dtype.kind in "OU" else float)
+    idle = np.flatnonzero(weights == 0)
+    X.loc[idle, "x"] = np.inf
+    X["color"] = X["color"].astype(object)
+    X.loc[idle, "color"] = [f"level {i}" for i in range(len(idle))]  # more than there may be
+    y[idle] = None if y.dtype == object else np.nan
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "estimator", [*ESTIMATORS, RuleFitRegressor(n_trees=20, random_state=0)], ids=lambda e: type(e).__name__
+)
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_rows_of_no_weight_may_hold_anything(estimator, library, rng):
+    X, y = mixed_table(rng, 600)
+    weights = rng.integers(0, 2, 600).astype(float) * (1 + rng.random(600))
+    y = np.where(y > 1, "yes", "no") if "Classifier" in type(estimator).__name__ else y
+    rows = weights > 0
+    worse, answers = with_nonsense(X, y, weights, rng)
+    frame = {"pandas": worse, "polars": pl.from_pandas(worse), "pyarrow": pa.Table.from_pandas(worse)}[library]
+    weighed = clone(estimator).fit(frame, answers, sample_weight=weights)
+    deleted = clone(estimator).fit(X[rows], y[rows], sample_weight=weights[rows])
+    assert str(weighed) == str(deleted)
+    np.testing.assert_array_equal(weighed.predict(X), deleted.predict(X))
+
+
+def test_arrays_and_lists_lose_their_rows_of_no_weight(rng):
+    X, y = rng.random((200, 3)), rng.random(200)
+    weights = rng.integers(0, 2, 200)
+    expected = str(SirusRegressor(n_trees=50, random_state=0).fit(X[weights > 0], y[weights > 0]))
+    X[weights == 0], y[weights == 0] = np.inf, np.nan
+    for table, answers in ((X, y), (X.tolist(), y.tolist()), (np.asfortranarray(X), pd.Series(y)), (X, pa.array(y))):
+        assert str(SirusRegressor(n_trees=50, random_state=0).fit(table, answers, weights)) == expected
+    y[np.flatnonzero(weights)[3]] = np.nan
+    with pytest.raises(ValueError, match=rf"in row 3\..*counted without the {(weights == 0).sum()} that weigh nothing"):
+        SirusRegressor().fit(X, y, weights)
+    with pytest.raises(ValueError, match=r"expected \(200,\)"):
+        SirusRegressor().fit(rng.random((200, 3)), rng.random(200), weights[:199])
+    with pytest.raises(ValueError, match="1 row"):
+        SirusRegressor().fit(X, y, np.eye(200)[0])

@@ -253,21 +253,20 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def class_response(labels: NDArray[Any], weights: NDArray[np.float64] | None) -> Response:
-    """Labels as slots; a class whose rows all weigh nothing is not there."""
-    classes = classes_of(labels, weights)
+    """Labels as slots."""
+    classes = classes_of(labels)
     return Response(None, slots_of(labels, classes), len(classes), weights, classes)
 
 
 def slots_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
-    """The place of each label among the classes; a label that is none of them has some place and no weight."""
+    """The place of each label among the classes."""
     labels = labels.astype(object) if labels.dtype.kind == "T" else labels
-    return np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.uint8)
+    return np.searchsorted(classes, labels).astype(np.uint8)
 
 
-def classes_of(labels: NDArray[Any], weights: NDArray[np.float64] | None = None) -> NDArray[Any]:
-    """The distinct labels of rows that weigh something, sorted."""
-    labels = labels.astype(object) if labels.dtype.kind == "T" else labels
-    classes = np.unique(labels if weights is None else labels[weights > 0])
+def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
+    """The distinct labels, sorted."""
+    classes = np.unique(labels.astype(object) if labels.dtype.kind == "T" else labels)
     if len(classes) > MAX_CLASSES:
         raise DataError(
             f"y has {len(classes)} classes; at most {MAX_CLASSES} are taken. Group the rare ones, or use "

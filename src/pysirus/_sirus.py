@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -179,11 +179,6 @@ class SirusBase(RuleEstimator):
             )
 
     def _bin(self, table: Table, response: Response, target: str) -> Training:
-        if response.weights is not None and (response.weights == 0).any():
-            rows = response.weights > 0
-            table, response = table.take(rows), response.take(np.flatnonzero(rows))
-            if np.all(response.weights == 1):  # as if they had been left out before
-                response = replace(response, weights=None)
         self._check_features(table.n_columns)
         binned = bin_table(
             table,

@@ -16,6 +16,7 @@ from pysirus._response import Response, read_numbers, read_weights, target_name
 from pysirus._rule import Rule, RuleSet
 from pysirus._table import Feature, Table, read_table
 from pysirus._trees import Candidates, CodedTable, code_table
+from pysirus._weightless import without_weightless
 
 
 @dataclass(frozen=True)
@@ -84,19 +85,17 @@ class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
         params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TreeTraining:
-        table = read_table(X, categorical=self.categorical_features)
-        values = read_numbers(y, table.n_rows)
-        weights = read_weights(sample_weight, table.n_rows)
+        with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+            table = read_table(X, categorical=self.categorical_features)
+            values = read_numbers(y, table.n_rows)
+            weights = read_weights(sample_weight, table.n_rows)
         response = Response(values, None, 1, weights)
-        if weights is not None and (weights == 0).any():
-            table, response = table.take(weights > 0), response.take(np.flatnonzero(weights > 0))
         coded = code_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
-        assert response.values is not None
         return TreeTraining(
             table=table,
             coded=coded,
-            y=response.values,
-            weights=np.ones(table.n_rows) if response.weights is None else response.weights,
+            y=values,
+            weights=np.ones(table.n_rows) if weights is None else weights,
             seed=params.to_seed(self.random_state),
             target=target_name(y),
         )

@@ -26,6 +26,7 @@ from pysirus._rule import Rule, RuleSet
 from pysirus._select import select
 from pysirus._sirus import SirusBase, Training, rules_of
 from pysirus._table import Table, recode_table
+from pysirus._weightless import rows_that_weigh
 from pysirus._weights import Weighed
 from pysirus.tune import (
     FoldList,
@@ -57,6 +58,10 @@ class TunedBase(SirusBase):
     cv: Any
     n_repeats: int
     criterion: str
+
+    @abstractmethod
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
+        """The table, the response and its name, without rows that weigh nothing."""
 
     @abstractmethod
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:
@@ -183,14 +188,14 @@ class TunedBase(SirusBase):
                 raise
         return results
 
-    def _tune(self, table: Table, response: Response, target: str, groups: Any) -> None:
+    def _tune(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Fit on everything, tune on folds, keep the list of every size."""
-        kept = np.ones(table.n_rows, dtype=bool) if response.weights is None else response.weights > 0
-        groups = None if groups is None else _check_groups(groups, table.n_rows)[kept]
+        table, response, target = self._read(X, y, sample_weight)
+        kept = rows_that_weigh(sample_weight)
+        kept = np.ones(table.n_rows, dtype=bool) if kept is None else kept
+        groups = None if groups is None else _check_groups(groups, len(kept))[kept]
         given = self._given_folds(kept)
         training = self._bin(table, response, target)
-        if not kept.all():
-            table, response = table.take(kept), response.take(np.flatnonzero(kept))
         seed = training.seed
         splits = [self._splits(response, groups, repeat, seed, given) for repeat in range(self.n_repeats)]
         paths = self._paths_of(training)

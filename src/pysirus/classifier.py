@@ -23,6 +23,7 @@ from pysirus._response import Response, class_response, read_labels, read_weight
 from pysirus._rule import with_weights
 from pysirus._sirus import SirusBase, TrainingBase
 from pysirus._table import Table, read_table
+from pysirus._weightless import without_weightless
 from pysirus._weights import Weighed, weigh_by_mean
 
 
@@ -35,8 +36,9 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     classes_: NDArray[Any]
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
-        table = read_table(X, categorical=self.categorical_features)
-        response = class_response(read_labels(y, table.n_rows), read_weights(sample_weight, table.n_rows))
+        with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+            table = read_table(X, categorical=self.categorical_features)
+            response = class_response(read_labels(y, table.n_rows), read_weights(sample_weight, table.n_rows))
         return table, weigh_classes(response, self.class_weight), target_name(y)
 
     def _model_of(self, training: TrainingBase, weighed: Weighed, row: int, n_trees: int) -> RuleModel:

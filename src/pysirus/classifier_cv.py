@@ -105,7 +105,7 @@ class SirusClassifierCV(ClassBase, TunedBase):
         """
         self._check_parameters()
         self._check_tuning()
-        self._tune(*self._read(X, y, sample_weight), groups)
+        self._tune(X, y, sample_weight, groups)
         return self
 
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:

@@ -20,6 +20,7 @@ from pysirus._select import Span
 from pysirus._sirus import SirusBase, Training, TrainingBase
 from pysirus._stages import correct
 from pysirus._table import Table, read_table
+from pysirus._weightless import without_weightless
 from pysirus._weights import Weighed, weigh_by_ridge
 
 
@@ -35,9 +36,10 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns")
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
-        table = read_table(X, categorical=self.categorical_features)
-        values = read_numbers(y, table.n_rows)
-        weights = read_weights(sample_weight, table.n_rows)
+        with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+            table = read_table(X, categorical=self.categorical_features)
+            values = read_numbers(y, table.n_rows)
+            weights = read_weights(sample_weight, table.n_rows)
         return table, Response(values, None, 1, weights), target_name(y)
 
     def _model_of(self, training: TrainingBase, weighed: Weighed, row: int, n_trees: int) -> RuleModel:

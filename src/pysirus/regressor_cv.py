@@ -114,7 +114,7 @@ class SirusRegressorCV(RegressionBase, TunedBase):
         self._check_parameters()
         self._check_tuning()
         check_stages(self.n_stages)
-        self._tune(*self._read(X, y, sample_weight), groups)
+        self._tune(X, y, sample_weight, groups)
         return self
 
     def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:

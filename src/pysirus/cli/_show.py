@@ -82,10 +82,8 @@ def _describe(feature: Feature) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in percent, with two digits where it is small (0.15%, 9.1%, 74%); only all is 100%."""
-    if share < 0.095:
-        return f"{100 * share:.2g}%"
-    return f"{100 * share if share == 1 else min(99, 100 * share):.0f}%"
+    """A share of less than one in percent, with two digits where it is small: 0.15%, 9.1%, 74%, 99%."""
+    return f"{100 * share:.2g}%" if share < 0.095 else f"{min(99, 100 * share):.0f}%"
 
 
 def count(n: int, noun: str) -> str:

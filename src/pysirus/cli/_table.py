@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.compute
 import typer
 
 from pysirus._column import DataError, reads_as_number
 from pysirus._model import RuleModel
 from pysirus._read import check_column, did_you_mean, list_names, read_file
 from pysirus._response import check_weights, classes_of, read_labels
+from pysirus._weightless import rows_that_weigh, take
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -43,22 +43,8 @@ class Training(NamedTuple):
         estimator.fit(self.features, self.target, sample_weight=self.weights)
 
     def classes(self) -> list[Any]:
-        """The labels of the rows that weigh something."""
-        n_rows = len(self.target)
-        weights = None if self.weights is None else check_weights(self.weights, n_rows)
-        return list(classes_of(read_labels(self.target, n_rows), weights).tolist())
-
-    def missing(self, estimator: Any) -> dict[str, float]:
-        """The share of missing values in each column."""
-        names = (f.name for f in estimator.model_.features if f.name in self.features.column_names)
-        return {name: _missing_share(self.features[name]) for name in names}
-
-
-def _missing_share(column: pa.ChunkedArray) -> float:
-    n_missing = column.null_count
-    if pa.types.is_floating(column.type):
-        n_missing += pyarrow.compute.sum(pyarrow.compute.is_nan(column)).as_py() or 0
-    return float(n_missing / max(1, len(column)))
+        """The labels."""
+        return list(classes_of(read_labels(self.target, len(self.target))).tolist())
 
 
 class FileTraining(NamedTuple):
@@ -86,9 +72,10 @@ class FileTraining(NamedTuple):
         rows = ParquetRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
         return list(rows.ask_response(LabelQuestion()).classes.tolist())
 
-    def missing(self, estimator: Any) -> dict[str, float]:
-        """The share of missing values in each column, as the rows weigh."""
-        return {cuts.column.name: float(cuts.shares[-1]) for cuts in estimator._cuts.cuts if cuts.has_missing}
+
+def missing_shares(estimator: Any) -> dict[str, float]:
+    """The share of missing values in each column that has some, as the rows weigh."""
+    return {cuts.column.name: float(cuts.shares[-1]) for cuts in estimator._cuts.cuts if cuts.has_missing}
 
 
 def is_files(name: str) -> bool:
@@ -186,6 +173,10 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         target = SHIPPED[name].target
     table = open_table(name, labels=split_names(roles.categorical))
     target = _check_roles(table, target, roles)
+    weights = None if roles.weights is None else _weights(table, roles.weights)
+    rows = rows_that_weigh(weights)
+    if rows is not None and rows.any():
+        table, weights = take(table, rows), take(weights, rows)
     n_missing = table[target].null_count
     if n_missing:
         raise DataError(
@@ -200,7 +191,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
         is_regression=_is_regression(response, roles),
-        weights=None if roles.weights is None else _weights(table, roles.weights),
+        weights=weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
     )
 

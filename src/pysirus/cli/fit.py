@@ -68,7 +68,7 @@ def fit(
     options.check_folder(model, "--model")
     from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_columns, print_facts, print_model
-    from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training
+    from pysirus.cli._table import FileTraining, Roles, Training, is_files, missing_shares, open_files, open_training
 
     roles = Roles(categorical, drop, weights, task)
     training: Training | FileTraining
@@ -97,7 +97,7 @@ def fit(
     training.fit(estimator)
     print_model(estimator.model_)
     print_facts(estimator.model_)
-    print_columns(estimator.model_, training.missing(estimator))
+    print_columns(estimator.model_, missing_shares(estimator))
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

@@ -55,7 +55,7 @@ def tune(
         pyplot()  # a missing extra is said before the work
     from pysirus import SirusClassifierCV, SirusRegressorCV
     from pysirus.cli._show import print_columns, print_facts, print_model
-    from pysirus.cli._table import Roles, is_files, open_training
+    from pysirus.cli._table import Roles, is_files, missing_shares, open_training
 
     if is_files(table):
         raise typer.BadParameter(
@@ -87,7 +87,7 @@ def tune(
     print_model(estimator.model_)
     typer.echo(_verdict(estimator))
     print_facts(estimator.model_)
-    print_columns(estimator.model_, training.missing(estimator))
+    print_columns(estimator.model_, missing_shares(estimator))
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

@@ -6,12 +6,13 @@ A question is a small object that can be sent to the rows and called with a part
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from pysirus._column import DataError
+from pysirus._weightless import rows_that_weigh, take
 from pysirus.engine._shard import Shard
 
 PartT = TypeVar("PartT", covariant=True)
@@ -27,6 +28,14 @@ class Part:
     X: Any  # None where only the response was asked for
     y: Any
     weights: Any = None
+
+    def weighing(self) -> Part:
+        """The rows that weigh something."""
+        rows = rows_that_weigh(self.weights)
+        if rows is None:
+            return self
+        X = None if self.X is None else take(self.X, rows)
+        return replace(self, X=X, y=take(self.y, rows), weights=take(self.weights, rows))
 
 
 class Holder(Protocol[PartT]):

@@ -25,6 +25,7 @@ from pysirus._response import (
     read_numbers,
     slots_of,
 )
+from pysirus._weightless import counting, rows_that_weigh
 from pysirus.engine._parts import Part
 
 
@@ -32,7 +33,8 @@ from pysirus.engine._parts import Part
 def naming(part: Part) -> Iterator[None]:
     """Complaints about a part say which one it is."""
     try:
-        yield
+        with counting(rows_that_weigh(part.weights)):
+            yield
     except DataError as error:
         raise DataError(f"{part.name}: {error}") from error
 
@@ -69,8 +71,8 @@ class LabelQuestion:
 
     def __call__(self, part: Part) -> Labels | None:
         with naming(part):
-            labels, weights = _labels_and_weights(part)
-            classes = classes_of(labels, weights)
+            labels, weights = _labels_and_weights(part.weighing())
+            classes = classes_of(labels)
         if not len(classes):
             return None
         slots = slots_of(labels, classes)
@@ -92,8 +94,8 @@ class Reading:
     weighted: bool = True  # whether some row weighs other than one
     scale: Scale | None = None  # of all rows, once it is known
 
-    def __call__(self, part: Part) -> tuple[Response, NDArray[np.bool_] | None]:
-        """The response of the rows that weigh something, and which rows these are (None: all)."""
+    def __call__(self, part: Part) -> Response:
+        """The response of rows that weigh something."""
         n_rows = len(part.y)
         if self.classes is None:
             values = read_numbers(part.y, n_rows, part=True)
@@ -105,9 +107,7 @@ class Reading:
             if self.factors is not None:
                 weights, repeats = self.factors[slots] * weights, weights
             response = Response(None, slots, len(self.classes), weights, self.classes, self.scale, repeats)
-        rows = weights > 0
-        kept = response if rows.all() else response.take(np.flatnonzero(rows))
-        return kept if self.weighted else replace(kept, weights=None), None if rows.all() else rows
+        return response if self.weighted else replace(response, weights=None)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,6 @@ class Extent:
     """The rows that weigh something in each part, and the range of their answers and weights."""
 
     rows: dict[int, int]
-    read: int  # rows, those that weigh nothing too
     low: float
     high: float
     heaviest: float
@@ -126,7 +125,6 @@ class Extent:
     def __add__(self, other: Extent) -> Extent:
         return Extent(
             {**self.rows, **other.rows},
-            self.read + other.read,
             min(self.low, other.low),
             max(self.high, other.high),
             max(self.heaviest, other.heaviest),
@@ -146,7 +144,7 @@ class Extent:
         n_rows = sum(self.rows.values())
         if n_rows == 0:
             raise DataError(ALL_ZERO)
-        if self.read < 2:
+        if n_rows < 2:
             raise DataError("Found array with 1 sample(s): the table has 1 row(s), while a minimum of 2 is required.")
         check_spread(self.low, self.high)
         return Scale(n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
@@ -160,15 +158,14 @@ class ExtentQuestion:
 
     def __call__(self, part: Part) -> Extent:
         with naming(part):
-            response, _ = self.reading(part)
+            response = self.reading(part.weighing())
         assert response.weights is not None
         if response.n_rows == 0:
-            return Extent({part.number: 0}, len(part.y), math.inf, -math.inf, 0.0, True, True, False)
+            return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True, False)
         answers = response.slots if response.values is None else response.values
         assert answers is not None
         return Extent(
             {part.number: response.n_rows},
-            len(part.y),
             float(answers.min()),
             float(answers.max()),
             float(response.weights.max()),

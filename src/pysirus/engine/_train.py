@@ -99,9 +99,8 @@ class PartReader:
 
     def __call__(self, part: Part) -> tuple[Table, Response]:
         with naming(part):
-            table = read_table(part.X, categorical=self.categorical, part=True)
-            response, rows = self.reading(part)
-        return (table if rows is None else table.take(rows)), response
+            part = part.weighing()
+            return read_table(part.X, categorical=self.categorical, part=True), self.reading(part)
 
 
 @dataclass(frozen=True)

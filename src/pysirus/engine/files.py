@@ -84,6 +84,9 @@ class ParquetRows:
             check_column(no_rows, name, role)
         if weights is not None:
             check_column(no_rows, weights, "weights")
+        for role, taken in (("weigh the rows", [weights]), ("be dropped", drop)):
+            if target in taken:
+                raise params.ParameterError(f"'{target}' is the target, and cannot {role} too.")
         used = {target, weights, *drop}
         self.features = [name for name in schema.names if name not in used]
         if not self.features:
