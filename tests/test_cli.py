@@ -134,12 +134,12 @@ def test_predict_finds_columns_by_name_in_any_order(run, ozone: Path, tmp_path: 
         (["fit", "nothere.csv", "--target", "y"], 1, "no file 'nothere.csv'"),
         (["fit", "ozon"], 1, "Did you mean 'ozone'?"),
         (["fit", "ozone", "--target", "o3"], 1, "Did you mean 'O3'?"),
-        (["fit", "ozone", "--rules", "0"], 2, "n_rules must be"),
-        (["fit", "ozone", "--p0", "2"], 2, "p0 must be"),
+        (["fit", "ozone", "--rules", "0"], 2, "--rules must be"),
+        (["fit", "ozone", "--p0", "2"], 2, "--p0 must be"),
         (["fit", "ozone", "--p0", "0.1", "--rules", "3"], 2, "not both"),
         (["fit", "ozone", "--rules", "many"], 2, "--rules"),
         (["fit", "ozone", "--trees", "some"], 2, "--trees"),
-        (["fit", "ozone", "--seed", "-1"], 2, "random_state"),
+        (["fit", "ozone", "--seed", "-1"], 2, "--seed must be"),
         (["fit", "ozone", "--wrong"], 2, "--wrong"),
         (["fit", "ozone", "--model", "no/folder/m.json"], 2, "no folder"),
         (["fit"], 2, "TABLE"),
@@ -156,10 +156,41 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--trees", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),
+        ("--depth", "9", "must be a whole number from 1 to 4, got 9."),
+        ("--bins", "1", "must be a whole number from 2 to 255, got 1."),
+        ("--max-features", "0", "must be a whole number of at least 1, got 0."),
+        ("--max-features", "99", "must be at most the number of columns (9), got 99."),
+        ("--min-node-size", "0", "must be a whole number from 1 to "),
+        (
+            "--max-samples",
+            "-1",
+            "must be a share of the rows above 0 and at most 1.0 or a whole number of rows, got -1.0.",
+        ),
+        ("--max-rules", "0", "must be a whole number of at least 1, got 0."),
+        ("--stages", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),
+        ("--jobs", "0", "must be a whole number other than 0 (-1: all cores), got 0."),
+        ("--folds", "1", "must be a whole number of at least 2, got 1."),
+        ("--folds", "331", "=331 folds need at least 331 rows, found n_samples=330: use a smaller --folds."),
+        ("--repeats", "0", "must be a whole number of at least 1, got 0."),
+        ("--criterion", "best", "must be one of 'stability', 'error', got 'best'."),
+    ],
+)
+def test_complaint_names_the_option(run, option: str, value: str, message: str) -> None:
+    code, out, err = run("tune", "ozone", option, value)
+    assert code and out == ""
+    assert err.startswith(f"Error: {option}{'' if message[0] == '=' else ' '}{message}") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("x,y\n1,2\n2,\n3,4\n", "target, is missing in 1 of 3 rows"),
         ("x,y\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n", "holds dates or times"),
+        ("x,y\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n", "or drop the column (--drop)"),
+        ("x,y\n" + "".join(f"id{i},{i}\n" for i in range(300)), "or drop it (--drop)"),
         ("x,y\n1,2\n", "minimum of 2"),
         ("x,x,y\n1,1,2\n2,2,3\n", "occurs more than once"),
         ("x,y\n1,2\nhello,3\n3,4\n4,4\n", "numbers and text"),

@@ -245,12 +245,14 @@ def date_error(name: str, found: str) -> DataError:
     """Dates and times are refused: what of them matters only the user knows."""
     return DataError(
         f"Column '{name}' holds dates or times ({found}). Rules need numbers or labels: derive what matters, for "
-        "example the year, the weekday or the days since an event, or drop the column."
+        "example the year, the weekday or the days since an event, or drop the column (--drop)."
     )
 
 
 def _type_error(name: str, dtype: Any) -> DataError:
-    return DataError(f"Column '{name}' has type {dtype}, which is neither numbers nor labels. Convert or drop it.")
+    return DataError(
+        f"Column '{name}' has type {dtype}, which is neither numbers nor labels. Convert it, or drop it (--drop)."
+    )
 
 
 def _categories(series: nw.Series[Any]) -> pa.Array:

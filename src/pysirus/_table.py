@@ -158,7 +158,7 @@ def check_levels(name: str, n_levels: int) -> None:
     if n_levels > MAX_LEVELS:
         raise DataError(
             f"Column '{name}' has {n_levels} levels; at most {MAX_LEVELS} are taken. Group its "
-            "rare levels, replace it by numbers (a count, a rate, a code with an order), or drop it."
+            "rare levels, replace it by numbers (a count, a rate, a code with an order), or drop it (--drop)."
         )
 
 

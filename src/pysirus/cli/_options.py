@@ -12,6 +12,26 @@ from pysirus.cli._app import TABLE_HELP
 
 FOREST = "Forest"
 COLUMNS = "Columns"
+# what a parameter of an estimator is called on the command line
+OF_PARAMETER = {
+    "n_rules": "--rules",
+    "p0": "--p0",
+    "max_rules": "--max-rules",
+    "n_bins": "--bins",
+    "max_depth": "--depth",
+    "max_features": "--max-features",
+    "n_trees": "--trees",
+    "min_node_size": "--min-node-size",
+    "max_samples": "--max-samples",
+    "n_stages": "--stages",
+    "cv": "--folds",
+    "n_repeats": "--repeats",
+    "criterion": "--criterion",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "memory": "--memory",
+    "max_rows": "--max-rows",
+}
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 Target = Annotated[
@@ -92,6 +112,15 @@ Stages = Annotated[
 MaxRules = Annotated[
     int, typer.Option(metavar="N", help="At most N rules with --p0, --stages or tuning.", rich_help_panel=FOREST)
 ]
+
+
+def as_typed(message: str) -> str:
+    """A complaint that begins with a parameter, with its option in place of it. Nobody types None."""
+    name = re.split(r"\W", message, maxsplit=1)[0]
+    if name not in OF_PARAMETER:
+        return message
+    message = re.sub(rf"\b{name}\b", OF_PARAMETER[name], message)
+    return re.sub(r", ([^,]+), or None", r" or \1", message).replace(" or None", "")
 
 
 def parse_count(text: str, option: str) -> int | str:

@@ -11,6 +11,7 @@ import typer
 
 from pysirus.cli import fit, ship, tune, use
 from pysirus.cli._app import app
+from pysirus.cli._options import as_typed
 
 COMMANDS = (fit, tune, use, ship)  # importing a command's file adds it to the application
 
@@ -65,11 +66,11 @@ def _run(arguments: list[str] | None) -> int:
         from pysirus._params import ParameterError
 
         if isinstance(error, ParameterError):
-            return _fail(error, 2)
+            return _fail(as_typed(str(error)), 2)
         from pysirus.export import ExportError
 
         if isinstance(error, (DataError, ModelFileError, ExportError)):
-            return _fail(error, 1)
+            return _fail(as_typed(str(error)), 1)
         raise
     except ImportError as error:
         if "pip install pysirus[" in str(error):
