@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pysirus
-from pysirus import ModelFileError, SirusRegressor
+from pysirus import ModelFileError, SirusClassifier, SirusRegressor
 from pysirus._file import write_text
 
 
@@ -80,6 +80,17 @@ def test_a_generator_as_seed_can_be_saved(ozone, tmp_path):
     model = SirusRegressor(n_trees=200, random_state=np.random.default_rng(0)).fit(*ozone)
     model.save(tmp_path / "m.json")
     assert pysirus.load(tmp_path / "m.json").rules_ == model.rules_
+
+
+@pytest.mark.parametrize("labels", [[False, True], [0, 1], ["no", "yes"], [1.0, 2.0]])
+def test_class_weights_come_back_with_their_labels(rng, tmp_path, labels):
+    X, y = rng.random((80, 3)), np.array(labels)[rng.integers(0, 2, 80)]
+    weights = dict(zip(np.array(labels), (1.5, np.float64(3))))
+    model = SirusClassifier(n_trees=50, class_weight=weights, random_state=np.int64(7)).fit(X, y)
+    model.save(tmp_path / "m.json")
+    loaded = pysirus.load(tmp_path / "m.json")
+    assert (loaded.class_weight, loaded.random_state) == (weights, 7)
+    assert str(loaded.fit(X, y)) == str(model)
 
 
 def test_joblib_works_too(model, ozone, tmp_path):

@@ -98,7 +98,8 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             The file; it is written under a temporary name and then moved into place.
         """
         check_is_fitted(self)
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if _is_json(value)}
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        parameters = {name: value for name, value in given.items() if _is_json(value)}
         estimator = {"name": type(self).__name__, "parameters": parameters}
         write_document(path, {**model_to_json(self.model_), "estimator": estimator})
 
@@ -127,6 +128,13 @@ def made_with() -> dict[str, str]:
     from pysirus import __version__
 
     return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and labels of NumPy as those of Python."""
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_json(value: Any) -> bool:

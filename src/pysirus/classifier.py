@@ -6,6 +6,7 @@ of class shares inside and outside each rule. One list of rules serves all class
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -90,6 +91,12 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     def _set_model(self, model: RuleModel) -> None:
         super()._set_model(model)
         self.classes_ = model.labels
+
+    def _restore(self, document: Mapping[str, Any]) -> None:
+        super()._restore(document)
+        if isinstance(self.class_weight, dict):  # whose labels JSON has made text of
+            labels = {label if isinstance(label, str) else json.dumps(label): label for label in self.classes_.tolist()}
+            self.class_weight = {labels.get(name, name): weight for name, weight in self.class_weight.items()}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
