@@ -37,7 +37,7 @@ def test_labels_weights_and_columns_to_drop(run, table, tmp_path):  # noqa: F811
     assert code == 0
     assert "zip in {" in out and "id " not in out
     assert "columns: 1 numeric (age), 2 categorical (zip in {1, 2, 3, 4}; color in {blue, red})" in err
-    assert "missing values: color (3" in err
+    assert "missing values by weight: color (3" in err
     frame = pd.read_csv(table)
     model = pysirus.SirusRegressor(n_trees=500, random_state=0, categorical_features=["zip"])
     model.fit(frame[["age", "zip", "color"]], frame["price"], frame["w"])
@@ -337,7 +337,7 @@ def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noq
         code, out, err = run("fit", name, *options)
         assert (code, out) == (0, expected[1])
         assert "columns: 1 numeric (age), 2 categorical (zip in {1, 2, 3, 4}; color in {blue, red})" in err
-        assert "missing values: color (3" in err
+        assert "missing values by weight: color (3" in err
     one = run("fit", tmp_path / "parts" / "0.parquet", *options, "--memory", "64MB")
     assert one[0] == 0 and "100 rows" not in one[2]  # rows of weight zero do not count
     code, _, err = run("fit", tmp_path / "parts", *options, "--memory", "much")

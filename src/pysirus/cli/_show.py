@@ -58,7 +58,7 @@ def print_model(model: RuleModel) -> None:
         console.print("\n".join(map(str, model.terms)), markup=False)
 
 
-def print_columns(model: RuleModel, gaps: Mapping[str, float]) -> None:
+def print_columns(model: RuleModel, gaps: Mapping[str, float], *, weighed: bool) -> None:
     """Say on standard error what each column was taken for and what it lacks, in a line or two."""
     parts = []
     for kind in ("numeric", "categorical", "ordered"):
@@ -69,7 +69,7 @@ def print_columns(model: RuleModel, gaps: Mapping[str, float]) -> None:
     missing = [f"{name} ({_percent(share)})" for name, share in gaps.items() if share]
     idle = [f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()]
     lines = [f"columns: {', '.join(parts)}"]
-    lines += [f"missing values: {list_names(missing, 6)}"] if missing else []
+    lines += [f"missing values{' by weight' if weighed else ''}: {list_names(missing, 6)}"] if missing else []
     lines += [f"of no use: {list_names(idle, 6)}"] if idle else []
     sys.stdout.flush()
     console = Console(stderr=True, highlight=False, soft_wrap=True)

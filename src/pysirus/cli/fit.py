@@ -97,7 +97,7 @@ def fit(
     training.fit(estimator)
     print_model(estimator.model_)
     print_facts(estimator.model_)
-    print_columns(estimator.model_, missing_shares(estimator))
+    print_columns(estimator.model_, missing_shares(estimator), weighed=bool(weights or class_weight))
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)

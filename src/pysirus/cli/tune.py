@@ -87,7 +87,7 @@ def tune(
     print_model(estimator.model_)
     typer.echo(_verdict(estimator))
     print_facts(estimator.model_)
-    print_columns(estimator.model_, missing_shares(estimator))
+    print_columns(estimator.model_, missing_shares(estimator), weighed=bool(weights or class_weight))
     if model is not None:
         estimator.set_params(verbose=0).save(model)
         typer.echo(f"Model written to {model}", err=True)
