@@ -253,6 +253,8 @@ def test_stages_have_headings(open_report, ozone):
     assert f"by how much {believed} what the earlier stages predict" in tab.locator("#how-to-read").inner_text()
     assert f"the mean of what {believed} the prediction" in " ".join(tab.locator(".words").inner_text().split())
     assert f"(of {believed} what the earlier stages predict)" in Rule.__doc__
+    plain = open_report(SirusRegressor(n_rules=3, n_trees=1000, random_state=0).fit(*ozone), ozone[0])
+    assert "correction" not in plain.locator("main").inner_text()
     tab.locator("#search").fill("5")
     tab.locator("#matches li").first.click()
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])

@@ -47,7 +47,8 @@ function drawPareto(data, current, pick, width) {
 function drawPath(data, current, width) {
   const rows = ["error", "stability"].flatMap((name) => data.path[name].map((value, i) => ({
     name: name === "error" ? data.errorName : name, value, n: data.path.n_rules[i],
-    low: value - 2 * data.path[`${name}_se`][i], high: value + 2 * data.path[`${name}_se`][i],
+    low: Math.max(0, value - 2 * data.path[`${name}_se`][i]),
+    high: Math.min(name === "stability" ? 1 : Infinity, value + 2 * data.path[`${name}_se`][i]),
   }))).sort((a, b) => a.n - b.n);
   const s = data.sizes[current];
   const now = [{ name: data.errorName, value: s.error, n: s.nPositive }, { name: "stability", value: s.stability, n: s.nPositive }];

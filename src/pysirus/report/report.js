@@ -264,6 +264,7 @@ function prepareClasses() {
 
 function prepare() {
   byId("error-name").textContent = data.errorName;
+  byId("correction-meaning").hidden = !data.rules.some((rule) => rule.stage > 1);
   byId("error-meaning").textContent = data.classes
     ? "One minus the area under the ROC curve on rows that were held out: 0.5 is guessing, 0 is perfect."
     : "The share of the variance that the model leaves unexplained on rows that were held out: 1 is the mean, 0 is perfect.";
