@@ -1,5 +1,6 @@
 """Every export, run by the system it is for, predicts what the model predicts."""
 
+import datetime
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -217,7 +219,10 @@ def test_what_cannot_be_exported_is_named():
         export(model, "sql", "/nowhere/at/all.sql")
 
 
-@pytest.mark.parametrize(("format", "level"), [("excel", "a\x01b"), ("pmml", "a\x01b"), ("sql", "a\0b"), ("onnx", "")])
+@pytest.mark.parametrize(
+    ("format", "level"),
+    [("excel", "a\x01b"), ("excel", "a\rb"), ("excel", ""), ("pmml", "a\x01b"), ("sql", "a\0b"), ("onnx", "")],
+)
 def test_a_level_that_a_format_cannot_hold_is_named(format, level):
     X = pd.DataFrame({"x": pd.Series([level, "b", "c"] * 20, dtype=object), "z": np.arange(60.0)})
     with warnings.catch_warnings():
@@ -226,6 +231,73 @@ def test_a_level_that_a_format_cannot_hold_is_named(format, level):
     assert any(c.feature == "x" for rule in model.rules_ for c in rule.conditions)
     with pytest.raises(ExportError, match=re.escape(repr(level)) if level else "'x' has the empty text"):
         model.export(format)
+
+
+def test_python_function_compares_doubles():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"x": draw.normal(size=400).round(3), "long": 2**60 + draw.integers(0, 4000, 400)})
+    y = 3.0 * (X["x"] > 0.1) + (X["long"] > 2**60 + 2000)
+    model = pysirus.SirusRegressor(n_rules=20, n_trees=300, random_state=0).fit(X, y)
+    names = {}
+    exec(model.export("python"), names)
+    ends = [e for r in model.rules_ for c in r.conditions if c.feature == "x" for e in (c.lower, c.upper) if e]
+    short = pd.DataFrame({"x": np.array(ends, dtype=np.float32), "long": X["long"][: len(ends)]})
+    for rows in (X, short):  # 64 bits of an integer, 32 bits of a real number
+        found = [names["predict"]({"x": x, "long": int(n)}) for x, n in zip(rows["x"].to_numpy(), rows["long"])]
+        assert (np.array(found) == model.predict(rows)).all()
+
+
+@pytest.mark.parametrize("name", ["class", "_known", "max", "a b"])
+def test_python_function_has_a_name_of_its_own(name):
+    with pytest.raises(ValueError, match="name must"):
+        make_model("classes").export("python", name=name)
+
+
+def classify(X, labels):
+    """A model of three classes on two columns of numbers."""
+    y = np.array(labels, dtype=object)[np.digitize(X.iloc[:, 0] + X.iloc[:, 1], [-0.5, 0.7])]
+    return pysirus.SirusClassifier(n_rules=6, n_trees=300, random_state=0).fit(X, y)
+
+
+def test_sql_refuses_columns_that_would_be_there_twice():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"x": draw.normal(size=300), "Probability_b": draw.normal(size=300)})
+    with pytest.raises(ExportError, match="'probability_b' would be added, and there is 'Probability_b' already"):
+        classify(X, ["a", "b", "c"]).export("sql", table="data")
+    X.columns = ["x", "z"]
+    model = classify(X, ["a", "A", "b"])
+    with pytest.raises(ExportError, match="'probability_a' would be added, and there is 'probability_A' already"):
+        model.export("sql", table="data")
+    connection = sqlite3.connect(":memory:")
+    X.to_sql("data", connection, index=False)
+    labels = [row[-1] for row in connection.execute(f"SELECT {model.export('sql')} FROM data")]
+    assert labels == model.predict(X).tolist()  # the expression does not read its own columns
+    with pytest.raises(ExportError, match="'Z' would be added, and there is 'z' already"):
+        classify(X, ["a", "b", "c"]).export("sql", table="data", prediction="Z")
+
+
+@pytest.mark.parametrize("format", ["python", "sql", "onnx", "json"])
+def test_classes_that_a_format_cannot_hold_are_named(format):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 2)), columns=["x", "z"])
+    model = classify(X, [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1), datetime.date(2022, 1, 1)])
+    with pytest.raises(ValueError, match=r"date.*(cannot|JSON)"):
+        model.export(format)
+
+
+def test_pmml_keeps_its_names_apart(tmp_path):
+    draw = np.random.default_rng(0)
+    levels = ["a\r\nb", "a\nb", "a"]
+    X = pd.DataFrame({"c": pd.Series(draw.choice(levels, 300), dtype=object), "prediction": draw.normal(size=300)})
+    y = pd.Series(X["c"].map({level: 2.0 * i for i, level in enumerate(levels)}) + X["prediction"], name="part 1")
+    model = pysirus.SirusRegressor(n_rules=8, n_trees=300, random_state=0)
+    with pytest.raises(ExportError, match="'prediction' has the name of a PMML output"):
+        model.fit(X, y).export("pmml")
+    model.fit(X.rename(columns={"prediction": "x"}), y)
+    text = model.export("pmml")
+    names = [field.get("name") for field in ElementTree.fromstring(text).iter() if field.tag.endswith("Field")]
+    assert names.count("part 1") == 2 and names.count("part 1'") == 1  # the target and its place in the schema
+    constants = {e.text for e in ElementTree.fromstring(text).iter() if e.tag.endswith("Constant")}
+    assert "a\r\nb" in constants
 
 
 def test_a_model_without_rules_exports(tmp_path):

@@ -290,13 +290,17 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Write a model's document."""
+def document_text(document: Mapping[str, Any]) -> str:
+    """A model's document as the text of its file."""
     try:
-        text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+        return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"The model cannot be written as JSON: {error}.") from error
-    write_text(path, text + "\n")
+
+
+def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
+    """Write a model's document."""
+    write_text(path, document_text(document))
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -111,3 +111,13 @@ def level_type(model: RuleModel, index: int, format: str) -> type:
         f"Column '{model.features[index].name}' has levels of type {found}, which {format} cannot hold. "
         "Fit with levels that are text, numbers or true and false."
     )
+
+
+def check_labels(model: RuleModel, format: str) -> None:
+    """Refuse classes that are neither text nor numbers nor true and false."""
+    for label in model.classes or ():
+        if not isinstance(label, (str, int, float)):
+            raise ExportError(
+                f"The class {label!r} is of type {type(label).__name__}, which {format} cannot hold. "
+                "Fit with labels that are text, numbers or true and false."
+            )

@@ -13,6 +13,7 @@ from typing import Any
 
 from pysirus._format import one_line
 from pysirus._model import RuleModel
+from pysirus._table import Feature
 from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
 
 LONGEST_FORMULA = 8192
@@ -55,6 +56,15 @@ def _threshold(value: float) -> float:
     return value
 
 
+def _check_levels(feature: Feature) -> None:
+    """Refuse text that a cell does not keep."""
+    for level in feature.levels:
+        if level == "":
+            raise ExportError(f"Column '{feature.name}' has the empty text as a level; in Excel it means missing.")
+        if isinstance(level, str) and "\r" in level:
+            raise ExportError(f"{level!r} holds a carriage return, which a workbook turns into a line feed. Rename it.")
+
+
 class _Workbook:
     """The sheets as they are filled; ``Rules`` hands out addresses."""
 
@@ -71,6 +81,8 @@ class _Workbook:
         self.labels = model.classes or ("prediction",)
 
     def fill(self, rows: list[list[Any]] | None) -> None:
+        for index in self.features:
+            _check_levels(self.model.features[index])
         self._write_rules()
         formulas = self._formulas()
         self._write_predict(formulas, rows)

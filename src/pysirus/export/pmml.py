@@ -114,7 +114,7 @@ def _mean_fields(model: RuleModel) -> list[ET.Element]:
 
 
 def _rule_name(model: RuleModel, r: int, k: int) -> str:
-    names = {feature.name for feature in model.features}
+    names = {_target(model), *(feature.name for feature in model.features)}
     name = f"part {r}" if model.classes is None else f"part {r} class {k + 1}"
     while name in names:
         name += "'"
@@ -176,13 +176,18 @@ def _tables(model: RuleModel) -> list[ET.Element]:
     return tables
 
 
+def _share_name(label: Any) -> str:
+    """The output field that holds the share of a class."""
+    return f"probability({_text(label)})"
+
+
 def _output(model: RuleModel) -> ET.Element:
     output = ET.Element("Output")
     predicted = ET.SubElement(output, "OutputField", name="prediction", feature="predictedValue")
     predicted.set("optype", "continuous" if model.classes is None else "categorical")
     predicted.set("dataType", "double" if model.classes is None else _label_type(model.classes))
     for label in model.classes or ():
-        field = ET.SubElement(output, "OutputField", name=f"probability({_text(label)})", feature="probability")
+        field = ET.SubElement(output, "OutputField", name=_share_name(label), feature="probability")
         field.set("value", _text(label))
         field.set("optype", "continuous")
         field.set("dataType", "double")
@@ -192,6 +197,10 @@ def _output(model: RuleModel) -> ET.Element:
 def to_pmml(model: RuleModel) -> str:
     """A PMML document; the prediction is the output field ``prediction``."""
     features = used_features(model)
+    outputs = {"prediction", *(_share_name(label) for label in model.classes or ())}
+    taken = outputs & {model.features[i].name for i in features}
+    if taken:
+        raise ExportError(f"Column '{taken.pop()}' has the name of a PMML output: rename it.")
     root = ET.Element("PMML", xmlns=NAMESPACE, version="4.4")
     header = ET.SubElement(root, "Header", description="Rules by pysirus")
     ET.SubElement(header, "Application", name="pysirus")
@@ -209,4 +218,5 @@ def to_pmml(model: RuleModel) -> str:
         local.extend(_mean_fields(model))
     regression.extend(_tables(model))
     ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    text = ET.tostring(root, encoding="unicode").replace("\r", "&#13;")  # or a reader would take it for a line feed
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

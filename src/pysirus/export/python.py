@@ -1,17 +1,23 @@
 """A model in, the source of a Python function out that needs nothing but Python.
 
-``predict(row)`` takes a mapping from column names to values; None, NaN and an absent column are missing.
+``predict(row)`` takes a mapping from column names to values; None, NaN and an absent column are missing. Numbers are
+compared as doubles, as the model does: NumPy would round a threshold to the 32 bits of a value, and Python compares
+long integers exactly.
 """
 
 from __future__ import annotations
 
+import keyword
 from typing import Any
 
 from pysirus._format import one_line
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
 from pysirus._term import LinearTerm
-from pysirus.export._conditions import Test, level_type, number, sums_of, tests_of, used_features
+from pysirus.export._conditions import Test, check_labels, level_type, number, sums_of, tests_of, used_features
+
+# what the module calls itself
+TAKEN = frozenset({"_known", "_number", "_mean", "float", "min", "max", "dict"})
 
 
 def _known(test: Test, value: str) -> str:
@@ -58,7 +64,10 @@ def _sum(model: RuleModel, k: int = 0) -> str:
 
 
 def _body(model: RuleModel) -> list[str]:
-    lines = [f"    x{i} = _known(row.get({model.features[i].name!r}))" for i in used_features(model)]
+    lines = []
+    for i in used_features(model):
+        read = "_number" if model.features[i].kind == "numeric" else "_known"
+        lines.append(f"    x{i} = {read}(row.get({model.features[i].name!r}))")
     for r, rule in enumerate(model.rules, start=1):
         lines += _rule_lines(r, rule, model)
     return lines
@@ -74,6 +83,11 @@ missing.
 def _known(value):
     """None for a missing value."""
     return None if value is None or value != value else value
+
+
+def _number(value):
+    """A double; None for a missing value."""
+    return None if _known(value) is None else float(value)
 
 
 '''
@@ -134,8 +148,11 @@ def to_python(model: RuleModel, *, name: str = "predict") -> str:
 
 
 def _check(model: RuleModel, name: Any) -> None:
-    if not isinstance(name, str) or not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name must be a Python identifier, got {name!r}.")
+    if name in TAKEN:
+        raise ValueError(f"name must not be what the module itself calls: {name!r}.")
+    check_labels(model, "Python")
     for i in used_features(model):
         if model.features[i].kind != "numeric":
             level_type(model, i, "Python")

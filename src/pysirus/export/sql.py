@@ -13,7 +13,7 @@ from pysirus._format import one_line
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
 from pysirus._term import LinearTerm
-from pysirus.export._conditions import ExportError, Test, level_type, number, sums_of, tests_of
+from pysirus.export._conditions import ExportError, Test, check_labels, level_type, number, sums_of, tests_of
 
 
 def identifier(name: str) -> str:
@@ -121,13 +121,28 @@ def shares_and_label(model: RuleModel, dialect: str | None = None) -> tuple[dict
     return {name: _translate(s, dialect, False) for name, s in shares.items()}, _translate(label, dialect, False)
 
 
+def _check_columns(model: RuleModel, prediction: str) -> None:
+    """Refuse to add a column twice, or one that the table has: databases would read the wrong one, or none."""
+    taken = {feature.name.casefold(): feature.name for feature in model.features}  # many do not tell case apart
+    for name in [*map(share_name, model.classes or ()), prediction]:
+        if (old := taken.get(name.casefold())) is not None:
+            raise ExportError(
+                f"Column '{name}' would be added, and there is '{old}' already. Rename that one, name the prediction "
+                "by the option prediction, or export without table and name the columns yourself."
+            )
+        taken[name.casefold()] = name
+
+
 def _statement(model: RuleModel, table: str | None, prediction: str) -> str:
     source = None if table is None else ".".join(map(identifier, table.split(".")))
+    if source is not None:
+        _check_columns(model, prediction)
     if model.classes is None:
         expression = _sum(model)
         if source is None:
             return expression
         return f"SELECT *,\n{expression} AS {identifier(prediction)}\nFROM {source}"
+    check_labels(model, "SQL")
     shares, label = shares_and_label(model)
     columns = ",\n".join(f"{total} AS {identifier(name)}" for name, total in shares.items())
     if source is None:
@@ -163,8 +178,8 @@ def to_sql(
         The model.
     table : str, optional
         The table to read, ``schema.table`` for one in a schema. Then a SELECT statement is written that adds the
-        prediction (and for classes the probability of each) to the columns. By default an expression, for classes the
-        list of their columns, to paste into a SELECT.
+        prediction (and for classes the probability of each) to the columns; the table must not have columns of these
+        names. By default an expression, for classes the list of their columns, to paste into a SELECT.
     dialect : str, optional
         A dialect of sqlglot, such as "snowflake" or "tsql". By default ANSI.
     prediction : str, default="prediction"
