@@ -72,6 +72,30 @@ def test_centred_baseline_is_the_average_prediction(ozone):
     assert np.abs(centred.contributions.mean(axis=0)).max() < 1e-9
 
 
+@pytest.mark.parametrize("n_stages", [1, 3])
+def test_averages_weigh_the_training_rows(ozone, n_stages):
+    X, y = ozone
+    weights = np.where(X["temp"] > 60, 3, 1)
+    repeated = X.loc[np.repeat(X.index, weights)]
+    model = SirusRegressor(n_rules=25, n_stages=n_stages, n_trees=1000, random_state=0).fit(X, y, weights)
+    assert any(len(rule.conditions) > 1 for rule in model.rules_)
+    centred = model.explain(repeated).centred()
+    assert centred.baseline == pytest.approx(model.predict(repeated).mean(), abs=1e-9)
+    assert np.abs(centred.contributions.mean(axis=0)).max() < 1e-9
+    for features in ("temp", "doy", ("temp", "ibh")):
+        without_table = effect(model.model_, features).values
+        assert np.abs(without_table - effect(model.model_, features, repeated).values).max() < 1e-9
+
+
+def test_averages_weigh_the_classes(ozone):
+    X, y = ozone
+    labels = np.digitize(y, [8, 20])
+    model = SirusClassifier(n_rules=10, n_trees=1000, class_weight="balanced", random_state=0).fit(X, labels)
+    weights = (1 / np.bincount(labels))[labels]
+    centred = model.explain(X).centred()
+    assert np.abs(centred.baseline - np.average(model.predict_proba(X), axis=0, weights=weights)).max() < 1e-9
+
+
 def test_one_row_prints_its_rules(ozone):
     model = SirusRegressor(n_rules=3, n_trees=500, random_state=0).fit(*ozone)
     explanation = model.explain(ozone[0])[12]
@@ -113,6 +137,21 @@ def test_effect_is_a_step_function_everywhere(ozone):
         step = int(np.searchsorted(axis.edges, value, side="right"))
         changed = X.assign(temp=value)
         assert model.predict(changed).mean() == pytest.approx(found.values[step], abs=1e-9)
+
+
+def test_effect_tells_neighbours_apart():
+    draw = np.random.default_rng(0)
+    small = np.array([1.0, np.nextafter(1, 2), np.nextafter(np.nextafter(1, 2), 2), 1.5])
+    values = {"long": 2**60 + 512 * draw.integers(0, 3, 400), "near": small[draw.integers(0, 4, 400)]}
+    for name, x in values.items():
+        X = pd.DataFrame({name: x, "z": draw.normal(size=400)})
+        y = sum(i * 1.0 * (x == value) for i, value in enumerate(np.unique(x))) + 0.1 * X["z"]
+        model = SirusRegressor(n_rules=8, n_trees=300, random_state=0).fit(X, y).model_
+        found = effect(model, name, X)
+        edges = found.axes[0].edges
+        assert len(edges) >= 2
+        for value, step in zip([np.nextafter(edges[0], -np.inf), *edges], found.values):
+            assert model.predict(X.assign(**{name: value})).mean() == pytest.approx(step, abs=1e-9)
 
 
 def test_effect_without_a_table_uses_the_training_shares(ozone):

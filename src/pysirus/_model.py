@@ -171,6 +171,15 @@ class RuleModel(Actions):
             raise AttributeError("predict_proba is for classes; this model predicts numbers.")
         return self.decide(X)
 
+    def average_output(self, rule: Rule) -> NDArray[np.float64]:
+        """The mean output of a rule over the training data, by weight.
+
+        Its outputs are means of the response, inside and outside, so theirs is the mean of it; a correction's are means
+        of residuals, whose mean is zero.
+        """
+        mean = np.asarray(self.mean, dtype=np.float64)
+        return mean if rule.stage == 1 else np.zeros_like(mean)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file that ``pysirus.load`` reads."""
         from pysirus._file import model_to_json, write_document

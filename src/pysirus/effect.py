@@ -9,8 +9,9 @@ prediction as a feature varies is a step function, known everywhere from one val
   conditions hold.
 
 With a table that share is counted in the table, and the result is the partial dependence of the model on it, exactly.
-Without one it is the share of the training data that the model keeps for each condition. For one other condition that
-is exact too; several are taken to be independent. For two features it is the same, over the conditions on neither.
+Without one it is the share of the training data, by weight, that the model keeps for each condition. For one other
+condition that is exact too; several are taken to be independent. For two features it is the same, over the conditions
+on neither.
 
 A linear term (RuleFit) is cut into small steps. A weighted mean (Node harvest) does not add up, so it takes a table:
 then the model predicts all its rows with the feature set to each step in turn.
@@ -97,8 +98,10 @@ def axis_of(model: RuleModel, feature: str | int) -> Axis:
             if term.index == index:
                 limits |= set(np.linspace(term.lower, term.upper, TERM_STEPS + 1).tolist())
         edges = tuple(sorted(limits))
-        between = [(a + b) / 2 for a, b in pairwise(edges)]
-        inside = [edges[0] - 1, *between, edges[-1] + 1] if edges else [0.0]
+        middles = [(a / 2 + b / 2, a, b) for a, b in pairwise(edges)]
+        between = [middle if a <= middle < b else a for middle, a, b in middles]  # neighbours have none between them
+        below = [min(edge - 1, float(np.nextafter(edge, -np.inf))) for edge in edges[:1]]  # edge - 1 may be the edge
+        inside = [*below, *between, edges[-1] + 1] if edges else [0.0]
         values = np.array([*inside, *([np.nan] if has_missing else [])])
         return Axis(known.name, index, edges, tail, Column(known.name, "numeric", values), has_missing)
     # levels that no rule tells apart stand side by side in the order of the rules' cuts
@@ -115,8 +118,6 @@ def _share(rule: Rule, inner: set[int], columns: Sequence[Column] | None) -> flo
     if columns is not None:
         holds = [c.holds(columns[c.index]) for c in others]
         return float(np.mean(np.logical_and.reduce(holds))) if holds else 1.0
-    if len(others) == len(rule.conditions) and rule.n_inside is not None and rule.n_outside is not None:
-        return rule.n_inside / (rule.n_inside + rule.n_outside)
     share = 1.0
     for condition in others:
         if condition.share is None:
@@ -195,6 +196,9 @@ def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any =
     shape = tuple(len(axis.column.values) for axis in axes)
     total = np.zeros((*shape, len(model.classes or (None,)))) + np.asarray(model.intercept)
     for rule in model.rules:
+        if columns is None and not any(c.index in inner for c in rule.conditions):
+            total += (rule.weight or 0.0) * model.average_output(rule)
+            continue
         holds = np.ones(shape)
         for d, axis in enumerate(axes):
             for condition in rule.conditions:

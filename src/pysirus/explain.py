@@ -32,13 +32,13 @@ class Explanation:
     terms : tuple of LinearTerm
         Its linear terms, whose columns come after those of the rules.
     baseline : float or ndarray of shape (n_classes,)
-        What every row starts from: the intercept.
+        What every row starts from: the intercept; of a weighted mean, the mean response.
     contributions : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
         What each rule and term adds: its weight times its output, inside or outside.
     fired : ndarray of bool of shape (n_rows, n_parts)
         Whether the conditions of the rule hold; always, for a term.
     averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
-        The mean contribution over the training rows.
+        The mean contribution over the training data, by weight.
     target : str
         What is predicted.
     classes : tuple or None
@@ -145,13 +145,6 @@ class Explanation:
         return "\n\n".join(blocks)
 
 
-def _average(rule: Rule) -> Any:
-    """The mean contribution of a rule over the training rows."""
-    assert rule.n_inside is not None and rule.n_outside is not None
-    share = rule.n_inside / (rule.n_inside + rule.n_outside)
-    return (rule.weight or 0.0) * (share * np.asarray(rule.inside) + (1 - share) * np.asarray(rule.outside))
-
-
 def explain(model: RuleModel, X: Any) -> Explanation:
     """Explain the predictions of some rows.
 
@@ -187,7 +180,7 @@ def explain(model: RuleModel, X: Any) -> Explanation:
         fired[:, r] = rule.holds(table)
         inside = fired[:, r] if model.classes is None else fired[:, r, None]
         contributions[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
-        averages[r] = _average(rule)
+        averages[r] = (rule.weight or 0.0) * model.average_output(rule)
     for t, term in enumerate(terms, start=len(rules)):
         contributions[:, t] = term.weight * term.values(table)
         averages[t] = term.weight * term.missing  # which is the training mean

@@ -161,8 +161,7 @@ function showMatches() {
 function contribution(r, fired, k) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
   const inside = part(rule.inside, k), outside = part(rule.outside, k);
-  const share = rule.nInside / (rule.nInside + rule.nOutside);
-  const average = share * inside + (1 - share) * outside;
+  const average = rule.stage > 1 ? 0 : part(data.mean, k);  // see RuleModel.average_output
   return { average: weight * average, value: weight * ((fired ? inside : outside) - average) };
 }
 
