@@ -27,6 +27,13 @@ def test_fewer_rules_are_what_a_fit_with_fewer_rules_gives(ozone, model, k):
         assert [r.weight for r in shorter.selected] == [r.weight for r in again.selected_]
 
 
+def test_numbers_of_numpy_name_rules_too(model):
+    for which, same in ((np.int64(1), 1), (np.array([0, 3]), [0, 3]), ([np.int32(2)], 2), (-1, np.int64(-1))):
+        assert model.without(which).selected == model.without(same).selected
+    with pytest.raises(IndexError, match="no rule number 99"):
+        model.without(np.int64(99))
+
+
 def test_weights_survive_the_model_file(ozone, model, tmp_path):
     X, _ = ozone
     model.save(tmp_path / "m.json")

@@ -22,11 +22,11 @@ from pysirus._weights import weigh_moments
 
 def _positions(model: RuleModel, which: Rule | int | Sequence[Rule | int]) -> list[int]:
     """Positions among the selected rules of rules given as such or by their number in ``rules``."""
-    items = [which] if isinstance(which, int) or not isinstance(which, Sequence) else list(which)
+    items = list(which) if isinstance(which, (Sequence, np.ndarray)) else [which]
     shown = model.rules
     positions = []
     for item in items:
-        if isinstance(item, int):
+        if isinstance(item, (int, np.integer)):
             if not -len(shown) <= item < len(shown):
                 raise IndexError(f"There is no rule number {item}: the model has rules 0 to {len(shown) - 1}.")
             item = shown[item]
