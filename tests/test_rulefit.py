@@ -103,6 +103,19 @@ def test_collinear_linear_terms_predict_as_one():
     assert np.abs(model.predict(X) - alone.predict(X[["x"]])).max() < 0.5 * y.std()
 
 
+@pytest.mark.parametrize("origin", [1e8, 1e10])
+def test_where_a_column_starts_makes_no_difference(origin):
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame(draw.normal(size=(500, 2)).round(4), columns=["x", "z"])
+    y = 2 * X["x"] + X["z"]
+    near, far = (
+        RuleFitRegressor(n_trees=20, linear_terms=True, random_state=0).fit(X + start, y) for start in (0.0, origin)
+    )
+    assert [term.feature for term in far.terms_] == ["x", "z"]
+    assert np.allclose([term.weight for term in far.terms_], [term.weight for term in near.terms_], atol=1e-4)
+    assert np.allclose(far.predict(X + origin), near.predict(X), atol=1e-3)
+
+
 def test_linear_terms_hold_far_values_and_fill_missing_ones():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=300)})

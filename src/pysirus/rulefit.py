@@ -196,7 +196,7 @@ def boosted_nodes(training: TreeTraining, rng: np.random.Generator, boosting: Bo
 class LinearColumns:
     """Numeric columns within their limits, and what brings each to the deviation of a rule."""
 
-    values: NDArray[np.float64]  # [row, term]
+    values: NDArray[np.float64]  # [row, term], measured from the mean: squares of large numbers would lose the rest
     terms: list[LinearTerm]  # with weight 1
     scale: NDArray[np.float64]
 
@@ -222,7 +222,7 @@ def linear_columns(training: TreeTraining, winsor: float) -> LinearColumns:
         held = term.values(training.table)
         deviation = float(np.sqrt(np.average((held - mean) ** 2, weights=training.weights)))
         if deviation > 1e-12 * max(abs(lower), abs(upper)):
-            values.append(held)
+            values.append(held - mean)
             terms.append(term)
             scale.append(RULE_DEVIATION / deviation)
     if not terms:
@@ -250,6 +250,7 @@ def combine(
         intercept -= weight * float(outputs.outside[i])
         rules.append(outputs.give(candidates.rules(training.coded, [i])[0], i, weight))
     weights = fit.coefficients[n_rules:] * linear.scale
+    intercept -= float(sum(w * t.missing for t, w in zip(linear.terms, weights)))  # from zero on, not from the mean
     terms = tuple(
         LinearTerm(t.feature, float(w), t.lower, t.upper, t.missing, t.index)
         for t, w in zip(linear.terms, weights)
