@@ -133,7 +133,7 @@ def test_pmml_predicts_the_same(model, tmp_path):
     assert_frame_equal(model, evaluator.evaluateAll(new_rows()[inputs]), "probability({})")
 
 
-@pytest.mark.parametrize("labels", [(3, 4), (False, True), ("no", "yes")])
+@pytest.mark.parametrize("labels", [(3, 4), (3, 2**40), (False, True), ("no", "yes")])
 def test_labels_keep_their_type(labels, tmp_path):
     draw = np.random.default_rng(0)
     X = pd.DataFrame({"a": draw.normal(size=200), "b": draw.integers(0, 5, 200)})
@@ -298,6 +298,35 @@ def test_pmml_keeps_its_names_apart(tmp_path):
     assert names.count("part 1") == 2 and names.count("part 1'") == 1  # the target and its place in the schema
     constants = {e.text for e in ElementTree.fromstring(text).iter() if e.tag.endswith("Constant")}
     assert "a\r\nb" in constants
+
+
+def coded(codes):
+    """A model of a column of whole numbers as labels."""
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"code": np.array(codes)[draw.integers(0, len(codes), 300)], "z": draw.normal(size=300)})
+    y = X["code"].map({code: 3.0 * (i % 2) for i, code in enumerate(codes)}) + X["z"]
+    model = pysirus.SirusRegressor(n_rules=8, n_trees=300, random_state=0, categorical_features=["code"])
+    return X, model.fit(X, y)
+
+
+@pytest.mark.parametrize("format", ["onnx", "pmml", "excel"])
+def test_long_codes_are_not_taken_for_each_other(format):
+    _, model = coded([2**53, 2**53 + 1, 2**53 + 2])
+    with pytest.raises(ExportError, match=r"'code' has the level 900719925474099\d.*digits"):
+        model.export(format)
+
+
+def test_pmml_takes_integers_of_more_than_32_bits(tmp_path):
+    X, model = coded([5, 2**31, 2**31 + 1])
+    text = model.export("pmml", tmp_path / "model.pmml")
+    assert 'name="code" optype="categorical" dataType="double"' in text
+    pytest.importorskip("jpype", reason="PMML is evaluated by jpmml-evaluator, which needs jpype1")
+    evaluators = pytest.importorskip("jpmml_evaluator")
+    if shutil.which("java") is None:
+        pytest.skip("PMML is evaluated by jpmml-evaluator, which needs Java")
+    evaluator = evaluators.make_evaluator(str(tmp_path / "model.pmml")).verify()
+    found = evaluator.evaluateAll(X)["prediction"]
+    assert np.abs(found - model.predict(X)).max() < 1e-9
 
 
 def test_a_model_without_rules_exports(tmp_path):

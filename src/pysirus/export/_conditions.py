@@ -113,6 +113,17 @@ def level_type(model: RuleModel, index: int, format: str) -> type:
     )
 
 
+def check_doubles(model: RuleModel, index: int, format: str) -> None:
+    """Refuse levels that are whole numbers of more digits than a double holds: several would be one."""
+    feature = model.features[index]
+    for level in feature.levels:
+        if isinstance(level, int) and float(level) != level:
+            raise ExportError(
+                f"Column '{feature.name}' has the level {level}, which has more digits than a number of {format}. "
+                "Fit with levels that are text."
+            )
+
+
 def check_labels(model: RuleModel, format: str) -> None:
     """Refuse classes that are neither text nor numbers nor true and false."""
     for label in model.classes or ():

@@ -63,6 +63,11 @@ def _check_levels(feature: Feature) -> None:
             raise ExportError(f"Column '{feature.name}' has the empty text as a level; in Excel it means missing.")
         if isinstance(level, str) and "\r" in level:
             raise ExportError(f"{level!r} holds a carriage return, which a workbook turns into a line feed. Rename it.")
+        if isinstance(level, int) and float(f"{level:.15g}") != level:
+            raise ExportError(
+                f"Column '{feature.name}' has the level {level}; Excel compares numbers to 15 digits. "
+                "Fit with levels that are text."
+            )
 
 
 class _Workbook:

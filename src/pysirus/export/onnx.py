@@ -13,7 +13,7 @@ import numpy as np
 
 from pysirus._model import RuleModel
 from pysirus._term import LinearTerm
-from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
+from pysirus.export._conditions import ExportError, Test, check_doubles, level_type, sums_of, tests_of, used_features
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 
@@ -64,6 +64,7 @@ class _Graph:
             )
             self.known[index] = self.add("Not", self.add("Equal", self.values[index], self.constant([[-1]])))
         else:
+            check_doubles(self.model, index, "ONNX")
             self.values[index] = feature.name
             self.known[index] = self.add("Not", self.add("IsNaN", feature.name))
         kind = proto.STRING if is_text else proto.DOUBLE

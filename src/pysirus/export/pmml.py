@@ -11,7 +11,16 @@ from xml.etree import ElementTree as ET
 
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
-from pysirus.export._conditions import ExportError, Test, level_type, number, sums_of, tests_of, used_features
+from pysirus.export._conditions import (
+    ExportError,
+    Test,
+    check_doubles,
+    level_type,
+    number,
+    sums_of,
+    tests_of,
+    used_features,
+)
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 TYPES = {str: "string", int: "integer", float: "double", bool: "boolean"}
@@ -24,6 +33,17 @@ def _text(value: Any) -> str:
         if (ord(c) < 32 and c not in "\t\n\r") or 0xD800 <= ord(c) <= 0xDFFF or ord(c) in (0xFFFE, 0xFFFF):
             raise ExportError(f"{text!r} holds the character {c!r}, which XML cannot hold. Rename it.")
     return text
+
+
+def _type_of(kind: type, values: tuple[Any, ...]) -> str:
+    """The PMML type of levels or labels; its integers have 32 bits in JPMML, so longer ones are doubles."""
+    return "double" if kind is int and any(abs(value) >= 2**31 for value in values) else TYPES[kind]
+
+
+def _level_type(model: RuleModel, index: int) -> str:
+    """The PMML type of the levels of a column."""
+    check_doubles(model, index, "PMML")
+    return _type_of(level_type(model, index, "PMML"), model.features[index].levels)
 
 
 def _apply(function: str, *arguments: ET.Element) -> ET.Element:
@@ -51,7 +71,7 @@ def _known(test: Test, model: RuleModel) -> ET.Element:
         if test.upper is not None:
             ends.append(_apply("lessThan", _field(test.feature), _constant(test.upper)))
         return ends[0] if len(ends) == 1 else _apply("and", *ends)
-    kind = TYPES[level_type(model, test.index, "PMML")]
+    kind = _level_type(model, test.index)
     levels = [_constant(level, kind) for level in test.levels]
     return _apply("isIn" if test.kind == "in" else "isNotIn", _field(test.feature), *levels)
 
@@ -128,7 +148,7 @@ def _data_dictionary(model: RuleModel, features: list[int]) -> ET.Element:
         if feature.kind == "numeric":
             ET.SubElement(dictionary, "DataField", name=_text(feature.name), optype="continuous", dataType="double")
             continue
-        kind = TYPES[level_type(model, index, "PMML")]
+        kind = _level_type(model, index)
         field = ET.SubElement(dictionary, "DataField", name=_text(feature.name), optype="categorical", dataType=kind)
         for level in feature.levels:
             ET.SubElement(field, "Value", value=_text(level))
@@ -143,9 +163,10 @@ def _data_dictionary(model: RuleModel, features: list[int]) -> ET.Element:
 
 
 def _label_type(classes: tuple[Any, ...]) -> str:
-    """The PMML type of the labels; text where they are of several types."""
+    """The PMML type of the labels; text where they are of several types, or have more digits than a double."""
     kinds = {type(label) for label in classes}
-    return TYPES[kinds.pop()] if len(kinds) == 1 and kinds <= set(TYPES) else "string"
+    exact = not any(isinstance(label, int) and float(label) != label for label in classes)
+    return _type_of(kinds.pop(), classes) if len(kinds) == 1 and kinds <= set(TYPES) and exact else "string"
 
 
 def _target(model: RuleModel) -> str:
