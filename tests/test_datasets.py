@@ -127,6 +127,22 @@ def test_fetch_refuses_another_file_and_keeps_nothing(remote: _fetch.Remote) -> 
     assert not _fetch.data_folder().exists()
 
 
+def test_fetch_refuses_the_page_of_a_portal(remote: _fetch.Remote, tmp_path: Path) -> None:
+    (tmp_path / "served" / "abalone.data").write_text("<style> body { -webkit-text-size-adjust:100% } </style>")
+    for dataset in (_fetch.ABALONE, _fetch.BONES):
+        with pytest.raises(DownloadError, match="checksum differs"):
+            _fetch.fetch_file(replace(dataset, url=remote.url))
+
+
+def test_fetch_of_half_a_file_says_what_to_do(remote: _fetch.Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    handler = http.server.SimpleHTTPRequestHandler
+    send = handler.send_header
+    longer = {"Content-Length": str(2 * len(RAW))}
+    monkeypatch.setattr(handler, "send_header", lambda self, name, value: send(self, name, longer.get(name, value)))
+    with pytest.raises(DownloadError, match=r"could not be downloaded.*PYSIRUS_DATA"):
+        _fetch.fetch_file(remote)
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/abalone.data", "http://127.0.0.1:{port}/absent"])
 def test_fetch_without_an_answer_says_what_to_do(remote: _fetch.Remote, url: str) -> None:
     port = remote.url.split(":")[2].split("/")[0]

@@ -7,6 +7,7 @@ the CSV file kept there, after the source's own layout was turned into it.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import urllib.error
 import urllib.request
@@ -49,7 +50,10 @@ def _bones_to_csv(text: str) -> str:
 
 def _plain_number(cell: str) -> str:
     """A number as the source writes it, but without an exponent of one digit (``8.07e-4``)."""
-    return repr(float(cell)) if "e-" in cell and cell[0] in "-0123456789" else cell
+    try:
+        return repr(float(cell)) if "e-" in cell and cell[0] in "-0123456789" else cell
+    except ValueError:  # not a number, so not the dataset: the checksum will tell
+        return cell
 
 
 ABALONE = Remote(
@@ -91,7 +95,7 @@ def fetch_file(remote: Remote) -> Path:
     try:
         with urllib.request.urlopen(remote.url, timeout=TIMEOUT) as answer:
             content = answer.read()
-    except (urllib.error.URLError, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise DownloadError(
             f"The dataset '{remote.name}' could not be downloaded from {remote.url} ({reason}). With a connection try "
