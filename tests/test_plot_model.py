@@ -42,6 +42,16 @@ def test_rules_have_a_line_each(model):
     assert np.allclose(weights, [rule.weight for rule in model.rules_])
 
 
+def test_negative_weights_have_bars_by_size():
+    model = make_model("linear terms").model_
+    weights = [rule.weight for rule in model.rules]
+    assert min(weights) < 0
+    strip = plot.rules(model).child_axes[-1]
+    bars = [bar for bar in strip.patches if bar.get_height() == 0.5]
+    assert [bar.get_width() for bar in bars] == pytest.approx(np.abs(weights))
+    assert strip.get_xlim()[1] > max(np.abs(weights))
+
+
 def test_axes_are_taken_and_returned(model, ozone):
     figure, axes = plt.subplots(1, 3)
     assert plot.rules(model, ax=axes[0]) is axes[0]

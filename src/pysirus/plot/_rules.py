@@ -7,7 +7,7 @@ from typing import Any
 from pysirus._format import format_number
 from pysirus._model import RuleModel
 from pysirus._rule import Rule
-from pysirus.plot._axes import BAR, GREY, INSIDE, OUTSIDE, bare, class_number, plain, pyplot, two_lines
+from pysirus.plot._axes import BAR, DOWN, GREY, INSIDE, OUTSIDE, bare, class_number, plain, pyplot, two_lines
 
 COLUMNS = ("frequency", "support", "weight")
 
@@ -78,13 +78,14 @@ def _draw_outputs(whole: Any, ax: Any, model: RuleModel, shown: list[Rule], k: i
 
 
 def _draw_bars(strip: Any, shown: list[Rule], name: str) -> None:
-    """A column of small bars with their numbers, right of the outputs."""
+    """A column of small bars with their numbers, right of the outputs; negative weights by size, in another colour."""
     values = [_value(rule, name) for rule in shown]
-    top = max([v for v in values if v == v] or [1.0]) or 1.0
-    strip.barh(range(len(shown)), [0 if v != v else v for v in values], color=BAR, height=0.5)
+    sizes = [0.0 if v != v else abs(v) for v in values]
+    top = max(sizes, default=1.0) or 1.0
+    strip.barh(range(len(shown)), sizes, color=[DOWN if v < 0 else BAR for v in values], height=0.5)
     for place, value in enumerate(values):
         text = "" if value != value else f"{100 * value:.0f}%" if name == "support" else format_number(value, 2)
-        strip.text(max(0.0, value if value == value else 0.0) + 0.04 * top, place, text, va="center", fontsize=8)
+        strip.text(sizes[place] + 0.04 * top, place, text, va="center", fontsize=8)
     strip.set_xlim(0, 1.55 * top)
     strip.text(0, -0.75, name, fontsize=9, color=GREY)
     strip.set_xticks([])
