@@ -284,6 +284,17 @@ def test_classes_that_a_format_cannot_hold_are_named(format):
         model.export(format)
 
 
+def test_onnx_refuses_the_names_of_its_own_outputs():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"label": draw.normal(size=300), "prediction": draw.normal(size=300)})
+    model = classify(X, ["a", "b", "c"])
+    with pytest.raises(ExportError, match="'label' has the name of an ONNX output"):
+        model.export("onnx")
+    model = pysirus.SirusRegressor(n_rules=3, n_trees=100, random_state=0).fit(X[["label"]], X["label"])
+    session = pytest.importorskip("onnxruntime").InferenceSession(model.export("onnx"))
+    assert (session.run(None, {"label": X[["label"]].to_numpy()})[0] == model.predict(X[["label"]])).all()
+
+
 def test_pmml_keeps_its_names_apart(tmp_path):
     draw = np.random.default_rng(0)
     levels = ["a\r\nb", "a\nb", "a"]

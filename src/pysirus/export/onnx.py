@@ -178,7 +178,8 @@ def to_onnx(model: RuleModel) -> bytes:
         raise ExportError(
             "The model has neither rules nor terms: an ONNX graph without inputs cannot say how many rows there are."
         )
-    taken = {"prediction", "label", "probabilities"} & {model.features[i].name for i in features}
+    names = {"prediction"} if model.classes is None else {"label", "probabilities"}
+    taken = names & {model.features[i].name for i in features}
     if taken:
         raise ExportError(f"Column '{taken.pop()}' has the name of an ONNX output: rename it.")
     graph = _Graph(model)
