@@ -296,7 +296,10 @@ def test_fit_tune_passes_stages_on(run, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--stages", "many"], "whole number or auto, got 'many'"), (["--stages", "0"], "n_stages")],
+    [
+        (["--stages", "many"], "whole number or auto, got 'many'"),
+        (["--stages", "0"], "--stages (a number or 'auto') must be a whole number of at least 1, got 0"),
+    ],
 )
 def test_command_line_complains_about_stages(run, arguments: list[str], message: str) -> None:
     code, _, err = run("fit", "ozone", "--trees", 100, *arguments)
