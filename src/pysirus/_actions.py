@@ -6,6 +6,7 @@ The modules come later in the flow than the model, so a method imports its modul
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 class Actions:
     """Methods that rule models and estimators share."""
 
+    @abstractmethod
     def _as_model(self) -> RuleModel:
         """The rule model to act on."""
-        raise NotImplementedError
 
     def explain(self, X: Any) -> Explanation:
         """Which rules fired in each row, and what each rule adds to its prediction.
