@@ -1,0 +1,68 @@
+"""Model files of every format version answer as on the day they were made, and are written again as they were.
+
+``tests/golden/make.py`` says how they were made.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import pysirus
+
+GOLDEN = sorted(p for p in (Path(__file__).parent / "golden").glob("v*/*.json") if not p.name.endswith(".rows.json"))
+SCHEMA = json.loads(files("pysirus").joinpath("model.schema.json").read_text(encoding="utf-8"))
+
+
+def rows_of(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The rows to ask about, and the answers of the day."""
+    record = json.loads(path.with_suffix(".rows.json").read_text(encoding="utf-8"))
+    if record["array"]:
+        return np.array(list(record["columns"].values()), dtype=np.float64).T, record
+    numeric = {name: all(isinstance(v, (float, type(None))) for v in vs) for name, vs in record["columns"].items()}
+    columns = {
+        name: pd.Series(values, dtype=np.float64 if numeric[name] else object)
+        for name, values in record["columns"].items()
+    }
+    return pd.DataFrame(columns), record
+
+
+def ask(model: Any, X: Any) -> dict[str, Any]:
+    """The answers of a model, as they are recorded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of levels and missing values that training never saw
+        answers = model.predict(X).tolist()
+        if getattr(model, "classes_", None) is None:
+            return {"predict": [v.hex() for v in answers], "predict_proba": None}
+        return {
+            "predict": answers,
+            "predict_proba": [[v.hex() for v in row] for row in model.predict_proba(X).tolist()],
+        }
+
+
+def test_there_are_golden_files():
+    assert len(GOLDEN) >= 28
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_golden_file_answers_as_on_the_day_it_was_made(path, tmp_path):
+    X, record = rows_of(path)
+    expected = {name: record[name] for name in ("predict", "predict_proba")}
+    model = pysirus.load(path)
+    assert ask(model, X) == expected
+    model.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+    assert ask(pysirus.load(tmp_path / "again.json"), X) == expected
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_golden_file_fits_the_schema(path):
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), SCHEMA)
