@@ -22,7 +22,7 @@ import pandas as pd
 from distributed import Client, LocalCluster
 
 from pysirus.dask import SirusRegressor
-from pysirus.engine import _shard
+from pysirus.engine import shard as _shard
 
 PARTITIONS = 16
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.clock import best_of
 from benchmarks.problems import made_up
-from pysirus._bins import bin_table
-from pysirus._forest import Forest, Recipe
-from pysirus._response import Response
-from pysirus._table import read_table
+from pysirus._bins.cuts import bin_table
+from pysirus._data.table import read_table
+from pysirus._forest.forest import Forest, Recipe
+from pysirus._response.response import Response
 
 
 class Growth(NamedTuple):

@@ -25,7 +25,7 @@ from benchmarks.problems import Problem, made_up, shipped
 from benchmarks.rivals import find_rivals, ours, scikit_learn, version_of
 from benchmarks.roofline import Roofline, measure_machine, measure_roofline
 from pysirus import _core
-from pysirus._file import write_text
+from pysirus._model.file import write_text
 
 SLOW = {"interpret_ebm", "sirus_pypi", "r_sirus"}  # measured once
 PROBLEMS = ("housing", "diabetes")

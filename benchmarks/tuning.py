@@ -11,7 +11,7 @@ from benchmarks.clock import best_of
 from benchmarks.problems import Problem, shipped
 from benchmarks.rivals import scikit_learn
 from pysirus import SirusRegressorCV
-from pysirus._forest import Forest
+from pysirus._forest.forest import Forest
 
 TUNING_LIMIT = 3.0  # forests of 500 trees
 R_SECONDS = {"machine": 273, "ozone": 326, "diabetes": 330}  # R sirus 0.3.3, one thread, on another machine

@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pysirus import datasets
-from pysirus._bins import bin_table
-from pysirus._response import Response
-from pysirus._table import Feature, read_table, recode_table
+from pysirus._bins.cuts import bin_table
+from pysirus._data.table import Feature, read_table, recode_table
+from pysirus._response.response import Response
 
 Array = NDArray[np.float64]
 

@@ -24,16 +24,16 @@ import pysirus
 from paper.problems import load, unavailable
 from paper.published import DATASETS
 from pysirus import SirusRegressor
-from pysirus._file import write_text
-from pysirus._forest import Forest, Recipe
-from pysirus._response import Response
-from pysirus._rule import Rule
-from pysirus._select import Span, select
-from pysirus._sirus import Training, rules_of
-from pysirus._staged import GrowingList, growing_path
-from pysirus._stages import holds_in_bins
-from pysirus._table import Table, recode_table
-from pysirus._weights import gram_of, ridge_weights, rule_moments, with_outputs
+from pysirus._data.table import Table, recode_table
+from pysirus._forest.forest import Forest, Recipe
+from pysirus._model.file import write_text
+from pysirus._response.response import Response
+from pysirus._rules.rule import Rule
+from pysirus._select.select import Span, select
+from pysirus._stages.correct import holds_in_bins
+from pysirus._tuning.stages import GrowingList, growing_path
+from pysirus._weights.weights import gram_of, ridge_weights, rule_moments, with_outputs
+from pysirus.estimators.sirus import Training, rules_of
 
 MAX_RULES = 25
 THRESHOLDS = (0.25, 0.18, 0.13, 0.10, 0.08, 0.06, 0.05)  # the values of p0 that are tried

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import oracle
-from pysirus._bins import Binned, bin_table
-from pysirus._response import Response
-from pysirus._table import read_table
+from pysirus._bins.cuts import Binned, bin_table
+from pysirus._data.table import read_table
+from pysirus._response.response import Response
 
 QUIET = [HealthCheck.filter_too_much, HealthCheck.too_slow]
 settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=QUIET)

@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from pysirus import _core
-from pysirus._forest import Paths
+from pysirus._forest.forest import Paths
 
 GOLDEN64 = 0x9E3779B97F4A7C15
 GOLDEN32 = 0x9E3779B9

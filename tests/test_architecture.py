@@ -36,12 +36,31 @@ def imports_of(path):
 
 # table -> bins -> rule -> forest -> select -> weights -> model -> file -> estimators: each may import from those before
 # it. A module that is not named here is an estimator, or comes after them.
-FLOW = ["_core", "_format", "_params", "_column", "_frame", "_weightless", "_table", "_response", "_sums", "_levels"]
-FLOW += ["_bins", "_rule", "_term", "_evaluate", "_forest", "_select", "_weights"]
-FLOW += ["_trees", "_lasso", "_harvest", "stability", "tune"]
-FLOW += ["_actions", "_model", "_file"]
-FLOW += ["_base", "_progress", "_sirus", "_tree_base"]
-FLOW += ["engine._tally", "engine._summary", "engine._columns"]
+FLOW = [
+    "_core",
+    "_format",
+    "_parameters",
+    "_data.column",
+    "_data.frame",
+    "_data.zero_weights",
+    "_data.table",
+    "_response.response",
+    "_response.sums",
+    "_bins.levels",
+]
+FLOW += [
+    "_bins.cuts",
+    "_rules.rule",
+    "_rules.term",
+    "_model.evaluate",
+    "_forest.forest",
+    "_select.select",
+    "_weights.weights",
+]
+FLOW += ["_peers.trees", "_peers.lasso", "_peers.harvest", "stability", "_tuning.path"]
+FLOW += ["estimators.actions", "_model.model", "_model.file"]
+FLOW += ["estimators.base", "_progress", "estimators.sirus", "estimators.tree_based"]
+FLOW += ["engine.tally", "engine.summary", "engine.columns"]
 
 
 def test_data_flows_one_way():

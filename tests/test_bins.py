@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as hnp
 
 from conftest import bin_arrays
 from pysirus import _core
-from pysirus._bins import bin_table, find_cuts
-from pysirus._column import Column
-from pysirus._response import Response
-from pysirus._table import read_table
+from pysirus._bins.cuts import bin_table, find_cuts
+from pysirus._data.column import Column
+from pysirus._data.table import read_table
+from pysirus._response.response import Response
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 

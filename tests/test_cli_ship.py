@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pysirus
-from pysirus._params import ParameterError
+from pysirus._parameters import ParameterError
 from pysirus.cli import main
 from pysirus.export import FORMATS
 

@@ -21,9 +21,9 @@ import pysirus
 from parts import assert_equal_models, make_frame, response_of
 from pysirus import DataError
 from pysirus.dask import SirusClassifier, SirusRegressor
-from pysirus.engine._shard import LevelSums
-from pysirus.engine._train import Wishes
-from pysirus.engine.dask import DaskShards, Scheduler
+from pysirus.engine.holders.dask import DaskShards, Scheduler
+from pysirus.engine.shard import LevelSums
+from pysirus.engine.train import Wishes
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
 OPTIONS = {"n_trees": 100, "random_state": 5, "n_rules": 12}
@@ -80,7 +80,7 @@ def test_series_and_the_scheduler_of_this_process(cluster, client):
 def test_many_partitions_are_asked_in_groups(client, monkeypatch):
     frame, y, _ = make_frame()
     table = dd.from_pandas(frame.assign(y=y), npartitions=40)
-    monkeypatch.setattr("pysirus.engine.dask.LEAST_GROUPS", 1)
+    monkeypatch.setattr("pysirus.engine.holders.dask.LEAST_GROUPS", 1)
     n_groups = []
     init = DaskShards.__init__
     monkeypatch.setattr(DaskShards, "__init__", lambda *a: (n_groups.append(len(a[2])), init(*a))[1])
@@ -190,7 +190,7 @@ except ImportError as error:
     print(type(model).__module__, error)
 """
     answer = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert answer.stdout == "pysirus.regressor Dask collections need dask: pip install pysirus[dask].\n"
+    assert answer.stdout == "pysirus.estimators.regressor Dask collections need dask: pip install pysirus[dask].\n"
     assert np.array_equal(np.load(tmp_path / "found.npy"), model.predict(X))
 
 

@@ -6,8 +6,8 @@ import pytest
 import pysirus
 from hostile import make_model, make_table
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
-from pysirus._params import ParameterError
-from pysirus.diff import diff
+from pysirus._parameters import ParameterError
+from pysirus._use.diff import diff
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,12 @@ import pytest
 
 from parts import KINDS, assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._column import DataError
-from pysirus._params import ParameterError
-from pysirus.engine._fit import fit_rows
-from pysirus.engine._memory import MemoryRows
-from pysirus.engine._parts import Part
-from pysirus.engine._train import Wishes
+from pysirus._data.column import DataError
+from pysirus._parameters import ParameterError
+from pysirus.engine.fit import fit_rows
+from pysirus.engine.holders.memory import MemoryRows
+from pysirus.engine.parts import Part
+from pysirus.engine.train import Wishes
 
 
 def parts_of(frame, y, weights, limits):
@@ -302,7 +302,7 @@ def test_an_interrupt_ends_the_work_and_leaves_nothing_behind(tmp_path):
     code = (
         "import sys\n"
         "from pysirus import SirusRegressor\n"
-        "from pysirus.engine import _shard\n"
+        "from pysirus.engine import shard as _shard\n"
         "ask = _shard.LevelSums.__call__\n"
         "def first(self, shard):\n"
         "    print('growing', flush=True)\n"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysirus._bins import bin_column, bin_table
-from pysirus._column import Column, DataError
-from pysirus._response import Response
-from pysirus._sums import IntegerRows, group_sums, product_sums
-from pysirus._table import Table, read_table
-from pysirus.engine._columns import (
+from pysirus._bins.cuts import bin_column, bin_table
+from pysirus._data.column import Column, DataError
+from pysirus._data.table import Table, read_table
+from pysirus._response.response import Response
+from pysirus._response.sums import IntegerRows, group_sums, product_sums
+from pysirus.engine.columns import (
     cuts_of_columns,
     merge_summaries,
     merge_zooms,
@@ -24,7 +24,7 @@ from pysirus.engine._columns import (
     summarise_columns,
     zoom_columns,
 )
-from pysirus.engine._tally import tally_of
+from pysirus.engine.tally import tally_of
 
 LEVELS = ["a", "b", "c", "d", "e", "f"]
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from pysirus import DataError, SirusRegressor
-from pysirus._params import ParameterError
+from pysirus._parameters import ParameterError
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_parameters_are_checked_before_the_forest_grows(table, name, value, monk
     def grow(*args):
         raise AssertionError("the forest was grown first")
 
-    monkeypatch.setattr("pysirus._forest.Forest.grow", grow)
+    monkeypatch.setattr("pysirus._forest.forest.Forest.grow", grow)
     with pytest.raises(ParameterError, match=name):
         fit(*table, **{name: value})
 

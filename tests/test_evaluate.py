@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, _core
-from pysirus._column import DataError
-from pysirus._evaluate import Addend, Evaluator, readable
-from pysirus._model import RuleModel
-from pysirus._rule import Condition, Rule, RuleSet
-from pysirus._table import Feature, Table, read_table
-from pysirus._term import LinearTerm
+from pysirus._data.column import DataError
+from pysirus._data.table import Feature, Table, read_table
+from pysirus._model.evaluate import Addend, Evaluator, readable
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus._rules.term import LinearTerm
 
 
 def twin(model: RuleModel, table: Table) -> np.ndarray:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hostile import COLOUR, KINDS, make_model, new_rows
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._params import ParameterError
-from pysirus.effect import effect
+from pysirus._parameters import ParameterError
+from pysirus._use.effect import effect
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

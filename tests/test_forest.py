@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import oracle
 from conftest import bin_arrays
 from pysirus import _core
-from pysirus._forest import Forest, Recipe, expected_stability
+from pysirus._forest.forest import Forest, Recipe, expected_stability
 
 
 def forest_of(X, y, **recipe):

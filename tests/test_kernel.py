@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracle
 from pysirus import _core
-from pysirus._forest import poisson_thresholds
+from pysirus._forest.forest import poisson_thresholds
 
 SETS = _core.instruction_sets()
 

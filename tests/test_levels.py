@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._bins import find_cuts
-from pysirus._response import Response, class_response
-from pysirus._table import read_table
+from pysirus._bins.cuts import find_cuts
+from pysirus._data.table import read_table
+from pysirus._response.response import Response, class_response
 
 
 def order_of(labels, response, dtype=None):

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from sklearn.utils.estimator_checks import check_estimator
 
 from pysirus import NodeHarvestRegressor, load
-from pysirus._harvest import harvest_weights
+from pysirus._peers.harvest import harvest_weights
 from pysirus.datasets import load_machine, load_ozone
 
 pytest.importorskip("piqp", reason="pip install pysirus[compare]")

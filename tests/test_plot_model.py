@@ -7,8 +7,8 @@ import pytest
 
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
 from pysirus import SirusRegressor, plot
-from pysirus._params import ParameterError
-from pysirus.effect import effect
+from pysirus._parameters import ParameterError
+from pysirus._use.effect import effect
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

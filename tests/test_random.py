@@ -8,7 +8,7 @@ from scipy.stats import chi2, hypergeom, poisson
 
 import oracle
 from pysirus import _core
-from pysirus._forest import poisson_thresholds
+from pysirus._forest.forest import poisson_thresholds
 
 # Draws are fixed by their seeds, so these tests do not flicker; a p-value this small in one of a few hundred tables
 # is one in ten thousand by chance.

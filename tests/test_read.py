@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from pysirus import DataError
-from pysirus._read import check_column, did_you_mean, read_file
+from pysirus._data.read import check_column, did_you_mean, read_file
 
 TEXT = "a,b,label\n1,2.5,x\n3,,y\n"
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from conftest import SHARED, codes_of, read_reference
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._select import Span, rule_vector
+from pysirus._select.select import Span, rule_vector
 from test_reference import N_TREES, compare
 
 SEX = {"0", "F", "I", "M"}  # one row of the file says 0

@@ -12,9 +12,9 @@ import pytest
 
 from conftest import bin_arrays
 from pysirus import Condition, Rule, RuleSet, SirusRegressor, Split
+from pysirus._data.table import read_table
 from pysirus._format import format_threshold
-from pysirus._rule import rule_of
-from pysirus._table import read_table
+from pysirus._rules.rule import rule_of
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import oracle
 from conftest import bin_arrays, code_of, codes_of, read_dataset, read_reference, reference_paths
-from pysirus._bins import Binned, Cuts
-from pysirus._column import Column
-from pysirus._forest import Forest, Paths, Recipe
-from pysirus._rule import decode, rule_of
-from pysirus._select import Span, rule_vector, select
+from pysirus._bins.cuts import Binned, Cuts
+from pysirus._data.column import Column
+from pysirus._forest.forest import Forest, Paths, Recipe
+from pysirus._rules.rule import decode, rule_of
+from pysirus._select.select import Span, rule_vector, select
 
 
 def make_binned(n_cuts, missing=()):

@@ -14,9 +14,9 @@ from hostile import KINDS, make_model, new_rows
 from parts import assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
-from pysirus._column import DataError
-from pysirus._params import ParameterError
-from pysirus.engine import spark as engine
+from pysirus._data.column import DataError
+from pysirus._parameters import ParameterError
+from pysirus.engine.holders import spark as engine
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pysirus[spark]")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:

@@ -12,11 +12,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV, plot
-from pysirus._forest import Recipe
-from pysirus._params import ParameterError
-from pysirus._staged import PER_STAGE
-from pysirus._stages import SHRINKAGE, STAGE_SAMPLES, stage_recipe
-from pysirus._tuned import _derive
+from pysirus._forest.forest import Recipe
+from pysirus._parameters import ParameterError
+from pysirus._stages.correct import SHRINKAGE, STAGE_SAMPLES, stage_recipe
+from pysirus._tuning.stages import PER_STAGE
+from pysirus.estimators.tuned import _derive
 
 COMMON = {"n_trees": 1500, "random_state": 0}
 
@@ -321,8 +321,8 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
     from paper import stages as study
 
-    from pysirus._forest import Forest
-    from pysirus._staged import staged_lists
+    from pysirus._forest.forest import Forest
+    from pysirus._tuning.stages import staged_lists
 
     X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
     estimator = SirusRegressor(random_state=5)

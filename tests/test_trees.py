@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from pysirus._response import Response
-from pysirus._rule import SplitSide
-from pysirus._table import read_table
-from pysirus._trees import code_table, distinct_nodes, membership, node_key, nodes_of
+from pysirus._data.table import read_table
+from pysirus._peers.trees import code_table, distinct_nodes, membership, node_key, nodes_of
+from pysirus._response.response import Response
+from pysirus._rules.rule import SplitSide
 
 
 def coded_of(frame, y, n_bins=None):

@@ -21,9 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pysirus
 from conftest import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
-from pysirus._params import ParameterError
+from pysirus._parameters import ParameterError
+from pysirus._tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
-from pysirus.tune import FoldList, Steps, average, choose_accurate, choose_stable, walk
 
 LOADERS = {"machine": load_machine, "ozone": load_ozone, "diabetes": load_diabetes}
 
@@ -103,7 +103,7 @@ def test_path_is_what_separate_fits_say(machine) -> None:
     X, y = _data("machine")
     folds = list(KFold(5, shuffle=True, random_state=3).split(X))
     model = SirusRegressorCV(cv=folds, n_repeats=1, n_trees=1500, random_state=4).fit(X, y)
-    from pysirus._tuned import _derive
+    from pysirus.estimators.tuned import _derive
 
     p0 = model.p0_
     fits = [

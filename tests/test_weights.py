@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 import oracle
 from conftest import bin_arrays, codes_of, read_dataset, read_reference
 from pysirus import SirusRegressor, _core
-from pysirus._forest import Forest, Recipe
-from pysirus._rule import rule_of
-from pysirus._select import select
-from pysirus._sirus import rules_of
-from pysirus._table import read_table
-from pysirus._weights import PENALTY_GRID, gram_of, ridge_weights, rule_moments, weigh_by_ridge, with_outputs
+from pysirus._data.table import read_table
+from pysirus._forest.forest import Forest, Recipe
+from pysirus._rules.rule import rule_of
+from pysirus._select.select import select
+from pysirus._weights.weights import PENALTY_GRID, gram_of, ridge_weights, rule_moments, weigh_by_ridge, with_outputs
+from pysirus.estimators.sirus import rules_of
 
 SEED = 12
 

@@ -18,13 +18,13 @@ from pysirus import (
     SirusRegressorCV,
     _core,
 )
-from pysirus._bins import bin_table
-from pysirus._file import model_to_json
-from pysirus._forest import Forest, Recipe
-from pysirus._response import Response, class_response
-from pysirus._sirus import rules_of
-from pysirus._table import read_table
-from pysirus._weights import gram_of, rule_moments, with_outputs
+from pysirus._bins.cuts import bin_table
+from pysirus._data.table import read_table
+from pysirus._forest.forest import Forest, Recipe
+from pysirus._model.file import model_to_json
+from pysirus._response.response import Response, class_response
+from pysirus._weights.weights import gram_of, rule_moments, with_outputs
+from pysirus.estimators.sirus import rules_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 

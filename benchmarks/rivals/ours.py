@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from benchmarks.problems import Problem
 from pysirus import SirusRegressor
-from pysirus._bins import bin_table
-from pysirus._forest import Forest, Recipe
-from pysirus._response import Response
-from pysirus._table import read_table
+from pysirus._bins.cuts import bin_table
+from pysirus._data.table import read_table
+from pysirus._forest.forest import Forest, Recipe
+from pysirus._response.response import Response
 
 
 def make_forest(problem: Problem) -> Forest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from pysirus._forest import Progress
+from pysirus._forest.forest import Progress
 
 
 @contextmanager

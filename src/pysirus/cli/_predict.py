@@ -11,10 +11,10 @@ from typing import TypeGuard
 import pyarrow as pa
 import pyarrow.parquet
 
-from pysirus._column import DataError
-from pysirus._file import replacing, write_text
-from pysirus._model import RuleModel
-from pysirus._read import list_names
+from pysirus._data.column import DataError
+from pysirus._data.read import list_names
+from pysirus._model.file import replacing, write_text
+from pysirus._model.model import RuleModel
 
 
 def features_of(table: pa.Table, model: RuleModel) -> pa.Table:

@@ -61,9 +61,9 @@ def _run(arguments: list[str] | None) -> int:
         file = f"'{error.filename}': " if error.filename and error.strerror else ""
         return _fail(f"{file}{error.strerror or error}", 1)
     except ValueError as error:
-        from pysirus._column import DataError
-        from pysirus._file import ModelFileError
-        from pysirus._params import ParameterError
+        from pysirus._data.column import DataError
+        from pysirus._model.file import ModelFileError
+        from pysirus._parameters import ParameterError
 
         if isinstance(error, ParameterError):
             return _fail(as_typed(str(error)), 2)

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pysirus._data.read import list_names
+from pysirus._data.table import Feature
 from pysirus._format import format_number, one_line
-from pysirus._model import RuleModel
-from pysirus._read import list_names
-from pysirus._rule import Rule
-from pysirus._table import Feature
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Rule
 
 
 def model_of(estimator: Any) -> RuleModel:

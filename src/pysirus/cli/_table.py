@@ -10,11 +10,11 @@ import narwhals as nw
 import pyarrow as pa
 import typer
 
-from pysirus._column import DataError, reads_as_number
-from pysirus._model import RuleModel
-from pysirus._read import check_column, did_you_mean, list_names, read_file
-from pysirus._response import check_weights, classes_of, read_labels
-from pysirus._weightless import rows_that_weigh, take
+from pysirus._data.column import DataError, reads_as_number
+from pysirus._data.read import check_column, did_you_mean, list_names, read_file
+from pysirus._data.zero_weights import rows_that_weigh, take
+from pysirus._model.model import RuleModel
+from pysirus._response.response import check_weights, classes_of, read_labels
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -65,8 +65,8 @@ class FileTraining(NamedTuple):
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
         from pysirus._progress import no_pass
-        from pysirus.engine._response import LabelQuestion
-        from pysirus.engine.files import ParquetRows, find_files
+        from pysirus.engine.holders.files import ParquetRows, find_files
+        from pysirus.engine.response import LabelQuestion
 
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory, "n_threads": 1}
         rows = ParquetRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
@@ -112,7 +112,7 @@ def open_table(
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
     """Parquet files to learn from; only their first schema is read."""
-    from pysirus.engine.files import find_files, schema_of
+    from pysirus.engine.holders.files import find_files, schema_of
 
     table = schema_of(find_files(name)[0]).empty_table()
     target = _check_roles(table, target, roles)

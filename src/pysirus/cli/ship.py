@@ -118,7 +118,7 @@ def report(
     check_folder(output, "--output")
     if label is not None and table is None:
         raise typer.BadParameter("names the rows of a TABLE: give one.", param_hint="--label")
-    from pysirus._read import check_column
+    from pysirus._data.read import check_column
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table
@@ -149,7 +149,7 @@ def diff(
     """
     import json
 
-    from pysirus.diff import diff as compare
+    from pysirus._use.diff import diff as compare
 
     found = compare(load_model(old), load_model(new))
     print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False) if as_json else found)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pysirus._file import write_text
+from pysirus._model.file import write_text
 from pysirus.datasets._bunch import make_bunch
 
 TIMEOUT = 30  # seconds without an answer

@@ -11,8 +11,8 @@ import inspect
 import os
 from typing import Any
 
-from pysirus._file import write_bytes, write_text
-from pysirus._model import RuleModel
+from pysirus._model.file import write_bytes, write_text
+from pysirus._model.model import RuleModel
 from pysirus.export._conditions import ExportError
 
 __all__ = ["FORMATS", "ExportError", "export", "format_of"]

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._model import RuleModel
-from pysirus._rule import Condition, Rule
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Condition, Rule
 
 
 class ExportError(ValueError):

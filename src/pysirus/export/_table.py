@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pysirus._format import decimals_for, format_levels, format_number, format_threshold
-from pysirus._model import RuleModel
-from pysirus._rule import Condition, Rule
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Condition, Rule
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from pysirus._data.table import Feature
 from pysirus._format import one_line
-from pysirus._model import RuleModel
-from pysirus._table import Feature
+from pysirus._model.model import RuleModel
 from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
 
 LONGEST_FORMULA = 8192

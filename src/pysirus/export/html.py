@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from pysirus._model import RuleModel
+from pysirus._model.model import RuleModel
 from pysirus.export._table import head_pairs, is_staged, rule_rows
 
 RIGHT = ' style="text-align:right"'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pysirus._file import document_text, model_to_json
-from pysirus._model import RuleModel
+from pysirus._model.file import document_text, model_to_json
+from pysirus._model.model import RuleModel
 
 
 def to_json(model: RuleModel) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pysirus._format import one_line
-from pysirus._model import RuleModel
+from pysirus._model.model import RuleModel
 from pysirus.export._table import head_pairs, is_staged, rule_rows
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._model import RuleModel
-from pysirus._term import LinearTerm
+from pysirus._model.model import RuleModel
+from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import ExportError, Test, check_doubles, level_type, sums_of, tests_of, used_features
 
 OPSET, ML_OPSET, IR = 17, 3, 8

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from pysirus._model import RuleModel
-from pysirus._rule import Rule
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Rule
 from pysirus.export._conditions import (
     ExportError,
     Test,

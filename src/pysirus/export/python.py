@@ -11,9 +11,9 @@ import keyword
 from typing import Any
 
 from pysirus._format import one_line
-from pysirus._model import RuleModel
-from pysirus._rule import Rule
-from pysirus._term import LinearTerm
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Rule
+from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import Test, check_labels, level_type, number, sums_of, tests_of, used_features
 
 # what the module calls itself

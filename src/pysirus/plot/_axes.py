@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from pysirus._params import ParameterError
+from pysirus._parameters import ParameterError
 
 INSIDE, OUTSIDE, BAR, UP, DOWN, GREY = "#1f5fa8", "#b9c6d8", "#5f83b0", "#2a7f62", "#c0504d", "#6b7280"
 

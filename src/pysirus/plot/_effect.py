@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pysirus._format import format_threshold
-from pysirus.effect import Axis, Effect
-from pysirus.effect import effect as effect_of
+from pysirus._use.effect import Axis, Effect
+from pysirus._use.effect import effect as effect_of
 from pysirus.plot._axes import GREY, INSIDE, bare, class_number, plain, pyplot
 
 
@@ -27,7 +27,7 @@ def effect(
         Columns by name or number.
     X : data frame or array, optional
         Rows to average over, which then also bound the axis; by default the training shares that the model keeps. See
-        ``pysirus.effect`` for what is averaged.
+        ``pysirus._use.effect`` for what is averaged.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pysirus._format import format_number
-from pysirus._model import RuleModel
-from pysirus._rule import Rule
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Rule
 from pysirus.plot._axes import BAR, DOWN, GREY, INSIDE, OUTSIDE, bare, class_number, plain, pyplot, two_lines
 
 COLUMNS = ("frequency", "support", "weight")

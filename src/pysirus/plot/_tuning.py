@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._params import ParameterError
+from pysirus._parameters import ParameterError
+from pysirus._tuning.path import IDEAL, Tuning, TuningPath
 from pysirus.plot._axes import GREY, INSIDE, UP, bare, pyplot
-from pysirus.tune import IDEAL, Tuning, TuningPath
 
 ERROR_OF_NUMBERS, ERROR_OF_CLASSES = "unexplained variance", "1 - AUC"
 

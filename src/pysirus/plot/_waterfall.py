@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._format import decimals_for
-from pysirus.explain import Explanation, explain
+from pysirus._use.explain import Explanation, explain
 from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, plain, pyplot, two_lines
 
 

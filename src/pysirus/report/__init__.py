@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pysirus._file import write_text
+from pysirus._model.file import write_text
 from pysirus.report._page import page
 from pysirus.report._summary import summary
 

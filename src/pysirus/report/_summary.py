@@ -12,14 +12,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from pysirus._column import UNSEEN, Column
+from pysirus._data.column import UNSEEN, Column
+from pysirus._data.table import Table
 from pysirus._format import format_number
-from pysirus._model import RuleModel
-from pysirus._params import check_integer
-from pysirus._rule import Rule, RuleSet
-from pysirus._table import Table
-from pysirus.effect import Effect, effect
-from pysirus.explain import feature_importance
+from pysirus._model.model import RuleModel
+from pysirus._parameters import check_integer
+from pysirus._rules.rule import Rule, RuleSet
+from pysirus._use.effect import Effect, effect
+from pysirus._use.explain import feature_importance
 
 MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most so many rows, evenly spaced

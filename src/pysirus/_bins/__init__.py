@@ -1,0 +1,1 @@
+"""Columns in, cuts and bins out (the paper's quantiles)."""

@@ -1,0 +1,258 @@
+"""Columns in, cut points and uint8 bins out (the paper's quantile discretisation; spec, section 1).
+
+Bin ``b`` holds the values with exactly ``b`` cuts at or below them, so cut ``c`` sends bins ``0..c`` to its ``<`` side.
+Missing values, where the training column has some, are in a last bin of their own.
+
+A cut is known by its identity, not by its position: ``("quantile", i)``, ``("value", v)`` or ``("levels", {...})``.
+Two models fitted on two samples compare by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.levels import level_sums, order_levels
+from pysirus._data.column import Column
+from pysirus._data.table import Table
+from pysirus._response.response import Response
+from pysirus._response.sums import Count, IntegerRows
+
+CutIdentity = tuple[str, Hashable]
+NumericCuts = tuple[tuple[CutIdentity, ...], NDArray[np.float64]]  # and the thresholds
+ALL_MISSING = "all missing"
+THREADED_ROWS = 20_000  # below, what a column takes is mostly Python, one thread at a time
+SORTED_ROWS = 1 << 12  # up to here sorting a column once is cheaper than asking it three questions
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """The cut points of one column."""
+
+    column: Column
+    identities: tuple[CutIdentity, ...]
+    thresholds: NDArray[np.float64]  # of a numeric column, rising; empty for categories
+    levels: tuple[Any, ...] = ()  # of a categorical column, in the order of their bins
+    has_missing: bool = False
+    less_is_heavier: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    idle: str = ""  # why there are no cuts, where there are none
+    shares: NDArray[np.float64] | None = None  # of the training weight in each bin
+
+    @property
+    def n_cuts(self) -> int:
+        """Number of cuts between known values."""
+        return len(self.identities)
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, that of the missing values included."""
+        return self.n_cuts + 1 + self.has_missing
+
+    @property
+    def n_splits(self) -> int:
+        """Each cut; with missing values each cut twice (missing right, missing left) and missing apart."""
+        return 2 * self.n_cuts + 1 if self.has_missing else self.n_cuts
+
+    def sorted_levels(self, first: int, end: int | None) -> tuple[Any, ...]:
+        """The levels of some bins in the column's own order, in which they are read."""
+        chosen = set(self.levels[first:end])
+        return tuple(level for level in self.column.levels if level in chosen)
+
+    @property
+    def usual_bin(self) -> int:
+        """The bin of a value that no cut can judge: on the heavier side of each of them."""
+        return int(np.count_nonzero(~self.less_is_heavier))
+
+    def encode(self, column: Column, out: NDArray[np.uint8]) -> None:
+        """Write the bin of each value of the training column, or of another one like it."""
+        missing_bin = self.n_cuts + 1 if self.has_missing else self.usual_bin
+        if column.is_numeric:
+            _core.encode(column.values, self.thresholds, missing_bin, out)
+            return
+        # codes -> position of the level; -2 (never seen) and -1 (missing) pick the last two entries
+        position = {level: i for i, level in enumerate(self.levels)}
+        known = [position.get(level, self.usual_bin) for level in column.levels]
+        table = np.array([*known, self.usual_bin, missing_bin], dtype=np.uint8)
+        np.take(table, column.values, out=out, mode="wrap")
+
+
+def as_compared(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as bins compare them: 64-bit integers as float64, in which neighbours beyond 2**53 are equal."""
+    return values.astype(np.float64) if values.dtype.kind in "iu" and values.dtype.itemsize == 8 else values
+
+
+def _distinct(ordered: NDArray[Any] | None, values: NDArray[Any], limit: int) -> NDArray[Any] | None:
+    """The sorted distinct values, or None when there are more than ``limit``."""
+    if ordered is not None:
+        first = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        return ordered[np.append(0, first)] if len(first) < limit else None
+    if len(np.unique(values[: 100 * (limit + 1)])) > limit:
+        return None
+    distinct = np.unique(values)
+    return distinct if len(distinct) <= limit else None
+
+
+@lru_cache(maxsize=64)
+def quantile_targets(
+    weight: int, virtual_rows: int, n_bins: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Between which two order statistics each quantile lies, and how far on the way.
+
+    An order statistic is known by its target: it is the first value at which the weight up to it exceeds the target.
+    """
+    ranks = [divmod((virtual_rows - 1) * i, n_bins) for i in range(1, n_bins)]
+    low = [rank * weight // virtual_rows for rank, _ in ranks]
+    high = [min(rank + 1, virtual_rows - 1) * weight // virtual_rows for rank, _ in ranks]
+    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), np.array([r / n_bins for _, r in ranks])
+
+
+def between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Linear interpolation by NumPy's two formulas, with half the gap so that it cannot overflow."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    half_gap = b / 2 - a / 2
+    left, right = np.minimum(share, 0.5), np.minimum(1 - share, 0.5)
+    interpolated = np.where(share < 0.5, a + half_gap * (2 * left), b - half_gap * (2 * right))
+    return np.where(a == b, a, interpolated)
+
+
+def _quantiles(
+    ordered: NDArray[Any] | None, values: NDArray[Any], weights: NDArray[np.int64] | None, count: Count, n_bins: int
+) -> NDArray[np.float64]:
+    """The empirical quantiles i/n_bins; a quantile that falls on a data value is that value."""
+    low, high, share = quantile_targets(count.weight, count.virtual_rows, n_bins)
+    if weights is not None:
+        order = np.argsort(values)
+        upto = np.cumsum(weights[order])
+        first, last = (values[order[np.searchsorted(upto, target, side="right")]] for target in (low, high))
+        return between(first, last, share)
+    if ordered is None:
+        ranks = np.unique(np.concatenate([low, high]))
+        found = _core.order_statistics(values, ranks.tolist())
+        return between(found[np.searchsorted(ranks, low)], found[np.searchsorted(ranks, high)], share)
+    return between(ordered[low], ordered[high], share)
+
+
+def value_cuts(distinct: NDArray[Any]) -> NumericCuts:
+    """Cuts at every value of a discrete column but the smallest."""
+    thresholds = distinct[1:].astype(np.float64) + 0.0  # no -0.0: it is the same value
+    return tuple(("value", v) for v in thresholds.tolist()), thresholds
+
+
+def quantile_cuts(quantiles: NDArray[np.float64], least: float) -> NumericCuts:
+    """Cuts at the quantiles above the minimum, equal ones merged."""
+    new = (quantiles > least) & np.append(True, quantiles[1:] > quantiles[:-1])
+    return tuple(("quantile", i + 1) for i in np.flatnonzero(new).tolist()), quantiles[new] + 0.0
+
+
+def _numeric_cuts(
+    values: NDArray[Any], weights: NDArray[np.int64] | None, count: Count, n_bins: int, discrete_limit: int
+) -> NumericCuts:
+    """The cuts of the known values of a numeric column."""
+    if len(values) == 0:
+        return (), np.zeros(0)
+    ordered = np.sort(values) if len(values) <= SORTED_ROWS else None
+    distinct = _distinct(ordered, values, discrete_limit)
+    if distinct is not None:
+        return value_cuts(distinct)
+    quantiles = _quantiles(ordered, values, weights, count, n_bins)
+    return quantile_cuts(quantiles, float(values.min() if ordered is None else ordered[0]))
+
+
+def level_cuts(levels: tuple[Any, ...]) -> tuple[CutIdentity, ...]:
+    """The cuts between levels in the order of their bins."""
+    return tuple(("levels", frozenset(levels[: k + 1])) for k in range(len(levels) - 1))
+
+
+def idle_reason(n_cuts: int, *, has_missing: bool, all_missing: bool, constant: bool) -> str:
+    """Why a column has no cuts; empty where it has some."""
+    if all_missing:
+        return ALL_MISSING
+    if n_cuts or has_missing:
+        return ""
+    return "constant" if constant else "nearly constant: no quantile is above the minimum"
+
+
+def _find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: int) -> Cuts:
+    missing = column.missing()
+    all_missing = missing is not None and bool(missing.all())
+    levels: tuple[Any, ...] = ()
+    thresholds = np.zeros(0)
+    constant = True
+    if column.is_numeric:
+        known = None if missing is None else ~missing
+        values, weights = as_compared(column.values), rows.weights
+        if known is not None:
+            values, weights = values[known], None if weights is None else weights[known]
+        identities, thresholds = _numeric_cuts(values, weights, rows.count(known), n_bins, discrete_limit)
+        constant = bool(identities) or bool((values == values[:1]).all())
+    else:
+        levels = order_levels(column.kind, column.levels, level_sums(column, rows))
+        identities = level_cuts(levels)
+    has_missing = missing is not None and not all_missing
+    idle = idle_reason(len(identities), has_missing=has_missing, all_missing=all_missing, constant=constant)
+    return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle=idle)
+
+
+def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit: int) -> Cuts:
+    """The cut points of a column on the training sample."""
+    return _find_cuts(column, IntegerRows(response), n_bins, discrete_limit)
+
+
+def with_sizes(cuts: Cuts, sizes: NDArray[np.int64]) -> Cuts:
+    """Add what the training weight of each bin (exact, in integers) says: its share, the heavier side of each cut."""
+    known = sizes[: cuts.n_cuts + 1]
+    heavier = np.asarray(np.cumsum(known)[:-1] * 2 >= known.sum())
+    return replace(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A table in bins: what the core works on."""
+
+    bins: NDArray[np.uint8]  # [feature, row]
+    cuts: tuple[Cuts, ...]
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int32]:
+        """Bins of each feature."""
+        return np.array([c.n_bins for c in self.cuts], dtype=np.int32)
+
+    @cached_property
+    def has_missing(self) -> NDArray[np.uint8]:
+        """Which features have a bin of missing values."""
+        return np.array([c.has_missing for c in self.cuts], dtype=np.uint8)
+
+    @cached_property
+    def split_offset(self) -> NDArray[np.int32]:
+        """The first split number of each feature, and the number of splits."""
+        return np.concatenate([[0], np.cumsum([c.n_splits for c in self.cuts])]).astype(np.int32)
+
+
+def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:
+    """Find the cuts of a column and encode it into ``out``."""
+    # read once with the stride of its table, which costs a cache line a value, then from a copy
+    column = replace(column, values=np.ascontiguousarray(column.values))
+    cuts = _find_cuts(column, rows, n_bins, discrete_limit)
+    cuts.encode(column, out)
+    return with_sizes(cuts, rows.sizes(out, cuts.n_bins))
+
+
+def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: int, n_threads: int = 1) -> Binned:
+    """Find the cuts of every column and encode the table, ``n_threads`` columns at a time."""
+    bins = np.empty((table.n_columns, table.n_rows), dtype=np.uint8)
+    rows = IntegerRows(response)
+
+    def work(column: Column, out: NDArray[np.uint8]) -> Cuts:
+        return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=discrete_limit)
+
+    if n_threads == 1 or table.n_rows < THREADED_ROWS:
+        return Binned(bins, tuple(map(work, table.columns, bins)))
+    with ThreadPoolExecutor(n_threads) as pool:
+        return Binned(bins, tuple(pool.map(work, table.columns, bins)))

@@ -1,0 +1,81 @@
+"""A column of labels in, its levels in the order of their bins out (spec, section 1).
+
+Ordered categories keep their order. Others are ordered by their mean response, two classes by the share of the second,
+several by the first principal component of their shares: all from exact sums, so that parts of a table add up to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ldexp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.column import Column, Kind
+from pysirus._response.response import MOMENT_BITS
+from pysirus._response.sums import IntegerRows, product_sums
+
+# Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
+# 44 bits is off by up to 3e-14 of its range: of equal means of decimal numbers, 40 pairs in 10,000 were parted by
+# twelve decimals and 8 by ten.
+MEAN_DECIMALS = 10
+SHARE_DECIMALS = 12
+EQUAL_VARIANCES = 1e-9  # relative; rounding parts equal ones by 1e-15, and axes by at most 1e-6 where it does not
+LEAST_LOADING = 1e-6  # of a class on an axis; below it the class does not move
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """How much the levels of a column count and what they answer."""
+
+    sizes: NDArray[np.int64]  # weight of each level
+    sums: NDArray[Any]  # [level, slot] weight of each class; of numbers [level, 1] weight times response
+    of_classes: bool
+
+    def scores(self) -> NDArray[np.float64]:
+        """What levels are ordered by; every level must count."""
+        if not self.of_classes:
+            means = (total / size for total, size in zip(self.sums[:, 0].tolist(), self.sizes.tolist()))
+            return np.array([round(ldexp(mean, -MOMENT_BITS - 1), MEAN_DECIMALS) for mean in means])
+        shares = self.sums / self.sizes[:, None]
+        if shares.shape[1] == 2:
+            return np.asarray(np.round(shares[:, 1], SHARE_DECIMALS))
+        centred = shares - np.average(shares, axis=0, weights=self.sizes)
+        covariance = (centred * self.sizes[:, None]).T @ centred
+        return np.asarray(np.round(centred @ principal_axis(covariance), SHARE_DECIMALS))
+
+
+def principal_axis(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The direction of the largest variance, in which the first class that takes part rises.
+
+    Where several directions are as good (pure levels of equal size), the one in which that class rises most: an answer
+    that depends neither on the scale of the sums nor on the library that solves for it.
+    """
+    variances, axes = np.linalg.eigh(covariance)
+    leading = axes[:, variances >= variances[-1] - EQUAL_VARIANCES * abs(variances[-1])]
+    projection = leading @ leading.T
+    first = int(np.argmax(np.diag(projection) > LEAST_LOADING**2))
+    return np.asarray(projection[:, first] / np.sqrt(projection[first, first]))
+
+
+def level_sums(column: Column, rows: IntegerRows) -> LevelSums:
+    """The exact sums of the levels of a column."""
+    groups = column.values.astype(np.intp) + 1  # the missing first
+    n_groups, n_slots = len(column.levels) + 1, rows.response.n_slots
+    if rows.values is not None:
+        sums = product_sums(groups, rows.weights, rows.values, n_groups)[1:, None]
+        return LevelSums(rows.sizes(groups, n_groups)[1:], sums, False)
+    assert rows.response.slots is not None
+    cells = rows.sizes(groups * n_slots + rows.response.slots, n_groups * n_slots).reshape(n_groups, n_slots)[1:]
+    return LevelSums(cells.sum(axis=1), cells, True)
+
+
+def order_levels(kind: Kind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[Any, ...]:
+    """The levels that occur, in the order of their bins."""
+    present = np.flatnonzero(sums.sizes > 0).tolist()
+    if kind == "ordered" or not present:
+        return tuple(levels[i] for i in present)
+    scores = LevelSums(sums.sizes[present], sums.sums[present], sums.of_classes).scores().tolist()
+    return tuple(levels[i] for _, i in sorted(zip(scores, present)))  # levels come sorted

@@ -1,0 +1,1 @@
+"""Bins in, path frequencies out (the paper's rule generation)."""

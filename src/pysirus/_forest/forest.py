@@ -1,0 +1,193 @@
+"""Bins in, path frequencies out (the paper's rule generation; spec, sections 2 to 4).
+
+Trees are numbered: growing more of them continues the forest, so one of 10,000 trees begins with the one of 4,000.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr
+from sklearn.exceptions import ConvergenceWarning
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned
+from pysirus._response.response import Response
+
+BATCH = 1_000
+CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes a tree at depth 2
+MAX_TREES = 200_000
+BEST_KERNEL = _core.instruction_sets()[0]
+Progress = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How trees are grown."""
+
+    seed: int
+    max_depth: int = 2
+    max_features: int | None = None
+    min_node_size: int = 5
+    max_samples: float = 1.0
+    n_threads: int = 1
+    instruction_set: str | None = None
+    stop: _core.StopFlag | None = None
+
+    @property
+    def kernel(self) -> str:
+        """The instruction set to use: the best one, if none is named."""
+        return self.instruction_set or BEST_KERNEL
+
+    def candidates(self, n_features: int) -> int:
+        """How many features are tried at each node."""
+        return self.max_features or min(n_features, max(2, n_features // 3))
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of a forest, the most frequent first (spec, section 5: ties by fewer splits, more `<`, then place)."""
+
+    codes: NDArray[np.int32]  # [path, 4]: 2 * split + side in rising order, padded with -1
+    counts: NDArray[np.int64]
+    n_trees: int
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Share of the trees that contain each path."""
+        return np.asarray(self.counts / max(1, self.n_trees))
+
+
+@lru_cache(maxsize=64)
+def poisson_thresholds(mean: float) -> NDArray[np.uint32]:
+    """Limits on 32 random bits: the number they reach is a Poisson count. Decimal arithmetic: the same everywhere."""
+    limits: list[int] = []
+    with localcontext() as context:
+        context.prec = 50
+        term = cumulated = (-Decimal(mean)).exp()
+        while len(limits) < 16 and (limit := round(cumulated * 2**32)) < 2**32:
+            limits.append(limit)
+            term *= Decimal(mean) / len(limits)
+            cumulated += term
+    return np.array(limits, dtype=np.uint32)
+
+
+def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
+    """Share of rules two such forests would have in common (the paper's section "Number of Trees").
+
+    Averages 1 - epsilon over the midpoints between the 51 largest distinct frequencies. Paths with equal counts have
+    equal terms; terms that a Chernoff bound puts below 1e-16 are left out.
+    """
+    distinct, multiplicity = np.unique(counts, return_counts=True)
+    if len(distinct) < 2:
+        return 1.0 if n_trees else 0.0
+    largest = distinct[::-1][:51]
+    thresholds = (largest[:-1] + largest[1:]) / 2
+    k = np.floor(thresholds)[:, None]
+    p = (distinct / n_trees)[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip(thresholds[:, None] / n_trees, 1e-300, 1)
+        divergence = share * np.log(share / p) + (1 - share) * np.log((1 - share) / (1 - p))
+    certain = np.nan_to_num(n_trees * divergence, nan=np.inf) > 37  # exp(-37) < 1e-16
+    z = np.where(p > share, 0.0, 1.0)
+    rows, columns = np.nonzero(~certain)
+    z[rows, columns] = bdtr(k[rows, 0], n_trees, p[0, columns])
+    epsilon = (multiplicity * z * (1 - z)).sum(axis=1) / (multiplicity * (1 - z)).sum(axis=1)
+    return float(1 - epsilon.mean())
+
+
+def plan_of(binned: Binned, n_slots: int, classes: bool, recipe: Recipe) -> _core.Plan:
+    """What the core must know to grow trees, but for the rows."""
+    return _core.Plan(
+        n_bins=binned.n_bins.tolist(),
+        has_missing=binned.has_missing.tolist(),
+        split_offset=binned.split_offset.tolist(),
+        n_slots=n_slots,
+        classes=classes,
+        thresholds=poisson_thresholds(recipe.max_samples).tolist(),
+        seed=recipe.seed,
+        max_depth=recipe.max_depth,
+        max_features=recipe.candidates(len(binned.cuts)),
+        min_node_size=recipe.min_node_size,
+    )
+
+
+def rows_of(binned: Binned, response: Response, first_row: int = 0) -> _core.Rows:
+    """Rows as the core takes them: all of them, or those of one part from ``first_row`` on."""
+    return _core.Rows(binned.bins, response.forest_values(), response.slots, response.forest_weights(), first_row)
+
+
+class GrowingForest(ABC):
+    """A forest that can be continued, wherever its rows lie."""
+
+    watched = BATCH  # trees between two signs of progress
+
+    def __init__(self, first_tree: int = 0) -> None:
+        self.n_trees = 0
+        self._first_tree = first_tree
+        self._counts = _core.PathCounts()
+
+    @abstractmethod
+    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        """The splits of some trees, one row a tree."""
+
+    def grow(self, n_trees: int) -> NDArray[np.int32]:
+        """Grow more trees; their splits, one row a tree."""
+        splits = self._splits(self._first_tree + self.n_trees, n_trees)
+        self._counts.add(splits)
+        self.n_trees += n_trees
+        return splits
+
+    def paths(self) -> Paths:
+        """The paths so far, the most frequent first."""
+        return Paths(*self._counts.paths(), self.n_trees)
+
+    def stability(self) -> float:
+        """Expected share of rules in common with another forest on the same data."""
+        return expected_stability(self._counts.paths()[1], self.n_trees)
+
+    def grow_to(self, n_trees: int, progress: Progress | None = None) -> GrowingForest:
+        """Grow to a fixed number of trees, in small batches when someone watches."""
+        while self.n_trees < n_trees:
+            self.grow(min(self.watched if progress else CHUNK, n_trees - self.n_trees))
+            if progress:
+                progress(self.n_trees, self.stability())
+        return self
+
+    def grow_until_stable(self, alpha: float, progress: Progress | None = None) -> GrowingForest:
+        """Grow batches until two forests like this one would share 1 - alpha of their rules."""
+        stability = 0.0
+        while stability < 1 - alpha:
+            if self.n_trees >= MAX_TREES:
+                warnings.warn(
+                    f"The forest has {MAX_TREES:,} trees and two such forests would still share only "
+                    f"{stability:.1%} of their rules (wanted: {1 - alpha:.0%}). The data may hold little signal; "
+                    "set n_trees for more trees, or a larger alpha.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+                break
+            self.grow_to(self.n_trees + BATCH, progress)
+            stability = self.stability()
+        return self
+
+
+class Forest(GrowingForest):
+    """A forest on rows in memory."""
+
+    def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
+        super().__init__(first_tree)
+        self._plan = plan_of(binned, response.n_slots, response.slots is not None, recipe)
+        self._rows = rows_of(binned, response)
+        self._recipe = recipe
+
+    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        recipe = self._recipe
+        return _core.grow(self._plan, self._rows, first_tree, n_trees, recipe.n_threads, recipe.kernel, recipe.stop)

@@ -1,0 +1,102 @@
+"""Rules and linear terms in, a compiled list out, which reads columns and answers with sums.
+
+The order of summation is part of the answer: what the sums start with, the rules in their order, the terms in theirs.
+``Condition.holds`` and ``LinearTerm.values`` say the same in NumPy; the tests compare the two to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._data.table import Feature, Table
+from pysirus._rules.rule import Condition, Rule
+from pysirus._rules.term import LinearTerm
+
+
+@dataclass(frozen=True)
+class Addend:
+    """What a rule adds to each sum where it holds, and elsewhere."""
+
+    rule: Rule
+    inside: Sequence[float]
+    outside: Sequence[float]
+
+
+class Evaluator:
+    """A list of rules and terms, compiled for the columns of a model."""
+
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        start: Sequence[float],
+        addends: Sequence[Addend],
+        terms: Sequence[LinearTerm] = (),
+    ) -> None:
+        conditions = [condition for addend in addends for condition in addend.rule.conditions]
+        used = sorted({c.index for c in conditions} | {term.index for term in terms})
+        self._place = {index: i for i, index in enumerate(used)}
+        self._features = features
+        self._only_numbers = all(feature.kind == "numeric" for feature in features)
+        self._list = _core.RuleList(used, list(start))
+        known: dict[Any, int] = {}
+        for addend in addends:
+            numbers = [self._number_of(condition, known) for condition in addend.rule.conditions]
+            self._list.add_rule(numbers, list(addend.inside), list(addend.outside))
+        for term in terms:
+            self._list.add_term(self._place[term.index], term.weight, term.lower, term.upper, term.missing)
+
+    def _number_of(self, condition: Condition, known: dict[Any, int]) -> int:
+        """The number of a condition; rules share those that ask the same."""
+        column, feature = self._place[condition.index], self._features[condition.index]
+        missing = condition.otherwise if condition.missing is None else condition.missing
+        if feature.kind == "numeric":
+            lower = -np.inf if condition.lower is None else condition.lower
+            upper = np.inf if condition.upper is None else condition.upper
+            interval = (column, lower if condition.known else np.inf, upper, missing)
+            if interval not in known:
+                known[interval] = self._list.add_interval(*interval)
+            return known[interval]
+        wanted = set(condition.levels or ())
+        answers = (condition.otherwise, missing, *(condition.known and v in wanted for v in feature.levels))
+        if (column, answers) not in known:
+            known[column, answers] = self._list.add_levels(column, list(answers))
+        return known[column, answers]
+
+    def sums(self, table: Table, instruction_set: str | None = None) -> NDArray[np.float64]:
+        """The sums [row, output] of an aligned table."""
+        columns = [readable(table.columns[index].values) for index in self._place]
+        return self._list.evaluate(columns, table.n_rows, instruction_set)
+
+    def matrix_sums(self, X: Any, instruction_set: str | None = None) -> NDArray[np.float64] | None:
+        """The same straight from an array of the model's columns.
+
+        None when X is no such array, or holds something to complain about; whoever asked reads it as a table then.
+        """
+        if type(X) is not np.ndarray or X.ndim != 2 or not self._only_numbers or not _is_plain(X):
+            return None
+        if X.shape[1] != len(self._features) or not X.shape[0]:
+            return None
+        return self._list.evaluate_matrix(X, instruction_set)
+
+
+PLAIN_TYPES = frozenset(np.dtype(code) for code in "fdbBhHiIlLqQ")  # in the byte order of this machine
+
+
+def _is_plain(array: NDArray[Any]) -> bool:
+    """Whether the core can read an array where it lies."""
+    return (
+        array.dtype in PLAIN_TYPES
+        and array.flags.aligned
+        and all(stride % array.itemsize == 0 for stride in array.strides)
+    )
+
+
+def readable(values: NDArray[Any]) -> NDArray[Any]:
+    """A column as the core can read it; nearly always as it is."""
+    return values if _is_plain(values) else np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))

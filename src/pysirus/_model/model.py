@@ -1,0 +1,212 @@
+"""Rules, weights and a schema: a model that predicts. It knows nothing of how it was learned.
+
+Two ways of combining rules (``AGGREGATIONS``): ``"sum"`` adds the weighted outputs of all rules, inside or outside, the
+linear terms and the intercept (SIRUS, RuleFit); ``"mean"`` is the weighted mean of the inside outputs of the rules that
+hold, the node of all rows among them (Node harvest).
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.table import Feature, Table, align_table, warn_unseen
+from pysirus._format import decimals_for, format_number, format_shares, one_line
+from pysirus._model.evaluate import Addend, Evaluator
+from pysirus._rules.rule import Rule, RuleSet, with_weights
+from pysirus._rules.term import LinearTerm
+from pysirus._tuning.path import Size, Tuning
+from pysirus._weights.weights import Moments
+from pysirus.estimators.actions import Actions
+
+Aggregation = Literal["sum", "mean"]
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
+
+
+def _weight(rule: Rule) -> float:
+    assert rule.weight is not None
+    return rule.weight
+
+
+def _scaled(rule: Rule, output: float | tuple[float, ...] | None) -> list[float]:
+    """An output of a rule times its weight, in a list."""
+    return [_weight(rule) * value for value in np.atleast_1d(np.asarray(output, dtype=np.float64)).tolist()]
+
+
+@dataclass(frozen=True)
+class RuleModel(Actions):
+    """A list of rules and their weights.
+
+    By ``aggregation="sum"`` the prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``,
+    plus the linear terms; for classes the outputs are vectors of class shares. By ``"mean"`` it is the weighted mean of
+    ``inside`` over the rules that hold and of ``mean`` with ``root_weight``; ``mean`` where that weighs nothing.
+
+    Attributes
+    ----------
+    selected : RuleSet
+        The rules after post-treatment, each with its weight.
+    intercept : float or tuple of float
+        What is added to the weighted outputs.
+    mean : float or tuple of float
+        Mean response (class shares) of the training data.
+    features : tuple of Feature
+        The columns it was trained on.
+    named : bool
+        Whether the training table had column names.
+    target : str
+        What is predicted.
+    classes : tuple or None
+        The labels, for classification.
+    facts : mapping
+        How it was made: number of trees, seed, penalty, versions.
+    tuning : Tuning or None
+        The tuning path and the list of every size, when the model was tuned.
+    moments : Moments or None
+        The sums over ten folds from which the weights of any part of the list can be fitted again, those of the
+        longest list for a tuned model; None where weights do not come from them.
+    terms : tuple of LinearTerm
+        Linear terms beside the rules.
+    aggregation : {"sum", "mean"}
+        How rules combine.
+    root_weight : float
+        By ``"mean"``: the weight of the node that holds every row, whose output is ``mean``.
+    """
+
+    selected: RuleSet
+    intercept: float | tuple[float, ...]
+    mean: float | tuple[float, ...]
+    features: tuple[Feature, ...]
+    named: bool = False
+    target: str = "y"
+    classes: tuple[Any, ...] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tuning: Tuning | None = None
+    moments: Moments | None = field(default=None, compare=False, repr=False)
+    terms: tuple[LinearTerm, ...] = ()
+    aggregation: Aggregation = "sum"
+    root_weight: float = 0.0
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules that have a weight."""
+        return RuleSet([rule for rule in self.selected if rule.weight])
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The same under the name that estimators use."""
+        return self.rules
+
+    def sized(self, tuning: Tuning, size: Size) -> RuleModel:
+        """The model of one size of its tuned list, with the error and stability of such lists among its facts."""
+        facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
+        if self.classes is None:
+            facts["ridge_penalty"] = size.penalty
+        rules = with_weights(tuning.rules[: size.n_rules], size.weights)
+        if "n_stages" in facts:
+            facts["n_stages"] = max((rule.stage for rule in rules), default=1)
+        return replace(self, selected=rules, intercept=size.intercept, facts=facts)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels as an array of the type they came in."""
+        return np.asarray(self.classes, dtype=self.facts.get("label_type"))
+
+    def align(self, X: Any, owner: str = "RuleModel") -> Table:
+        """Read a table as the model's columns."""
+        table = align_table(X, self.features, named=self.named, owner=owner)
+        warn_unseen(table, lambda message: warnings.warn(message, UserWarning, stacklevel=4))
+        return table
+
+    def decision(self, table: Table) -> NDArray[np.float64]:
+        """The combined outputs of an aligned table: one number a row, or a row of class shares."""
+        return self._combine(self._evaluator.sums(table))
+
+    def decide(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
+        """The combined outputs of any table; an array of plain numbers is read where it lies."""
+        sums = self._evaluator.matrix_sums(X)
+        return self.decision(self.align(X, owner)) if sums is None else self._combine(sums)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        """The rules that have a weight, compiled."""
+        if self.aggregation == "mean":
+            # deviations from the mean, and weights: no rule, no deviation
+            mean = float(np.asarray(self.mean))
+            pairs = [(rule, float(np.asarray(rule.inside)) - mean) for rule in self.rules]
+            addends = [Addend(rule, (_weight(rule) * gap, _weight(rule)), (0.0, 0.0)) for rule, gap in pairs]
+            return Evaluator(self.features, (0.0, self.root_weight), addends)
+        addends = [Addend(rule, _scaled(rule, rule.inside), _scaled(rule, rule.outside)) for rule in self.rules]
+        return Evaluator(self.features, np.atleast_1d(self.intercept).tolist(), addends, self.terms)
+
+    def _combine(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the sums of the evaluator mean."""
+        if self.aggregation == "mean":
+            total, weight = sums.T
+            deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+            return np.asarray(float(np.asarray(self.mean)) + deviation)
+        return sums if self.classes is not None else sums[:, 0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is compiled is made again where it is needed
+        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict each row: a number, or the most likely class."""
+        decision = self.decide(X)
+        if self.classes is None:
+            return decision
+        return np.asarray(self.labels[decision.argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, one column a class."""
+        if self.classes is None:
+            raise AttributeError("predict_proba is for classes; this model predicts numbers.")
+        return self.decide(X)
+
+    def average_output(self, rule: Rule) -> NDArray[np.float64]:
+        """The mean output of a rule over the training data, by weight.
+
+        Its outputs are means of the response, inside and outside, so theirs is the mean of it; a correction's are means
+        of residuals, whose mean is zero.
+        """
+        mean = np.asarray(self.mean, dtype=np.float64)
+        return mean if rule.stage == 1 else np.zeros_like(mean)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file that ``pysirus.load`` reads."""
+        from pysirus._model.file import model_to_json, write_document
+
+        write_document(path, model_to_json(self))
+
+    def _as_model(self) -> RuleModel:
+        return self
+
+    def _repr_html_(self) -> str:
+        terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""
+        return f"<p>{html.escape(self._head())}</p>{self.rules._repr_html_()}{terms}"
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), "", str(self.rules), *(["", *self._term_lines()] if self.terms else [])])
+
+    def _term_lines(self) -> list[str]:
+        return ["linear terms", *map(str, self.terms)]
+
+    def _head(self) -> str:
+        """Mean and intercept, or the class shares, in one line."""
+        target = one_line(self.target)
+        if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
+            decimals = decimals_for([self.mean, self.intercept], 0.0)
+            if self.aggregation == "mean":
+                weight = format_number(self.root_weight, 3)
+                return f"mean {target} = {self.mean:.{decimals}f}    its weight = {weight}"
+            return f"mean {target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
+        assert isinstance(self.mean, tuple) and self.classes is not None
+        return f"shares of {target}: {one_line(format_shares(self.mean, self.classes, decimals=1))}"

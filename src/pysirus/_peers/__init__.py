@@ -1,0 +1,1 @@
+"""The methods that SIRUS is compared with: rules from scikit-learn trees, the lasso, Node harvest."""

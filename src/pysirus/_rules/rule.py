@@ -1,0 +1,384 @@
+"""Paths in, rules out: what a path says, as data. A rule holds cut identities and thresholds, never text.
+
+A path is the set of splits that leads to a node of a tree; its rule merges the splits on one feature into one condition
+(``{x < 5, x < 3}`` reads ``x < 3``). Rules compare by what they read, in cut identities, so that rules of two fits on
+two samples compare although their thresholds differ.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned, CutIdentity, Cuts
+from pysirus._data.column import UNSEEN, Column
+from pysirus._data.table import Table
+from pysirus._format import (
+    format_levels,
+    format_number,
+    format_outputs,
+    format_threshold,
+    html_table,
+    make_frame,
+    text_table,
+)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One side of one cut: a step of a path.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    op : {"<", ">=", "in", "not in", "known", "missing"}
+        The side taken.
+    value : float, tuple of levels, or None
+        The threshold, or the levels on the ``<`` side of a categorical cut.
+    cut : tuple
+        The identity of the cut, comparable between fits.
+    missing : bool or None
+        Whether missing values go this way; None where training had none.
+    """
+
+    feature: str
+    op: str
+    value: Any
+    cut: CutIdentity
+    missing: bool | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a rule asks of one feature: a half-open interval or a set of levels.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    lower, upper : float or None
+        ``lower <= x < upper``; None is an open end. For categories both are None.
+    levels : tuple or None
+        The levels that satisfy the condition; None for a numeric column.
+    missing : bool or None
+        Whether missing values satisfy it; None where the training column had none.
+    known : bool
+        False for the condition ``x is missing``, which no known value satisfies.
+    otherwise : bool
+        Whether a value that the condition cannot judge satisfies it: the side that held more of the training data.
+    lower_cut, upper_cut : tuple or None
+        Identities of the ends.
+    share : float or None
+        Share of the training weight that satisfies it.
+    """
+
+    feature: str
+    lower: float | None = None
+    upper: float | None = None
+    levels: tuple[Any, ...] | None = None
+    missing: bool | None = None
+    known: bool = True
+    otherwise: bool = False
+    lower_cut: CutIdentity | None = None
+    upper_cut: CutIdentity | None = None
+    index: int = field(default=0, compare=False)
+    share: float | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> Hashable:
+        """What the condition reads, in cut identities."""
+        return (self.feature, self.lower_cut, self.upper_cut, bool(self.missing), self.known)
+
+    def holds(self, column: Column) -> NDArray[np.bool_]:
+        """Evaluate the condition on a column."""
+        values = column.values
+        if column.is_numeric:
+            values = values.astype(np.float64, copy=False)  # or NumPy would round the threshold to float32
+            inside = np.full(len(values), self.known)
+            with np.errstate(invalid="ignore"):
+                if self.lower is not None:
+                    inside &= values >= self.lower
+                if self.upper is not None:
+                    inside &= values < self.upper
+            inside[np.isnan(values)] = self.otherwise if self.missing is None else self.missing
+            return inside
+        wanted = set(self.levels or ())
+        answers = [self.known and level in wanted for level in column.levels]
+        table = np.array(
+            [*answers, self.otherwise, self.otherwise if self.missing is None else self.missing], dtype=bool
+        )
+        codes = np.where(values == UNSEEN, len(column.levels), np.where(values == -1, len(column.levels) + 1, values))
+        return np.asarray(table[codes])
+
+    def __str__(self) -> str:
+        if not self.known:
+            return f"{self.feature} is missing"
+        text = self._known_text()
+        if text is None:
+            return f"{self.feature} is known"
+        return f"{text} or missing" if self.missing else text
+
+    def _known_text(self) -> str | None:
+        """What it says of known values; None if it takes them all."""
+        if self.levels is not None and self.upper_cut is None and self.lower_cut is None:
+            return None
+        if self.levels is not None:
+            return f"{self.feature} in {format_levels(self.levels)}"
+        if self.lower is None and self.upper is None:
+            return None
+        if self.upper is None:
+            return f"{self.feature} >= {format_threshold(self.lower)}"
+        if self.lower is None:
+            return f"{self.feature} < {format_threshold(self.upper)}"
+        return f"{format_threshold(self.lower)} <= {self.feature} < {format_threshold(self.upper)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """If all conditions hold then one output, else another.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        One per feature.
+    path : tuple of Split
+        The splits it came from.
+    frequency : float
+        Share of the forest's trees that contain the path.
+    inside, outside : float, tuple of float, or None
+        Mean response (class shares) of the training rows inside and outside; None for a candidate.
+    n_inside, n_outside : int or None
+        Training rows inside and outside.
+    weight : float or None
+        Weight in the model.
+    stage : int
+        1 for a rule about the response, 2 and more for a correction: its outputs are mean residuals
+        (of 85% of what the earlier stages predict).
+    """
+
+    conditions: tuple[Condition, ...]
+    path: tuple[Split, ...] = ()
+    frequency: float = float("nan")
+    inside: float | tuple[float, ...] | None = None
+    outside: float | tuple[float, ...] | None = None
+    n_inside: int | None = None
+    n_outside: int | None = None
+    weight: float | None = None
+    classes: tuple[Any, ...] | None = None
+    stage: int = 1
+
+    @cached_property
+    def key(self) -> Hashable:
+        """What the rule reads, in cut identities."""
+        return frozenset(condition.key for condition in self.conditions)
+
+    def __eq__(self, other: object) -> bool:
+        return self.key == other.key if isinstance(other, Rule) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # `key` holds hashes of text, which differ between processes
+        return {name: value for name, value in self.__dict__.items() if name != "key"}
+
+    def holds(self, table: Table) -> NDArray[np.bool_]:
+        """Which rows of a table are inside."""
+        inside = np.ones(table.n_rows, dtype=bool)
+        for condition in self.conditions:
+            inside &= condition.holds(table.columns[condition.index])
+        return inside
+
+    @property
+    def condition_text(self) -> str:
+        """The conditions alone."""
+        if len(self.conditions) > 1:  # "or missing" binds to its own condition
+            return " & ".join(f"({c})" if c.known and c.missing else str(c) for c in self.conditions)
+        return str(self.conditions[0]) if self.conditions else "always"
+
+    @property
+    def output_texts(self) -> tuple[str, str]:
+        """What it answers inside and outside, as text; corrections have a sign."""
+        assert self.inside is not None and self.outside is not None
+        return format_outputs(self.inside, self.outside, self.classes, signed=self.stage > 1)
+
+    def __str__(self) -> str:
+        if self.inside is None or self.outside is None:
+            return f"if {self.condition_text}"
+        inside, outside = self.output_texts
+        return f"if {self.condition_text} then {inside} else {outside}"
+
+    def __repr__(self) -> str:
+        return f"<Rule: {self}>"
+
+
+class RuleSet(Sequence[Rule]):
+    """A list of rules that prints as a table.
+
+    Two rule sets are equal when their rules are, in the same order.
+    """
+
+    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+        self._rules = tuple(rules)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> RuleSet: ...
+    def __getitem__(self, index: int | slice) -> Rule | RuleSet:
+        return RuleSet(self._rules[index]) if isinstance(index, slice) else self._rules[index]
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules)
+
+    def __eq__(self, other: object) -> bool:
+        return self._rules == tuple(other) if isinstance(other, (RuleSet, list, tuple)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._rules)
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        columns = {
+            "stage": [str(rule.stage) for rule in self],
+            "frequency": [format_number(rule.frequency, 3) for rule in self],
+            "rule": [str(rule) for rule in self],
+            "weight": [format_number(rule.weight or 0.0, 3) for rule in self],
+        }
+        if all(rule.stage == 1 for rule in self):
+            del columns["stage"]
+        if all(rule.weight is None for rule in self):
+            del columns["weight"]
+        return list(columns), [list(row) for row in zip(*columns.values())]
+
+    def __str__(self) -> str:
+        return text_table(*self._rows()) if len(self) else "(no rules)"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._rows()) if len(self) else "<p>(no rules)</p>"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The rules as a data frame, one row a rule.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The library of the frame; by default the first of these that is installed.
+
+        Returns
+        -------
+        frame : DataFrame or Table
+            Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
+            ``stage``.
+        """
+        data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
+        for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
+            column = [getattr(rule, name) for rule in self]
+            data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
+        return make_frame(data, backend)
+
+
+# ------------------------------------------------------------------------------------------------- paths into rules
+
+
+@dataclass(frozen=True)
+class SplitSide:
+    """A code of a path, taken apart: feature number, cut number (None: missing apart), side, where missing go."""
+
+    feature: int
+    cut: int | None
+    less: bool
+    missing_left: bool
+
+    @property
+    def missing_inside(self) -> bool:
+        """Whether missing values go to this side."""
+        return self.missing_left == self.less
+
+
+def decode(code: int, binned: Binned) -> SplitSide:
+    """Take a code ``2 * split + side`` apart."""
+    split, side = divmod(int(code), 2)
+    feature = bisect_right(binned.split_offset, split) - 1
+    local, n_cuts = split - int(binned.split_offset[feature]), binned.cuts[feature].n_cuts
+    if local == 2 * n_cuts and binned.cuts[feature].has_missing:
+        return SplitSide(feature, None, side == 0, False)
+    return SplitSide(feature, local % n_cuts, side == 0, local >= n_cuts)
+
+
+def _split_of(side: SplitSide, cuts: Cuts) -> Split:
+    missing = side.missing_inside if cuts.has_missing else None
+    if side.cut is None:
+        return Split(cuts.column.name, "known" if side.less else "missing", None, ("missing", None), missing)
+    if cuts.column.is_numeric:
+        value: Any = float(cuts.thresholds[side.cut])
+        op = "<" if side.less else ">="
+    else:
+        value, op = cuts.sorted_levels(0, side.cut + 1), "in" if side.less else "not in"
+    return Split(cuts.column.name, op, value, cuts.identities[side.cut], missing)
+
+
+def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition:
+    """The condition that several splits on one feature amount to."""
+    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
+    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
+    missing = all(s.missing_inside for s in sides) if cuts.has_missing else None
+    known = all(s.cut is not None or s.less for s in sides)
+    if lower is not None and upper is not None and lower >= upper:
+        known = False  # `x < 5 or missing`, then `x >= 5 or missing`
+    if not known:
+        lower = upper = None  # it reads `is missing`, however it came about
+    otherwise = all(s.less == (True if s.cut is None else bool(cuts.less_is_heavier[s.cut])) for s in sides)
+    values: dict[str, Any] = {}
+    if cuts.column.is_numeric:
+        values["lower"] = None if lower is None else float(cuts.thresholds[lower])
+        values["upper"] = None if upper is None else float(cuts.thresholds[upper])
+    else:
+        values["levels"] = cuts.sorted_levels(0 if lower is None else lower + 1, None if upper is None else upper + 1)
+    share = None
+    if cuts.shares is not None:
+        first, last = 0 if lower is None else lower + 1, cuts.n_cuts if upper is None else upper
+        inside = float(cuts.shares[first : last + 1].sum()) if known else 0.0
+        share = inside + (float(cuts.shares[cuts.n_cuts + 1]) if missing else 0.0)
+    return Condition(
+        feature=cuts.column.name,
+        missing=missing,
+        known=known,
+        otherwise=otherwise,
+        lower_cut=None if lower is None else cuts.identities[lower],
+        upper_cut=None if upper is None else cuts.identities[upper],
+        index=index,
+        share=share,
+        **values,
+    )
+
+
+def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> Rule:
+    """The rule that the splits of a path say."""
+    by_feature: dict[int, list[SplitSide]] = {}
+    for side in sides:
+        by_feature.setdefault(side.feature, []).append(side)
+    conditions = tuple(merge_sides(group, cuts[f], f) for f, group in by_feature.items())
+    return Rule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency)
+
+
+def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> Rule:
+    """The rule that a path says."""
+    return rule_of_sides([decode(code, binned) for code in codes if code >= 0], binned.cuts, frequency)
+
+
+def with_weights(rules: Sequence[Rule], weights: Sequence[float]) -> RuleSet:
+    """The rules with these weights."""
+    return RuleSet([replace(rule, weight=float(weight)) for rule, weight in zip(rules, weights)])

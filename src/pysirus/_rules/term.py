@@ -1,0 +1,48 @@
+"""A column in, its part of a prediction out: the linear term, a second kind of term beside the rule.
+
+A term is ``weight * x`` with ``x`` held within its limits (winsorised), so that a value far out cannot run away with
+the prediction (Friedman and Popescu 2008, section 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.table import Table
+from pysirus._format import format_number, format_threshold
+
+
+@dataclass(frozen=True)
+class LinearTerm:
+    """A numeric column times a weight.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    weight : float
+        What one unit of the column adds to the prediction.
+    lower, upper : float
+        Values are held within these limits.
+    missing : float
+        What stands in for a missing value: the mean of the training column within its limits.
+    """
+
+    feature: str
+    weight: float
+    lower: float
+    upper: float
+    missing: float
+    index: int = field(default=0, compare=False)
+
+    def values(self, table: Table) -> NDArray[np.float64]:
+        """The column within its limits, missing values filled in."""
+        column = np.clip(table.columns[self.index].values.astype(np.float64), self.lower, self.upper)
+        return np.where(np.isnan(column), self.missing, column)
+
+    def __str__(self) -> str:
+        limits = f"{format_threshold(self.lower)} to {format_threshold(self.upper)}"
+        return f"{format_number(self.weight, 3)} * {self.feature}, within {limits}"

@@ -1,0 +1,123 @@
+"""Paths in, a short list of independent rules out (the paper's rule selection and post-treatment; spec, section 5).
+
+A path is dropped when its rule is a linear combination of the constant and the rules kept before it, over the whole
+input space. With u(j,c) = 1 where x_j < c, and m_j = 1 where x_j is missing, a rule is a product over its features of
+
+    u(j,high) - u(j,low)        an absent high reads 1, an absent low reads 0
+
+and the monomials with one factor per feature are linearly independent. So each rule is a sparse integer vector, and one
+step of exact elimination answers the question for any depth. In two dimensions, with a = u(1,c) and b = u(2,d):
+
+    if x_1 <  c              a
+    if x_1 >= c              1 - a              dropped: spanned by 1 and a
+    if x_1 <  c & x_2 <  d   a b
+    if x_1 <  c & x_2 >= d   a - a b            dropped: spanned by a and a b
+    if x_1 >= c & x_2 <  d   b - a b            kept: b is new
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from pysirus._bins.cuts import Binned
+from pysirus._forest.forest import Paths
+from pysirus._rules.rule import SplitSide, decode
+
+Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
+Monomial = tuple[Atom, ...]
+Vector = dict[Monomial, int]
+ONE: Monomial = ()
+MISSING = -1
+
+
+def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict[Monomial, int]:
+    """The indicator of one feature's condition in the basis 1, u(j,c), m_j."""
+    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
+    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
+    known = all(s.cut is not None or s.less for s in sides)
+    missing = has_missing and all(s.missing_inside for s in sides)
+    terms: dict[Monomial, int] = {}
+
+    def add(monomial: Monomial, coefficient: int) -> None:
+        terms[monomial] = terms.get(monomial, 0) + coefficient
+
+    if known and (lower is None or upper is None or lower < upper):
+        if upper is not None:
+            add(((feature, upper),), 1)
+        else:
+            add(ONE, 1)
+            if has_missing:
+                add(((feature, MISSING),), -1)
+        if lower is not None:
+            add(((feature, lower),), -1)
+    if missing:
+        add(((feature, MISSING),), 1)
+    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+
+
+def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
+    """The rule of a path as a sparse integer vector over monomials."""
+    by_feature: dict[int, list[SplitSide]] = {}
+    for code in codes:
+        if code >= 0:
+            side = decode(code, binned)
+            by_feature.setdefault(side.feature, []).append(side)
+    vector: Vector = {ONE: 1}
+    for feature, sides in sorted(by_feature.items()):
+        factor = _factor(feature, sides, binned.cuts[feature].has_missing)
+        # monomials of different features: no two products are the same
+        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
+    return vector
+
+
+def _rank(monomial: Monomial) -> tuple[int, Monomial]:
+    return len(monomial), monomial
+
+
+@dataclass
+class Span:
+    """The span of the constant and the vectors added so far, in echelon form."""
+
+    rows: dict[Monomial, Vector] = field(default_factory=lambda: {ONE: {ONE: 1}})
+
+    def reduce(self, vector: Vector) -> Vector:
+        """Eliminate the highest monomial while it is the pivot of a row; empty when the span contains the vector."""
+        rest = dict(vector)
+        while rest:
+            pivot = max(rest, key=_rank)
+            row = self.rows.get(pivot)
+            if row is None:
+                break
+            common = gcd(rest[pivot], row[pivot])
+            ours, theirs = row[pivot] // common, rest[pivot] // common
+            rest = {monomial: ours * coefficient for monomial, coefficient in rest.items()}
+            for monomial, coefficient in row.items():
+                if value := rest.get(monomial, 0) - theirs * coefficient:
+                    rest[monomial] = value
+                else:
+                    rest.pop(monomial, None)
+        return rest
+
+    def add(self, vector: Vector) -> bool:
+        """Add a vector; False when the span contained it already."""
+        rest = self.reduce(vector)
+        if not rest:
+            return False
+        self.rows[max(rest, key=_rank)] = rest
+        return True
+
+
+def select(
+    paths: Paths, binned: Binned, *, p0: float | None = None, n_rules: int | None = None, span: Span | None = None
+) -> list[int]:
+    """Walk down the paths while above ``p0`` and until ``n_rules`` are kept; the positions of those kept."""
+    span = Span() if span is None else span
+    kept: list[int] = []
+    for i, (codes, frequency) in enumerate(zip(paths.codes, paths.frequencies)):
+        if (p0 is not None and frequency <= p0) or (n_rules is not None and len(kept) >= n_rules):
+            break
+        if span.add(rule_vector(codes.tolist(), binned)):
+            kept.append(i)
+    return kept

@@ -1,0 +1,1 @@
+"""A list of rules in, the same list with corrections out."""

@@ -1,0 +1,166 @@
+"""Two models in, what changed out: which rules stayed, which moved a threshold, which came and which went.
+
+Rules compare by what they read, in cut identities (a threshold at the same quantile is the same cut). So a rule can
+stay although the number in it drifts with the data. A rule has moved when another cut of the same features took its
+place.
+"""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from pysirus._format import format_number, html_table, one_line, text_table
+from pysirus._model.model import RuleModel
+from pysirus._parameters import ParameterError
+from pysirus._rules.rule import Condition, Rule
+from pysirus.stability import dice_sorensen
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What changed between two models.
+
+    Attributes
+    ----------
+    stayed : list of (Rule, Rule)
+        The old and the new version of rules that are in both.
+    moved : list of (Rule, Rule)
+        Old rules and the new ones that ask the same of the same features at another cut.
+    came, went : list of Rule
+        Rules that only the new model has, and only the old one.
+    stability : float
+        Dice-Sorensen index of the two lists: twice the rules that stayed over the rules of both.
+    """
+
+    stayed: list[tuple[Rule, Rule]]
+    moved: list[tuple[Rule, Rule]]
+    came: list[Rule]
+    went: list[Rule]
+    stability: float
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        staged = any(rule.stage > 1 for rule in self._rules())
+        rows = [["=", _both_texts(old, new), *_changes(old, new)] for old, new in self.stayed]
+        rows += [["~", _both_texts(old, new), *_changes(old, new)] for old, new in self.moved]
+        rows += [["+", new.condition_text, *_changes(None, new)] for new in self.came]
+        rows += [["-", old.condition_text, *_changes(old, None)] for old in self.went]
+        if not staged:
+            rows = [[*row[:2], *row[3:]] for row in rows]
+        return ["", "rule", *(["stage"] if staged else []), "frequency", "weight"], rows
+
+    def _rules(self) -> list[Rule]:
+        """Every rule of both models."""
+        return [*(rule for pair in [*self.stayed, *self.moved] for rule in pair), *self.came, *self.went]
+
+    @property
+    def summary(self) -> str:
+        """The counts and the stability index in one line."""
+        counts = (
+            (self.stayed, "stayed (=)"),
+            (self.moved, "moved (~)"),
+            (self.came, "came (+)"),
+            (self.went, "went (-)"),
+        )
+        return f"stability {self.stability:.2f}: " + ", ".join(f"{len(rules)} {what}" for rules, what in counts)
+
+    def __str__(self) -> str:
+        header, rows = self._rows()
+        return f"{self.summary}\n\n{text_table(header, rows)}" if rows else f"{self.summary}\n"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.summary)}</p>{html_table(*self._rows())}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain data, for JSON."""
+
+        def plain(rule: Rule) -> dict[str, Any]:
+            return {"rule": str(rule), "stage": rule.stage, "frequency": rule.frequency, "weight": rule.weight}
+
+        return {
+            "stability": self.stability,
+            "stayed": [{"old": plain(old), "new": plain(new)} for old, new in self.stayed],
+            "moved": [{"old": plain(old), "new": plain(new)} for old, new in self.moved],
+            "came": [plain(rule) for rule in self.came],
+            "went": [plain(rule) for rule in self.went],
+        }
+
+
+def _both_texts(old: Rule, new: Rule) -> str:
+    if old.condition_text == new.condition_text:
+        return new.condition_text
+    return f"{old.condition_text}  ->  {new.condition_text}"
+
+
+def _changes(old: Rule | None, new: Rule | None) -> list[str]:
+    """Stage, frequency and weight, before and after."""
+    cells = []
+    for name in ("stage", "frequency", "weight"):
+        before, after = ("" if rule is None else _text(getattr(rule, name)) for rule in (old, new))
+        cells.append(f"{before} -> {after}" if before != after else after)
+    return cells
+
+
+def _text(value: float | None) -> str:
+    return str(value) if isinstance(value, int) else format_number(value or 0.0, 2)
+
+
+def _shape(rule: Rule) -> Hashable:
+    """What a rule asks of which features, its cuts aside."""
+
+    def sides(condition: Condition) -> Hashable:
+        lower, upper = condition.lower_cut is not None, condition.upper_cut is not None
+        return (condition.feature, lower, upper, condition.known)
+
+    return frozenset(map(sides, rule.conditions))
+
+
+def _check_targets(old: RuleModel, new: RuleModel) -> None:
+    """Refuse numbers beside classes; a target of another name may be a renamed one."""
+    before, after = one_line(old.target), one_line(new.target)
+    kinds = ["numbers" if model.classes is None else "classes" for model in (old, new)]
+    if kinds[0] != kinds[1]:
+        raise ParameterError(
+            f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules do "
+            "not compare."
+        )
+    if old.target != new.target:
+        warnings.warn(
+            f"The old model predicts '{before}' and the new one '{after}'. Their rules compare where that is the same "
+            "target renamed.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def diff(old: Any, new: Any) -> Diff:
+    """Compare two models.
+
+    Parameters
+    ----------
+    old, new : RuleModel or fitted estimator
+        The models, both of numbers or both of classes; their rules of positive weight are compared.
+
+    Returns
+    -------
+    diff : Diff
+        Prints as a one-screen answer.
+    """
+    old, new = old._as_model(), new._as_model()
+    _check_targets(old, new)
+    before, after = list(old.rules), list(new.rules)
+    new_of = {rule: rule for rule in after}
+    stayed = [(rule, new_of[rule]) for rule in before if rule in new_of]
+    went, came = [r for r in before if r not in new_of], [r for r in after if r not in set(before)]
+    moved = []
+    for rule in list(went):
+        # lists are in order of frequency, so the most frequent rules of a shape are matched with each other
+        match = next((other for other in came if _shape(other) == _shape(rule)), None)
+        if match is not None:
+            moved.append((rule, match))
+            went.remove(rule)
+            came.remove(match)
+    return Diff(stayed, moved, came, went, dice_sorensen(before, after))

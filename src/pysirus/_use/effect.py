@@ -1,0 +1,212 @@
+"""A model and one or two features in, the exact step function of their effect out.
+
+A prediction is a sum over rules, and a rule looks at one or a few features at fixed thresholds. So the average
+prediction as a feature varies is a step function, known everywhere from one value in each step. What is averaged over:
+
+- a rule that does not look at the feature adds its average: a constant;
+- a rule that looks at nothing else adds its output: exact, nothing is averaged;
+- a rule that looks at other features too adds its two outputs, weighed by the share of rows in which its other
+  conditions hold.
+
+With a table that share is counted in the table, and the result is the partial dependence of the model on it, exactly.
+Without one it is the share of the training data, by weight, that the model keeps for each condition. For one other
+condition that is exact too; several are taken to be independent. For two features it is the same, over the conditions
+on neither.
+
+A linear term (RuleFit) is cut into small steps. A weighted mean (Node harvest) does not add up, so it takes a table:
+then the model predicts all its rows with the feature set to each step in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.column import Column
+from pysirus._data.table import Table
+from pysirus._model.model import RuleModel
+from pysirus._parameters import ParameterError
+from pysirus._rules.rule import Condition, Rule
+from pysirus._rules.term import LinearTerm
+
+TERM_STEPS = 40
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The steps of one feature.
+
+    ``edges`` are the thresholds between the steps of a numeric feature, rising; categories have ``labels`` alone. Where
+    rules say something of missing values, the last step is that of missing values.
+    """
+
+    feature: str
+    index: int
+    edges: tuple[float, ...]
+    labels: tuple[str, ...]
+    column: Column  # one value in each step
+    has_missing: bool
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the feature holds numbers."""
+        return self.column.is_numeric
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The average prediction in each step of one feature, or in each pair of steps of two.
+
+    ``values`` has shape (steps,) or (steps, steps); for classes one more dimension.
+    """
+
+    axes: tuple[Axis, ...]
+    values: NDArray[np.float64]
+    target: str
+    classes: tuple[Any, ...] | None
+
+
+def _conditions_on(model: RuleModel, index: int) -> list[Condition]:
+    return [c for rule in model.rules for c in rule.conditions if c.index == index]
+
+
+def find_feature(model: RuleModel, feature: str | int) -> int:
+    """The number of a feature given by name or number."""
+    names = [f.name for f in model.features]
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if isinstance(feature, (int, np.integer)) and 0 <= feature < len(names):
+        return int(feature)
+    known = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    raise ParameterError(f"feature must be the name or the number of a column, got {feature!r}. Columns are {known}.")
+
+
+def axis_of(model: RuleModel, feature: str | int) -> Axis:
+    """The steps in which the model does not change along a feature."""
+    index = find_feature(model, feature)
+    known, conditions = model.features[index], _conditions_on(model, index)
+    has_missing = any(c.missing is not None for c in conditions)
+    tail = ("missing",) if has_missing else ()
+    if known.kind == "numeric":
+        limits = {end for c in conditions for end in (c.lower, c.upper) if end is not None}
+        for term in model.terms:
+            if term.index == index:
+                limits |= set(np.linspace(term.lower, term.upper, TERM_STEPS + 1).tolist())
+        edges = tuple(sorted(limits))
+        middles = [(a / 2 + b / 2, a, b) for a, b in pairwise(edges)]
+        between = [middle if a <= middle < b else a for middle, a, b in middles]  # neighbours have none between them
+        below = [min(edge - 1, float(np.nextafter(edge, -np.inf))) for edge in edges[:1]]  # edge - 1 may be the edge
+        inside = [*below, *between, edges[-1] + 1] if edges else [0.0]
+        values = np.array([*inside, *([np.nan] if has_missing else [])])
+        return Axis(known.name, index, edges, tail, Column(known.name, "numeric", values), has_missing)
+    # levels that no rule tells apart stand side by side in the order of the rules' cuts
+    levels = sorted(known.levels, key=lambda level: (-sum(level in (c.levels or ()) for c in conditions), str(level)))
+    position = {level: i for i, level in enumerate(known.levels)}
+    codes = np.array([position[level] for level in levels] + ([-1] if has_missing else []), dtype=np.int64)
+    labels = tuple(map(str, levels)) + tail
+    return Axis(known.name, index, (), labels, Column(known.name, known.kind, codes, known.levels), has_missing)
+
+
+def _share(rule: Rule, inner: set[int], columns: Sequence[Column] | None) -> float:
+    """In what share of the rows the conditions on other features hold."""
+    others = [c for c in rule.conditions if c.index not in inner]
+    if columns is not None:
+        holds = [c.holds(columns[c.index]) for c in others]
+        return float(np.mean(np.logical_and.reduce(holds))) if holds else 1.0
+    share = 1.0
+    for condition in others:
+        if condition.share is None:
+            raise ParameterError(
+                f"The model does not know how often '{condition}' holds: pass X, the rows to average over."
+            )
+        share *= condition.share
+    return share
+
+
+def _term_part(term: LinearTerm, axes: Sequence[Axis], columns: Sequence[Column] | None) -> NDArray[np.float64]:
+    """What a linear term adds in each step; its average where it is of another feature."""
+
+    def values(column: Column) -> NDArray[np.float64]:
+        return replace(term, index=0).values(Table((column,), len(column.values), None)) * term.weight
+
+    for d, axis in enumerate(axes):
+        if axis.index == term.index:
+            return values(axis.column).reshape([-1 if i == d else 1 for i in range(len(axes))])
+    average = term.weight * term.missing if columns is None else float(values(columns[term.index]).mean())
+    return np.full([1] * len(axes), average)
+
+
+def _set(columns: Sequence[Column], axes: Sequence[Axis], steps: Sequence[int], n_rows: int) -> Table:
+    """The rows with some features set to one value."""
+    changed = list(columns)
+    for axis, step in zip(axes, steps):
+        changed[axis.index] = replace(axis.column, values=np.repeat(axis.column.values[step : step + 1], n_rows))
+    return Table(tuple(changed), n_rows, None)
+
+
+def _table(model: RuleModel, X: Any) -> Table:
+    """X as the model's columns, unless it is that already."""
+    return X if isinstance(X, Table) else model.align(X)
+
+
+def _mean_effect(model: RuleModel, axes: tuple[Axis, ...], X: Any) -> NDArray[np.float64]:
+    """The average prediction at each step, by predicting all rows there."""
+    if X is None:
+        raise ParameterError(
+            "The rules of this model do not add up (a weighted mean): pass X, the rows to average over."
+        )
+    table = _table(model, X)
+    values = np.empty(tuple(len(axis.column.values) for axis in axes))
+    for steps in np.ndindex(*values.shape):
+        values[steps] = model.decision(_set(table.columns, axes, steps, table.n_rows)).mean()
+    return values
+
+
+def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any = None) -> Effect:
+    """The exact effect of one or two features.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    features : str, int, or a pair of these
+        Columns by name or number.
+    X : data frame or array, optional
+        Rows to average over; by default the training shares that the model keeps.
+
+    Returns
+    -------
+    effect : Effect
+    """
+    wanted = [features] if isinstance(features, (str, int, np.integer)) else list(features)
+    if len(wanted) not in (1, 2):
+        raise ParameterError(f"An effect is of one or two features, got {len(wanted)}.")
+    axes = tuple(axis_of(model, feature) for feature in wanted)
+    if len({axis.index for axis in axes}) < len(axes):
+        raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
+    if model.aggregation == "mean":
+        return Effect(axes, _mean_effect(model, axes, X), model.target, None)
+    columns = None if X is None else _table(model, X).columns
+    inner = {axis.index for axis in axes}
+    shape = tuple(len(axis.column.values) for axis in axes)
+    total = np.zeros((*shape, len(model.classes or (None,)))) + np.asarray(model.intercept)
+    for rule in model.rules:
+        if columns is None and not any(c.index in inner for c in rule.conditions):
+            total += (rule.weight or 0.0) * model.average_output(rule)
+            continue
+        holds = np.ones(shape)
+        for d, axis in enumerate(axes):
+            for condition in rule.conditions:
+                if condition.index == axis.index:
+                    steps = condition.holds(axis.column).astype(float)
+                    holds *= steps.reshape([-1 if i == d else 1 for i in range(len(axes))])
+        fires = (holds * _share(rule, inner, columns))[..., None]
+        total += (rule.weight or 0.0) * (fires * np.asarray(rule.inside) + (1 - fires) * np.asarray(rule.outside))
+    for term in model.terms:
+        total += _term_part(term, axes, columns)[..., None]
+    return Effect(axes, total if model.classes is not None else total[..., 0], model.target, model.classes)

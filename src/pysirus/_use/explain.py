@@ -1,0 +1,241 @@
+"""A model and rows in, the part of each rule in each prediction out.
+
+A prediction is a sum over rules, so its explanation is exact: the baseline plus the contributions, added in the order
+of the rules, is the prediction to the last bit. ``centred`` measures the same sum from the average prediction. Linear
+terms (RuleFit) come after the rules. A weighted mean (Node harvest) is a sum too: of distances from the mean response,
+each by its share of the weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.table import Table
+from pysirus._format import decimals_for, make_frame, text_table
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import Rule, RuleSet
+from pysirus._rules.term import LinearTerm
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The parts of some predictions.
+
+    Attributes
+    ----------
+    rules : RuleSet
+        The rules of the model, in the order of the columns below.
+    terms : tuple of LinearTerm
+        Its linear terms, whose columns come after those of the rules.
+    baseline : float or ndarray of shape (n_classes,)
+        What every row starts from: the intercept; of a weighted mean, the mean response.
+    contributions : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
+        What each rule and term adds: its weight times its output, inside or outside.
+    fired : ndarray of bool of shape (n_rows, n_parts)
+        Whether the conditions of the rule hold; always, for a term.
+    averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
+        The mean contribution over the training data, by weight.
+    target : str
+        What is predicted.
+    classes : tuple or None
+        The labels, for classification.
+    """
+
+    rules: RuleSet
+    baseline: Any
+    contributions: NDArray[np.float64]
+    fired: NDArray[np.bool_]
+    averages: NDArray[np.float64]
+    target: str
+    classes: tuple[Any, ...] | None = None
+    terms: tuple[LinearTerm, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What each column is: the conditions of a rule, or a linear term."""
+        return [*(rule.condition_text for rule in self.rules), *(f"linear in {term.feature}" for term in self.terms)]
+
+    def __len__(self) -> int:
+        return len(self.fired)
+
+    def __getitem__(self, row: int) -> Explanation:
+        """The explanation of one row."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"There is no row {row}: the explanation has rows 0 to {len(self) - 1}.")
+        rows = [row]
+        return replace(self, contributions=self.contributions[rows], fired=self.fired[rows])
+
+    @property
+    def prediction(self) -> NDArray[np.float64]:
+        """Baseline plus contributions: what the model predicts, a number or class shares for each row."""
+        total = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None], len(self), axis=0)
+        for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them
+            total += self.contributions[:, r]
+        return total
+
+    def centred(self) -> Explanation:
+        """The same predictions, measured from the average training prediction.
+
+        Of each rule's contribution its training average is moved to the baseline, so that a contribution says how far
+        the rule moves this row from the average row.
+        """
+        if not self.averages.any():
+            return self
+        return replace(
+            self,
+            baseline=np.asarray(self.baseline) + self.averages.sum(axis=0),
+            contributions=self.contributions - self.averages,
+            averages=np.zeros_like(self.averages),
+        )
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row for each row of the table, rule and class.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The library of the frame; by default the first of these that is installed.
+
+        Returns
+        -------
+        frame : DataFrame or Table
+            Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline is a rule
+            of its own, called ``(baseline)``, that always fires.
+        """
+        n, k = self.fired.shape
+        labels = self.classes or (None,)
+        names = ["(baseline)", *self.names]
+        parts = self.contributions.reshape(n, k, len(labels))
+        base = np.broadcast_to(np.reshape(self.baseline, (1, 1, len(labels))), (n, 1, len(labels)))
+        fired = np.concatenate([np.ones((n, 1), dtype=bool), self.fired], axis=1)
+        each = len(names) * len(labels)
+        data: dict[str, list[Any]] = {
+            "row": np.repeat(np.arange(n), each).tolist(),
+            "rule": [name for name in names for _ in labels] * n,
+            "fired": np.repeat(fired.ravel(), len(labels)).tolist(),
+        }
+        if self.classes is not None:
+            data["class"] = list(labels) * (n * len(names))
+        data["contribution"] = np.concatenate([base, parts], axis=1).ravel().tolist()
+        return make_frame(data, backend)
+
+    def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
+        labels = self.classes or (self.target,)
+        parts = self.contributions[row].reshape(len(self.names), len(labels))
+        base = np.reshape(self.baseline, len(labels))
+        total = self.prediction[row].reshape(len(labels))
+        decimals = max(decimals_for([float(v) for v in np.abs(total)], 0.0), 2)
+        lines = [["", "baseline", *(f"{v:.{decimals}f}" for v in base)]]
+        for name, fired, part in zip(self.names, self.fired[row], parts):
+            lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
+        lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
+        return ["fired", "rule", *map(str, labels)], lines
+
+    def __str__(self) -> str:
+        shown = range(min(len(self), 5))
+        blocks = [text_table(*self._rows(row)) for row in shown]
+        if len(self) > 1:
+            blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
+        if len(self) > len(blocks):
+            blocks.append(f"and {len(self) - len(blocks)} more rows")
+        return "\n\n".join(blocks)
+
+
+def explain(model: RuleModel, X: Any) -> Explanation:
+    """Explain the predictions of some rows.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    X : data frame or array of shape (n_rows, n_columns)
+        The rows.
+
+    Returns
+    -------
+    explanation : Explanation
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=3, random_state=0).fit(X, y)
+    >>> explanation = model.explain(X)
+    >>> bool(abs(explanation.prediction - model.predict(X)).max() < 1e-9)
+    True
+    """
+    table = model.align(X)
+    if model.aggregation == "mean":
+        return _explain_mean(model, table)
+    rules, terms = model.rules, model.terms
+    shape = (table.n_rows, len(rules) + len(terms)) + (() if model.classes is None else (len(model.classes),))
+    contributions, averages = np.empty(shape), np.empty(shape[1:])
+    fired = np.ones(shape[:2], dtype=bool)
+    for r, rule in enumerate(rules):
+        fired[:, r] = rule.holds(table)
+        inside = fired[:, r] if model.classes is None else fired[:, r, None]
+        contributions[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
+        averages[r] = (rule.weight or 0.0) * model.average_output(rule)
+    for t, term in enumerate(terms, start=len(rules)):
+        contributions[:, t] = term.weight * term.values(table)
+        averages[t] = term.weight * term.missing  # which is the training mean
+    baseline = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
+    return Explanation(rules, baseline, contributions, fired, averages, model.target, model.classes, terms)
+
+
+def _explain_mean(model: RuleModel, table: Table) -> Explanation:
+    """The parts of a weighted mean, measured from the mean of the training data."""
+    rules, mean = model.rules, float(np.asarray(model.mean))
+    fired = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), table.n_rows).T
+    weights = np.array([rule.weight or 0.0 for rule in rules])
+    gaps = np.array([float(np.asarray(rule.inside)) - mean for rule in rules])
+    total = model.root_weight + fired @ weights
+    share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
+    return Explanation(rules, mean, share * gaps, fired, np.zeros(len(rules)), model.target)
+
+
+def output_gap(rule: Rule) -> float:
+    """How far the two outputs of a rule are apart; for classes the share that changes class."""
+    gap = np.abs(np.asarray(rule.inside) - np.asarray(rule.outside))
+    return float(gap.sum() / 2 if gap.ndim else gap)
+
+
+def feature_importance(model: RuleModel, backend: str | None = None) -> Any:
+    """How much of the model each feature carries, measured twice.
+
+    ``frequency`` is the share of the rules' frequencies: how firmly the forest holds on to the feature. ``gap`` is the
+    share of the size of the weight times the gap between the outputs inside and outside: how far the feature moves
+    predictions. What a rule brings is divided evenly among its features, and each column sums to one. Features in no
+    rule have zero. A linear term has no frequency; its gap is between its limits.
+
+    Parameters
+    ----------
+    model : RuleModel
+        The model.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The library of the frame; by default the first of these that is installed.
+
+    Returns
+    -------
+    frame : DataFrame or Table
+        Columns ``feature``, ``frequency``, ``gap``, the largest gap first.
+    """
+    frequency, gap = np.zeros(len(model.features)), np.zeros(len(model.features))
+    for rule in model.rules:
+        parts = len(rule.conditions)
+        for condition in rule.conditions:
+            frequency[condition.index] += (0.0 if np.isnan(rule.frequency) else rule.frequency) / parts
+            gap[condition.index] += abs(rule.weight or 0.0) * output_gap(rule) / parts
+    for term in model.terms:
+        gap[term.index] += abs(term.weight) * (term.upper - term.lower)
+    order = np.argsort(-gap, kind="stable")
+    data: dict[str, list[Any]] = {"feature": [model.features[i].name for i in order]}
+    for name, values in (("frequency", frequency), ("gap", gap)):
+        total = values.sum()
+        data[name] = (values[order] / total if total > 0 else values[order]).tolist()
+    return make_frame(data, backend)

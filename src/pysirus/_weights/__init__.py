@@ -1,0 +1,1 @@
+"""Rules in, outputs and weights out (the paper's rule aggregation)."""

@@ -1,0 +1,55 @@
+"""Shards in, a forest out: level by level, the sums of all shards, then the splits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned
+from pysirus._forest.forest import GrowingForest, Recipe, plan_of
+from pysirus._response.response import Response
+from pysirus.engine.parts import ShardHolder
+from pysirus.engine.shard import LevelSums, Others
+
+BLOCK = 64  # trees that the core grows side by side
+WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: some seconds
+
+
+class ShardForest(GrowingForest):
+    """A forest on rows that lie in several places: split for split the one of all rows together."""
+
+    def __init__(self, shards: ShardHolder, shape: Binned, response: Response, recipe: Recipe, sum_bytes: int) -> None:
+        super().__init__()
+        self._shards = shards
+        self._shape = shape
+        self._recipe = recipe
+        self._plan = plan_of(shape, response.n_slots, response.classes is not None, recipe)
+        self._trees_a_pass = trees_a_pass(shape, response.n_slots, recipe, sum_bytes)
+        self.watched = min(self.watched, max(1, WATCHED_ROWS // (BLOCK * response.scale.n_rows)) * BLOCK)
+
+    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        end = first_tree + n_trees
+        firsts = range(first_tree, end, self._trees_a_pass)
+        return np.concatenate([self._grow_block(first, min(self._trees_a_pass, end - first)) for first in firsts])
+
+    def _grow_block(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        splits = np.zeros((n_trees, 0), dtype=np.int32)
+        for _ in range(self._recipe.max_depth):
+            sums = self._shards.ask(LevelSums(self._shape, self._recipe, first_tree, splits))
+            found, suspects = _core.search(self._plan, first_tree, splits, sums)
+            if len(suspects):
+                # no split gains anything: a node of one value is left alone, others are split all the same
+                others = self._shards.ask(Others(self._shape, self._recipe, first_tree, splits, suspects))
+                tree, node, _ = suspects[others == 0].T
+                found[tree, node - splits.shape[1]] = -1
+            splits = np.concatenate([splits, found], axis=1)
+        return splits
+
+
+def trees_a_pass(shape: Binned, n_slots: int, recipe: Recipe, sum_bytes: int) -> int:
+    """How many trees have room for their sums: whole blocks of the core, at least one."""
+    widest = np.sort(shape.n_bins)[::-1][: recipe.candidates(len(shape.cuts))]
+    n_nodes = 1 << (recipe.max_depth - 1)
+    per_tree = 8 * n_nodes * (1 + int(widest.sum()) * (1 + n_slots))
+    return max(1, sum_bytes // (BLOCK * per_tree)) * BLOCK

@@ -1,0 +1,202 @@
+"""Partitions on Dask: questions go to them, answers are added up where they are, the client sees the sum alone.
+
+Every task is a pure function of its partition, so Dask makes again what is lost with a worker. What is wrong with the
+data is an answer too and no exception: it comes back without the traces of the workers, and is not tried again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import dask
+from dask.base import get_scheduler
+from dask.system import CPU_COUNT
+
+from pysirus._data.column import DataError
+from pysirus._parameters import ParameterError
+from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some
+from pysirus.engine.shard import Shard
+
+Block = Any  # a delayed block of rows
+FAN_IN = 8
+# more partitions than that are asked in groups, as a task takes the scheduler about a millisecond
+GROUPS_A_THREAD = 8
+LEAST_GROUPS = 64  # a cluster may grow while the forest does
+ATTEMPTS = 3  # each stands for as many lost workers as Dask allows for
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Blocks of rows that belong together; the response and the weights may be columns of the table."""
+
+    number: int
+    X: Block | None
+    y: Block | str
+    weights: Block | str | None
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """The answer of a partition that cannot be used."""
+
+    error: DataError | ParameterError
+
+
+# ------------------------------------------------------------------------------------------------------- on the workers
+
+
+def _part(number: int, X: Any, y: Any, weights: Any) -> Part:
+    """The blocks of a partition as a part."""
+    name = f"partition {number}"
+    columns = [column for column in (y, weights) if isinstance(column, str)]
+    y = X[y] if isinstance(y, str) else y
+    weights = X[weights] if isinstance(weights, str) else weights
+    X = X.drop(columns=columns) if columns else X
+    lengths = {role: len(rows) for role, rows in (("X", X), ("y", y), ("sample_weight", weights)) if rows is not None}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{role} has {n} rows" for role, n in lengths.items())
+        raise DataError(f"{name}: {found}. Partitions must hold the same rows: make all of them from one collection.")
+    return Part(number, name, X, y, weights)
+
+
+def _answer(question: bytes, number: int, X: Any, y: Any, weights: Any) -> Any:
+    """What a partition answers."""
+    try:
+        part = _part(number, X, y, weights)
+        return pickle.loads(question)(part) if len(part.y) else None
+    except (DataError, ParameterError) as error:
+        return Complaint(error.with_traceback(None))
+
+
+def _encode(question: bytes, number: int, X: Any, y: Any, weights: Any) -> list[Shard] | Complaint:
+    """A partition in bins; without rows there is nothing."""
+    shard = _answer(question, number, X, y, weights)
+    return shard if isinstance(shard, Complaint) else [] if shard is None or not shard.response.n_rows else [shard]
+
+
+def _answer_shards(question: bytes, shards: list[Shard] | Complaint) -> Any:
+    """What some partitions in bins answer together."""
+    return shards if isinstance(shards, Complaint) else _merge(map(pickle.loads(question), shards))
+
+
+def _merge(answers: Iterable[Any]) -> Any:
+    """The sum of some answers: the first complaint, if there is one."""
+    answers = [answer for answer in answers if answer is not None]
+    for answer in answers:
+        if isinstance(answer, Complaint):
+            return answer
+    try:
+        return sum_of_some(answers)
+    except DataError as error:
+        return Complaint(error.with_traceback(None))
+
+
+# -------------------------------------------------------------------------------------------------------- the client
+
+
+class Scheduler:
+    """Where tasks run: on the workers of the current client, or by Dask in this process."""
+
+    def __init__(self) -> None:
+        owner = getattr(get_scheduler(), "__self__", None)
+        self.client: Any = owner if hasattr(owner, "scheduler_info") else None
+
+    @property
+    def n_threads(self) -> int:
+        """How many tasks run at once."""
+        return int(CPU_COUNT) if self.client is None else max(1, sum(self.client.nthreads().values()))
+
+    def sum(self, tasks: Sequence[Block]) -> Any:
+        """The sum of the answers of some tasks."""
+        merge = dask.delayed(_merge, pure=False)
+        while len(tasks) > 1:
+            tasks = [merge(list(tasks[i : i + FAN_IN])) for i in range(0, len(tasks), FAN_IN)]
+        total = dask.compute(tasks[0])[0] if self.client is None else self._result(self.client.compute(tasks[0]))
+        if isinstance(total, Complaint):
+            raise total.error
+        return sum_of([total])
+
+    def _result(self, future: Any) -> Any:
+        """Wait for a future; whatever ends the waiting ends the tasks."""
+        from distributed import KilledWorker
+
+        try:
+            for _ in range(ATTEMPTS - 1):
+                try:
+                    return future.result()
+                except KilledWorker:
+                    self.client.retry([future])
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+        finally:
+            future.release()  # the trace of an error may still point to it
+
+    def keep(self, tasks: Sequence[Block]) -> list[Block]:
+        """Run tasks and keep what they give where it is."""
+        return list(dask.persist(*tasks) if self.client is None else self.client.persist(tasks))
+
+    def release(self, kept: Sequence[Block]) -> None:
+        """Let go of it, whoever still points to it."""
+        if self.client is not None and self.client.status == "running":
+            self.client.cancel(kept)
+
+
+class DaskShards:
+    """Rows in bins, on the workers."""
+
+    def __init__(self, scheduler: Scheduler, shards: Sequence[Block]) -> None:
+        self._scheduler = scheduler
+        self._shards = scheduler.keep(shards)
+
+    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+        """Ask every shard, and add up the answers."""
+        answer, sent = dask.delayed(_answer_shards, pure=False), cloudpickle.dumps(question)
+        total: Answer = self._scheduler.sum([answer(sent, shards) for shards in self._shards])
+        return total
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._scheduler.release(self._shards)
+        self._shards = []
+
+
+class DaskRows:
+    """Rows as they came, in the partitions of Dask collections.
+
+    ``partitions`` have tables, ``responses`` have none, so that a question about the response reads nothing else.
+    """
+
+    def __init__(self, partitions: Sequence[Partition], responses: Sequence[Partition]) -> None:
+        self._partitions, self._responses = partitions, responses
+        self._scheduler = Scheduler()
+
+    def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
+        """Ask every partition, and add up the answers."""
+        total: Answer = self._scheduler.sum(_tasks(_answer, question, self._partitions))
+        return total
+
+    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
+        """Ask a question that reads the response and the weights alone."""
+        total: Answer = self._scheduler.sum(_tasks(_answer, question, self._responses))
+        return total
+
+    def encode(self, question: Callable[[Part], Shard]) -> DaskShards:
+        """Put every partition into bins, and keep them on the workers."""
+        shards = _tasks(_encode, question, self._partitions)
+        size = -(-len(shards) // max(LEAST_GROUPS, GROUPS_A_THREAD * self._scheduler.n_threads))
+        if size > 1:
+            merge = dask.delayed(_merge, pure=False)  # the sum of lists is their shards in one list
+            shards = [merge(shards[i : i + size]) for i in range(0, len(shards), size)]
+        return DaskShards(self._scheduler, shards)
+
+
+def _tasks(call: Callable[..., Any], question: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
+    """A task a partition."""
+    sent, task = cloudpickle.dumps(question), dask.delayed(call, pure=False)
+    return [task(sent, p.number, p.X, p.y, p.weights) for p in partitions]

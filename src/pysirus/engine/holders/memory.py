@@ -1,0 +1,42 @@
+"""Parts in memory: the plainest holder, and the measure of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pysirus.engine.parts import Answer, Part, sum_of
+from pysirus.engine.shard import Shard
+
+
+class MemoryShards:
+    """Rows in bins, in memory."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._shards = list(shards)
+
+    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+        """Ask every shard, and add up the answers."""
+        return sum_of(map(question, self._shards))
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._shards.clear()
+
+
+class MemoryRows:
+    """Rows as they came, in memory."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = [part for part in parts if len(part.y)]
+
+    def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
+        """Ask every part, and add up the answers."""
+        return sum_of(map(question, self._parts))
+
+    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
+        """Ask a question that reads the response and the weights alone."""
+        return self.ask(question)
+
+    def encode(self, question: Callable[[Part], Shard]) -> MemoryShards:
+        """Put every part into bins."""
+        return MemoryShards([shard for shard in map(question, self._parts) if shard.response.n_rows])

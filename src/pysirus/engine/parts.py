@@ -1,0 +1,107 @@
+"""The seam between what is asked and where the rows lie.
+
+A question is a small object that can be sent to the rows and called with a part of them. Its answer knows ``+``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+
+from pysirus._data.column import DataError
+from pysirus._data.zero_weights import rows_that_weigh, take
+from pysirus.engine.shard import Shard
+
+PartT = TypeVar("PartT", covariant=True)
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table as they came: anything that ``fit`` takes."""
+
+    number: int  # parts are numbered in the order of their rows
+    name: str  # for messages
+    X: Any  # None where only the response was asked for
+    y: Any
+    weights: Any = None
+
+    def weighing(self) -> Part:
+        """The rows that weigh something."""
+        rows = rows_that_weigh(self.weights)
+        if rows is None:
+            return self
+        X = None if self.X is None else take(self.X, rows)
+        return replace(self, X=X, y=take(self.y, rows), weights=take(self.weights, rows))
+
+
+class Holder(Protocol[PartT]):
+    """Rows in parts. Parts without rows are not asked."""
+
+    def ask(self, question: Callable[[PartT], Answer | None]) -> Answer:
+        """Ask every part, and add up the answers."""
+        ...
+
+
+class ShardHolder(Holder[Shard], Protocol):
+    """Rows in bins."""
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        ...
+
+
+class RowHolder(Holder[Part], Protocol):
+    """Rows as they came."""
+
+    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
+        """Ask a question that reads the response and the weights alone."""
+        ...
+
+    def encode(self, question: Callable[[Part], Shard]) -> ShardHolder:
+        """Put every part into bins, and keep them where they are."""
+        ...
+
+
+def sum_of_some(answers: Iterable[Answer | None]) -> Answer | None:
+    """The sum of the answers of some of the parts; None is no answer."""
+    total: Any = None
+    for answer in answers:
+        total = answer if total is None else total if answer is None else total + answer
+    return total  # type: ignore[no-any-return]
+
+
+def sum_of(answers: Iterable[Answer | None]) -> Answer:
+    """The sum of the answers of all parts."""
+    total = sum_of_some(answers)
+    if total is None:
+        raise DataError("There are no rows, or none that weighs anything.")
+    return total
+
+
+def tables_of(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of ``n_rows``: where batches end depends on the columns that are read."""
+    waiting: list[pa.RecordBatch] = []
+    room = n_rows
+    for batch in batches:
+        start = 0
+        while start < len(batch):
+            piece = batch.slice(start, room)
+            waiting.append(piece)
+            start, room = start + len(piece), room - len(piece)
+            if room == 0:
+                yield pa.Table.from_batches(waiting)
+                waiting, room = [], n_rows
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def width_of(kind: pa.DataType) -> int:
+    """Bytes of a value of a column."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # text and other things of any length
+        return 32

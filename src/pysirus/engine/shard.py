@@ -1,0 +1,98 @@
+"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments of rules, sizes of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned
+from pysirus._forest.forest import Recipe, plan_of, rows_of
+from pysirus._response.response import Response
+from pysirus._response.sums import IntegerRows
+from pysirus._rules.rule import Rule
+from pysirus._weights.weights import MomentSums, moment_sums
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows in bins: what a holder keeps of a part."""
+
+    bins: NDArray[np.uint8]  # [feature, row]
+    response: Response  # with the scale of all rows
+    first_row: int  # its number among all rows
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """What does the next level of these trees need to know?"""
+
+    shape: Binned  # cuts, no rows
+    recipe: Recipe
+    first_tree: int
+    splits: NDArray[np.int32]  # [tree, node]: the levels above
+
+    def plan(self, response: Response) -> _core.Plan:
+        """What the core must know of the trees."""
+        return plan_of(self.shape, response.n_slots, response.slots is not None, self.recipe)
+
+    def __call__(self, shard: Shard) -> NDArray[np.int64]:
+        rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
+        plan, recipe = self.plan(shard.response), self.recipe
+        return _core.level_sums(plan, rows, self.first_tree, self.splits, recipe.n_threads, recipe.kernel)
+
+
+@dataclass(frozen=True)
+class Others(LevelSums):
+    """How many rows in the node of each suspect answer another value than the suspect's?"""
+
+    suspects: NDArray[np.int64]
+
+    def __call__(self, shard: Shard) -> NDArray[np.int64]:
+        rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
+        plan, recipe = self.plan(shard.response), self.recipe
+        return _core.others(plan, rows, self.first_tree, self.splits, self.suspects, recipe.n_threads)
+
+
+@dataclass(frozen=True)
+class RuleMoments:
+    """How often do these rules and their pairs hold, and with which response?"""
+
+    rules: Sequence[Rule]
+    shape: Binned
+    seed: int
+
+    def __call__(self, shard: Shard) -> MomentSums:
+        binned = Binned(shard.bins, self.shape.cuts)
+        return moment_sums(self.rules, binned, shard.response, self.seed, shard.first_row)
+
+
+@dataclass(frozen=True)
+class BinSizes:
+    """The weight of each bin, and a mark of each column: columns that are the same everywhere have equal marks."""
+
+    sizes: tuple[NDArray[np.int64], ...]
+    marks: tuple[int, ...]
+
+    def __add__(self, other: BinSizes) -> BinSizes:
+        sizes = tuple(a + b for a, b in zip(self.sizes, other.sizes))
+        return BinSizes(sizes, tuple(a + b for a, b in zip(self.marks, other.marks)))
+
+
+@dataclass(frozen=True)
+class SizeQuestion:
+    """How much weight is in each bin, and which columns are the same?"""
+
+    n_bins: Sequence[int]
+
+    def __call__(self, shard: Shard) -> BinSizes:
+        rows = IntegerRows(shard.response)
+        key = shard.first_row.to_bytes(8, "little")
+        return BinSizes(
+            tuple(rows.sizes(bins, n_bins) for bins, n_bins in zip(shard.bins, self.n_bins)),
+            tuple(int.from_bytes(blake2b(bins, digest_size=16, key=key).digest(), "little") for bins in shard.bins),
+        )

@@ -1,0 +1,1 @@
+"""Recipes of the rooms before, behind scikit-learn's interface."""

@@ -1,0 +1,180 @@
+"""What the estimators share: a fitted model behind scikit-learn's interface, and model files."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from pysirus._model.file import ModelFileError, model_from_json, model_to_json, read_document, write_document
+from pysirus._model.model import RuleModel
+from pysirus._parameters import check_jobs
+from pysirus._rules.rule import RuleSet
+from pysirus.estimators.actions import Actions
+
+ESTIMATORS: dict[str, type[RuleEstimator]] = {}
+
+
+class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator whose fitted state is a ``RuleModel``."""
+
+    _fitted_facts: ClassVar[tuple[str, ...]] = ()
+
+    model_: RuleModel
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # a model learned elsewhere (pysirus.dask, .spark) is read back as the estimator in memory, of the same name
+        ESTIMATORS.setdefault(cls.__name__, cls)
+
+    @property
+    def selected_(self) -> RuleSet:
+        """The rules after post-treatment, in order of frequency."""
+        return self._model.selected
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The selected rules of positive weight."""
+        return self._model.rules
+
+    @property
+    def intercept_(self) -> Any:
+        """What is added to the weighted rule outputs."""
+        return self._model.intercept
+
+    @property
+    def _model(self) -> RuleModel:
+        # hasattr(estimator, "rules_") must be False before fit, which takes an AttributeError
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit first.")
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in self.__dict__
+
+    def _decide(self, X: Any) -> NDArray[np.float64]:
+        """The combined outputs of the rules: one number a row, or a row of class shares."""
+        if "model_" not in self.__dict__:
+            check_is_fitted(self)
+        return self.model_.decide(X, owner=type(self).__name__)
+
+    def _store(self, arguments: Mapping[str, Any]) -> None:
+        """Store the constructor's arguments under their names, as scikit-learn wants it."""
+        for name, value in arguments.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    def _set_model(self, model: RuleModel) -> None:
+        self.model_ = model
+        self.n_features_in_ = len(model.features)
+        if model.named:
+            self.feature_names_in_ = np.array([f.name for f in model.features], dtype=object)
+        elif "feature_names_in_" in self.__dict__:
+            del self.feature_names_in_
+        for name in self._fitted_facts:
+            setattr(self, f"{name}_", model.facts[name])
+
+    def _n_threads(self) -> int:
+        check_jobs(self.n_jobs)
+        return int(effective_n_jobs(self.n_jobs))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file that ``pysirus.load`` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is written under a temporary name and then moved into place.
+        """
+        check_is_fitted(self)
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        parameters = {name: value for name, value in given.items() if _is_json(value)}
+        estimator = {"name": type(self).__name__, "parameters": parameters}
+        write_document(path, {**model_to_json(self.model_), "estimator": estimator})
+
+    def _as_model(self) -> RuleModel:
+        check_is_fitted(self)
+        return self.model_
+
+    def _repr_html_(self) -> str:
+        if self.__sklearn_is_fitted__():
+            return self.model_._repr_html_()
+        return str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def _restore(self, document: Mapping[str, Any]) -> None:
+        """Take the fitted state from a model file."""
+        self._set_model(model_from_json(document))
+
+    def __str__(self) -> str:
+        return str(self.model_) if self.__sklearn_is_fitted__() else repr(self)
+
+
+def made_with() -> dict[str, str]:
+    """The versions that a model is made with."""
+    from pysirus import __version__
+
+    return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and labels of NumPy as those of Python."""
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that ``save`` or ``pysirus fit --model`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The JSON file.
+
+    Returns
+    -------
+    model : estimator
+        A fitted estimator of the class that was saved, in memory for one of ``pysirus.dask``; a bare ``RuleModel`` when
+        the file names none.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or is of another version.
+    """
+    document = read_document(path)
+    try:
+        record = document.get("estimator")
+        if record is None:
+            return model_from_json(document)
+        if record["name"] not in ESTIMATORS:
+            raise ModelFileError(f"'{path}' holds a {record['name']}, which this pysirus does not know.")
+        estimator = ESTIMATORS[record["name"]](**record["parameters"])
+        estimator._restore(document)
+    except ModelFileError:
+        raise
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFileError(f"'{path}' is a damaged pysirus model file: {type(error).__name__} at {error}.") from error
+    return estimator

@@ -1,0 +1,203 @@
+"""Node harvest for regression (Meinshausen 2010), on this project's rules: forest nodes in, a weighted mean out."""
+
+from __future__ import annotations
+
+import warnings
+from math import ceil
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeRegressor
+
+from pysirus import _parameters as params
+from pysirus._model.model import RuleModel
+from pysirus._peers.harvest import harvest_weights
+from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
+from pysirus._rules.rule import RuleSet
+from pysirus.estimators.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
+
+MAX_TREES = 3_000
+MAX_IDLE = 100  # trees in a row without a new node: there are no more to find
+
+
+class NodeHarvestRegressor(TreeRuleRegressor):
+    """Node harvest: a few nodes of a forest, each predicting its mean, averaged with weights.
+
+    The prediction for a row is the weighted mean of the means of the nodes that hold it. The root, the node of all
+    rows, is one of them: its weight is ``root_weight_`` and its mean is what a row gets that no other node holds.
+
+    Parameters
+    ----------
+    n_nodes : int, default=1000
+        Grow trees until there are so many distinct nodes to choose from.
+    max_depth : int, default=2
+        Depth of the trees; a rule has at most so many splits.
+    min_node_size : int, default=10
+        A node holds at least so many training rows.
+    max_features : int, optional
+        Candidate columns at each split; by default a third of them.
+    max_samples : float, default=0.5
+        Share of the rows, drawn without replacement, that a tree is grown on.
+    n_bins : int, optional
+        Cut columns at the quantiles i / n_bins only, so that rules of two fits compare; by default anywhere.
+    discrete_limit : int, default=10
+        With ``n_bins``: a column of at most so many distinct values is cut at each of them.
+    categorical_features : str, int, list of them or list of bool, optional
+        Columns of numbers or text to take as labels, by name, by number or by a flag per column.
+    random_state : int, Generator or RandomState, optional
+        The seed.
+
+    Attributes
+    ----------
+    rules_ : RuleSet
+        The nodes kept, the most frequent first; ``inside`` is a node's mean.
+    root_weight_ : float
+        Weight of the node of all rows.
+    candidates_ : RuleSet
+        Every node that the weights were chosen from, the root aside.
+    n_trees_ : int
+        Trees grown.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, when the table had names.
+
+    Notes
+    -----
+    Takes a solver of quadratic programs: ``pip install pysirus[compare]``.
+
+    Examples
+    --------
+    >>> from pysirus import NodeHarvestRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = NodeHarvestRegressor(random_state=0).fit(X, y)
+    >>> len(model.rules_) < 100
+    True
+    """
+
+    _fitted_facts = ("n_trees",)
+
+    def __init__(
+        self,
+        n_nodes: int = 1000,
+        max_depth: int = 2,
+        min_node_size: int = 10,
+        max_features: int | None = None,
+        max_samples: float = 0.5,
+        n_bins: int | None = None,
+        discrete_limit: int = 10,
+        categorical_features: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_nodes = n_nodes
+        self.max_depth = max_depth
+        self.min_node_size = min_node_size
+        self.max_features = max_features
+        self.max_samples = max_samples
+        self.n_bins = n_bins
+        self.discrete_limit = discrete_limit
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    @property
+    def root_weight_(self) -> float:
+        """Weight of the node of all rows."""
+        return self._model.root_weight
+
+    def _check_parameters(self) -> None:
+        params.check_integer("n_nodes", self.n_nodes, 1)
+        params.check_integer("max_depth", self.max_depth, 1)
+        params.check_integer("min_node_size", self.min_node_size, 1)
+        params.check_integer("max_features", self.max_features, 1, none=True)
+        if self.max_samples != 1:
+            params.check_real("max_samples", self.max_samples, 0, 1)
+        self._check_shared()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NodeHarvestRegressor:
+        """Grow the nodes and weigh them.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The table.
+        y : array of shape (n_rows,)
+            The response.
+        sample_weight : array of shape (n_rows,), optional
+            How much each row counts; a weight of zero is the same as leaving the row out.
+
+        Returns
+        -------
+        self : NodeHarvestRegressor
+        """
+        self._check_parameters()
+        training = self._read(X, y, sample_weight)
+        trees = self._grow(training)
+        candidates = distinct_nodes(trees, training.coded, complements=False)
+        self._set_model(weigh(training, candidates, len(trees)))
+        self._keep_candidates(training, candidates)
+        return self
+
+    def _grow(self, training: TreeTraining) -> list[list[Node]]:
+        """The large enough nodes of trees, grown until there are ``n_nodes`` distinct ones or no more to find."""
+        rng = np.random.default_rng(training.seed)
+        codes, n = training.coded.codes, len(training.y)
+        size = min(n, max(2, round(self.max_samples * n)))
+        tree = DecisionTreeRegressor(
+            max_depth=self.max_depth,
+            min_samples_leaf=ceil(self.min_node_size * self.max_samples),
+            max_features=min(codes.shape[1], self.max_features or max(1, codes.shape[1] // 3)),
+        )
+        trees: list[list[Node]] = []
+        seen: set[bytes] = set()
+        newest = 0
+        with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+            while len(seen) < self.n_nodes and len(trees) < MAX_TREES and len(trees) - newest <= MAX_IDLE:
+                rows = rng.permutation(n)[:size]
+                tree.random_state = int(rng.integers(2**31))
+                tree.fit(codes[rows], training.y[rows], training.weights[rows], check_input=training.coded.has_missing)
+                nodes, columns = self._large_nodes(tree, training)
+                trees.append(nodes)
+                before = len(seen)
+                seen.update(columns)
+                newest = len(trees) if len(seen) > before else newest
+        return trees
+
+    def _large_nodes(self, tree: DecisionTreeRegressor, training: TreeTraining) -> tuple[list[Node], list[bytes]]:
+        """The nodes of a tree that hold enough training rows, and a fingerprint of their rows."""
+        nodes = nodes_of(tree.tree_)
+        inside = membership([node_key(node, training.coded.cuts) for node in nodes], training.coded)
+        size = inside.sum(axis=0)
+        large = np.flatnonzero((size >= self.min_node_size) & (size < len(inside)))
+        return [nodes[i] for i in large], [np.packbits(inside[:, i]).tobytes() for i in large]
+
+
+def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> RuleModel:
+    """The weighted nodes, as a model."""
+    outputs = outputs_of(candidates.inside, training)
+    weights: NDArray[np.float64] = np.array([1.0])
+    if candidates.nodes and not (training.y == training.y[0]).all():
+        inside = np.concatenate([np.ones((len(training.y), 1), dtype=bool), candidates.inside], axis=1)
+        means = np.concatenate([[training.mean], outputs.inside])
+        weights = harvest_weights(inside, means, training.y, training.weights)
+    else:
+        warnings.warn("There are no nodes to harvest: the model predicts the mean.", UserWarning, stacklevel=3)
+    kept = np.flatnonzero(weights[1:]).tolist()
+    rules = [outputs.give(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)]
+    facts = {
+        "n_trees": n_trees,
+        "n_candidates": len(candidates.nodes),
+        "n_rows": len(training.y),
+        "seed": training.seed,
+    }
+    return RuleModel(
+        RuleSet(rules),
+        intercept=0.0,
+        mean=training.mean,
+        facts=facts,
+        aggregation="mean",
+        root_weight=float(weights[0]),
+        **training.schema,
+    )

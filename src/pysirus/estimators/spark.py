@@ -1,0 +1,246 @@
+"""SIRUS on Spark data frames: the estimators of pysirus, learning where the rows lie.
+
+The rows stay on the executors; what travels are questions and sums. Predictions are SQL expressions, so no Python runs
+for them on the executors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pysirus._data.column import DataError
+from pysirus._data.table import Feature
+from pysirus._model.model import RuleModel
+from pysirus._rules.rule import RuleSet
+from pysirus.engine.fit import fit_rows
+from pysirus.engine.holders.spark import SparkRows
+from pysirus.engine.train import Wishes, tally_of_bytes
+from pysirus.estimators import classifier, regressor
+from pysirus.export._conditions import level_type, used_features
+from pysirus.export.sql import shares_and_label, sum_as
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["SirusClassifier", "SirusRegressor", "transform"]
+
+ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and on the driver
+Self = TypeVar("Self", bound="_OnSpark")
+
+
+def _check_frame(frame: Any, what: str) -> None:
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError as error:
+        raise ImportError("pysirus.spark needs pyspark: pip install pysirus[spark].") from error
+    if not isinstance(frame, DataFrame):
+        raise DataError(
+            f"{what} takes a Spark data frame, found {type(frame).__module__}.{type(frame).__name__}. Tables in memory "
+            "go to the estimators of pysirus itself."
+        )
+
+
+def _is_spark(X: Any) -> bool:
+    sql = sys.modules.get("pyspark.sql")
+    return sql is not None and isinstance(X, sql.DataFrame)
+
+
+# ------------------------------------------------------------------------------------------------------- prediction
+
+
+def _input(frame: DataFrame, feature: Feature, model: RuleModel, index: int) -> Column:
+    """A column as the expressions want it: NULL for missing, doubles for numbers."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    found = {field.name: field.dataType for field in frame.schema.fields}
+    if feature.name not in found:
+        raise DataError(f"The frame has no column '{feature.name}', which the rules look at.")
+    column, kind = F.col("`" + feature.name.replace("`", "``") + "`"), found[feature.name]
+    wanted = float if feature.kind == "numeric" else level_type(model, index, "Spark")
+    held, accepted, cast = {
+        str: ("text", T.StringType, "string"),
+        bool: ("true and false", T.BooleanType, "boolean"),
+    }.get(wanted, ("numbers", T.NumericType, "double"))
+    if not isinstance(kind, (accepted, T.NullType)):
+        raise DataError(
+            f"Column '{feature.name}' held {held} in training, now it is {kind.simpleString()}. Cast it to {cast}."
+        )
+    if isinstance(kind, T.IntegralType) and feature.kind != "numeric":
+        return column  # a label may have more digits than a double
+    column = column.cast(cast)
+    return F.nanvl(column, F.lit(None)) if accepted is T.NumericType else column
+
+
+def _with_inputs(model: RuleModel, names: Mapping[int, str]) -> RuleModel:
+    """The model with other names for the columns that its rules look at."""
+    rules = [
+        replace(rule, conditions=tuple(replace(c, feature=names[c.index]) for c in rule.conditions))
+        for rule in model.rules
+    ]
+    terms = tuple(replace(term, feature=names[term.index]) for term in model.terms)
+    return replace(model, selected=RuleSet(rules), terms=terms)
+
+
+def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
+    """A Spark data frame with the predictions of a model, as expressions that Spark computes itself.
+
+    Parameters
+    ----------
+    model : estimator or RuleModel
+        Any fitted model of pysirus, such as one from ``pysirus.load``.
+    frame : pyspark.sql.DataFrame
+        The rows. It needs the columns that rules look at, and may have others.
+    prediction : str, default="prediction"
+        Name of the column that is added. For classes it is the label, and there is a column ``probability_<label>`` for
+        each class.
+
+    Returns
+    -------
+    frame : pyspark.sql.DataFrame
+
+    Examples
+    --------
+    >>> from pysirus.estimators.spark import transform
+    >>> transform(pysirus.load("houses.json"), frame)  # doctest: +SKIP
+    DataFrame[area: bigint, district: string, prediction: double]
+    """
+    _check_frame(frame, "transform")
+    from pyspark.sql import functions as F
+
+    rules: RuleModel = model._as_model()
+    names = {i: f"_pysirus_{i}" for i in used_features(rules)}
+    inputs = {name: _input(frame, rules.features[i], rules, i) for i, name in names.items()}
+    renamed = _with_inputs(rules, names)
+    if rules.classes is None:
+        steps = [{prediction: sum_as(renamed, "spark")}]
+    else:
+        shares, label = shares_and_label(renamed, "spark")
+        steps = [shares, {prediction: label}]
+    taken = {name.casefold(): name for name in frame.columns}  # as Spark compares them
+    for name in (name for step in steps for name in step):
+        if (old := taken.setdefault(name.casefold(), name)) is not name:
+            raise DataError(f"Column '{name}' would be added, and there is '{old}' already. Rename or drop that one.")
+    if inputs:
+        frame = frame.withColumns(inputs)
+    for step in steps:
+        frame = frame.withColumns({name: F.expr(text) for name, text in step.items()})
+    return frame.drop(*inputs)
+
+
+# ------------------------------------------------------------------------------------------------------- estimators
+
+
+class _OnSpark:
+    """What the two estimators share."""
+
+    def fit(
+        self: Self,
+        frame: DataFrame,
+        target: str,
+        *,
+        weights: str | None = None,
+        row_id: str | None = None,
+        drop: Sequence[str] = (),
+    ) -> Self:
+        """Learn the rules: the same as in memory, from the same rows in the same order.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+            The table: numbers, text and booleans.
+        target : str
+            The column to predict.
+        weights : str, optional
+            The column of row weights.
+        row_id : str, optional
+            A column of whole numbers, none of them twice: rows are numbered in its order, and the rules do not depend
+            on how the frame is partitioned. It is not learned from. By default rows are numbered in the order of the
+            partitions; then other partitions are another draw of the trees' samples.
+        drop : list of str, optional
+            Columns to leave out.
+
+        Returns
+        -------
+        self : estimator
+        """
+        _check_frame(frame, "fit")
+        rows = SparkRows(
+            frame, target, weights=weights, row_id=row_id, drop=[drop] if isinstance(drop, str) else list(drop)
+        )
+        try:
+            wishes = Wishes(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
+            return fit_rows(self, rows, target, wishes)  # type: ignore[type-var]
+        finally:
+            rows.close()
+
+    def transform(self, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
+        """The frame with predictions, computed by Spark without Python; see ``pysirus.spark.transform``.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+            The rows.
+        prediction : str, default="prediction"
+            Name of the column that is added.
+
+        Returns
+        -------
+        frame : pyspark.sql.DataFrame
+        """
+        return transform(self, frame, prediction)
+
+    def predict(self, X: Any) -> Any:
+        """Predict: for a Spark data frame ``transform(X)``, for a table in memory an array.
+
+        Parameters
+        ----------
+        X : pyspark.sql.DataFrame, data frame or array
+            The rows.
+
+        Returns
+        -------
+        y : pyspark.sql.DataFrame or ndarray
+        """
+        return self.transform(X) if _is_spark(X) else super().predict(X)  # type: ignore[misc]
+
+
+class SirusRegressor(_OnSpark, regressor.SirusRegressor):  # type: ignore[misc]
+    """``pysirus.SirusRegressor`` for Spark data frames: the same parameters, attributes, rules and model files.
+
+    Examples
+    --------
+    >>> from pysirus.estimators.spark import SirusRegressor
+    >>> model = SirusRegressor(random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
+    >>> model.transform(frame).select("id", "prediction")  # doctest: +SKIP
+    DataFrame[id: bigint, prediction: double]
+    """
+
+
+class SirusClassifier(_OnSpark, classifier.SirusClassifier):  # type: ignore[misc]
+    """``pysirus.SirusClassifier`` for Spark data frames: the same parameters, attributes, rules and model files.
+
+    Examples
+    --------
+    >>> from pysirus.estimators.spark import SirusClassifier
+    >>> model = SirusClassifier(random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
+    >>> model.transform(frame).select("prediction", "probability_yes")  # doctest: +SKIP
+    DataFrame[prediction: string, probability_yes: double]
+    """
+
+    def predict_proba(self, X: Any) -> Any:
+        """The shares of the classes: for a Spark data frame ``transform(X)``, which has a column for each.
+
+        Parameters
+        ----------
+        X : pyspark.sql.DataFrame, data frame or array
+            The rows.
+
+        Returns
+        -------
+        shares : pyspark.sql.DataFrame or ndarray of shape (n_rows, n_classes)
+        """
+        return self.transform(X) if _is_spark(X) else super().predict_proba(X)

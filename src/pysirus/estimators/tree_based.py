@@ -1,0 +1,131 @@
+"""What RuleFit and Node harvest share: reading a table, candidates from scikit-learn's trees, prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+
+from pysirus import _parameters as params
+from pysirus._data.table import Feature, Table, read_table
+from pysirus._data.zero_weights import without_weightless
+from pysirus._peers.trees import Candidates, CodedTable, code_table
+from pysirus._response.response import Response, read_numbers, read_weights, target_name
+from pysirus._rules.rule import Rule, RuleSet
+from pysirus.estimators.base import RuleEstimator
+
+
+@dataclass(frozen=True)
+class TreeTraining:
+    """A training table as trees see it, with the response, its weights and the source of every draw."""
+
+    table: Table
+    coded: CodedTable
+    y: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    seed: int
+    target: str
+
+    @property
+    def mean(self) -> float:
+        """Mean response."""
+        return float(np.average(self.y, weights=self.weights))
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What a model remembers of the table."""
+        features = tuple(Feature(c.column.name, c.column.kind, c.levels) for c in self.coded.cuts)
+        return {"features": features, "named": self.table.names is not None, "target": self.target}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Mean response inside and outside each candidate, and the rows they are of."""
+
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    n_inside: NDArray[np.int64]
+    n_rows: int
+
+    def give(self, rule: Rule, i: int, weight: float) -> Rule:
+        """A candidate with its outputs and weight."""
+        n_inside = int(self.n_inside[i])
+        return replace(
+            rule,
+            inside=float(self.inside[i]),
+            outside=float(self.outside[i]),
+            n_inside=n_inside,
+            n_outside=self.n_rows - n_inside,
+            weight=float(weight),
+        )
+
+
+def outputs_of(inside: NDArray[np.bool_], training: TreeTraining) -> Outputs:
+    """The outputs of candidates, none of which holds all rows or none."""
+    weights, total = training.weights, training.weights.sum()
+    deviation = weights * (training.y - training.mean)
+    size, share = weights @ inside, deviation @ inside
+    return Outputs(
+        training.mean + share / size,
+        training.mean - share / (total - size),
+        inside.sum(axis=0, dtype=np.int64),
+        len(inside),
+    )
+
+
+class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
+    """A regressor whose rules are nodes of scikit-learn's trees."""
+
+    def _check_shared(self) -> None:
+        params.check_integer("n_bins", self.n_bins, 2, 255, none=True)
+        params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TreeTraining:
+        with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+            table = read_table(X, categorical=self.categorical_features)
+            values = read_numbers(y, table.n_rows)
+            weights = read_weights(sample_weight, table.n_rows)
+        response = Response(values, None, 1, weights)
+        coded = code_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
+        return TreeTraining(
+            table=table,
+            coded=coded,
+            y=values,
+            weights=np.ones(table.n_rows) if weights is None else weights,
+            seed=params.to_seed(self.random_state),
+            target=target_name(y),
+        )
+
+    def _keep_candidates(self, training: TreeTraining, candidates: Candidates) -> None:
+        self._candidates = replace(candidates, inside=candidates.inside[:0])
+        self._cuts = replace(training.coded, codes=training.coded.codes[:0])
+
+    @property
+    def candidates_(self) -> RuleSet:
+        """Every distinct node of the trees as a rule without outputs, the most frequent first."""
+        if "_candidates" not in self.__dict__:
+            raise AttributeError("candidates_ is there after fit; model files do not keep it.")
+        return RuleSet(self._candidates.rules(self._cuts))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the response.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are found by name where both tables have names.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        return self._decide(X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
