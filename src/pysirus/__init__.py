@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pysirus._public import *  # noqa: F403
     from pysirus._public import __all__ as __all__
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
