@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "encode.hpp"
@@ -56,6 +57,8 @@ void for_each_type(Call call) {
 pysirus::RuleTables rule_tables(const Array<std::uint8_t, 2>& bins, const Array<std::int32_t, 1>& features,
                                 const Array<std::uint64_t, 3>& tables, int n_rules) {
   require(features.shape(0) == tables.shape(0) && tables.shape(1) == 256, "tables must be [used features][256][words]");
+  require(tables.shape(2) <= std::numeric_limits<std::int32_t>::max() / (256 * std::max<std::size_t>(1, tables.shape(0))),
+          "too many rules for the tables of so many features");
   require(n_rules >= 0 && static_cast<std::size_t>(n_rules) <= 64 * tables.shape(2), "too few words for the rules");
   for (std::size_t u = 0; u < features.shape(0); ++u)
     require(features.data()[u] >= 0 && static_cast<std::size_t>(features.data()[u]) < bins.shape(0), "no such feature");
@@ -83,7 +86,13 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
   require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
               (!weight || weight->shape(0) == n_rows),
           "value, slot and weight must have an entry per row");
-  require(n_folds >= 1 && n_slots >= 1, "n_folds and n_slots must be at least 1");
+  require(n_folds >= 1 && n_folds <= kMaxFolds, "n_folds must be from 1 to 1000");
+  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && (slot || n_slots == 1),
+          "n_slots must be from 1 to 256, and 1 for regression");
+  require(n_rules <= kMaxRidgeRules, "too many rules for moments of their pairs");
+  check_range("slot", range_of(slot), 0, n_slots - 1);
+  check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);
+  check_range("weight", range_of(weight), 0, kMaxMomentWeight);
   const pysirus::Response response{pointer(value), pointer(slot), n_slots, pointer(weight)};
   pysirus::Moments m;
   {
@@ -111,11 +120,12 @@ Out<double> ridge_errors(Array<double, 3> train_gram, Array<double, 2> train_cro
               test_cross.shape(0) == n_folds && test_cross.shape(1) == n_rules && test_square.shape(0) == n_folds &&
               penalties.shape(0) == n_rules,
           "the shapes of the Gram matrices do not agree");
+  require(n_rules <= kMaxRidgeRules, "too many rules for a ridge");
   const pysirus::RidgeFolds folds{static_cast<std::int32_t>(n_rules), static_cast<std::int32_t>(n_folds),
                                   train_gram.data(), train_cross.data(), test_gram.data(), test_cross.data(),
                                   test_square.data()};
   std::vector<double> errors(n_rules * penalties.shape(1));
-  {
+  if (n_rules > 0) {
     nb::gil_scoped_release release;
     pysirus::ridge_errors(folds, penalties.data(), static_cast<int>(penalties.shape(1)), errors.data());
   }
@@ -126,6 +136,7 @@ Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<d
   const std::size_t n_rules = gram.shape(0);
   require(gram.shape(1) == n_rules && cross.shape(0) == n_rules && penalties.shape(0) == n_rules,
           "the shapes of the Gram matrices do not agree");
+  require(n_rules <= kMaxRidgeRules, "too many rules for a ridge");
   std::vector<double> weights(n_rules * n_rules);
   {
     nb::gil_scoped_release release;
@@ -158,9 +169,12 @@ pysirus::NumberType number_type(nb::dlpack::dtype dtype) {
   throw std::invalid_argument("columns must hold integers or numbers of 32 or 64 bits");
 }
 
-const std::string& best_instruction_set() {
-  static const std::string best = pysirus::instruction_sets()[0];
-  return best;
+// The one that is named, if this machine has it, or the best.
+const std::string& instruction_set_of(const std::optional<std::string>& named) {
+  static const std::vector<std::string> here = pysirus::instruction_sets();
+  if (!named) return here[0];
+  check_instruction_set(*named, here);
+  return *named;
 }
 
 std::int32_t add_condition(pysirus::RuleList& rules, const pysirus::Condition& condition) {
@@ -185,7 +199,8 @@ struct Sums {
   std::unique_ptr<double[]> data;
   std::size_t n_rows, n_outputs;
   Sums(std::size_t rows, std::size_t outputs)
-      : data(new double[std::max<std::size_t>(1, rows * outputs)]), n_rows(rows), n_outputs(outputs) {}
+      : data(new double[std::max<std::size_t>(1, product_of(rows, outputs, sizeof(double)))]), n_rows(rows),
+        n_outputs(outputs) {}
   Out<double> to_numpy() {
     double* owned = data.release();
     nb::capsule owner(owned, [](void* p) noexcept { delete[] static_cast<double*>(p); });
@@ -201,11 +216,11 @@ Out<double> evaluate(const pysirus::RuleList& rules, const std::vector<AnyArray>
     require(column.ndim() == 1 && column.shape(0) == n_rows, "columns must have an entry per row");
     views.push_back({column.data(), column.stride(0), number_type(column.dtype())});
   }
+  const std::string& set = instruction_set_of(instruction_set);
   Sums sums(n_rows, rules.start.size());
   {
     nb::gil_scoped_release release;
-    pysirus::evaluate(rules, views.data(), static_cast<std::int64_t>(n_rows),
-                      instruction_set.value_or(best_instruction_set()), sums.data.get());
+    pysirus::evaluate(rules, views.data(), static_cast<std::int64_t>(n_rows), set, sums.data.get());
   }
   return sums.to_numpy();
 }
@@ -218,11 +233,12 @@ std::optional<Out<double>> evaluate_matrix(const pysirus::RuleList& rules, const
   const pysirus::MatrixView view{matrix.data(),    static_cast<std::int64_t>(matrix.shape(0)),
                                  static_cast<std::int64_t>(matrix.shape(1)), matrix.stride(0), matrix.stride(1),
                                  number_type(matrix.dtype())};
+  const std::string& set = instruction_set_of(instruction_set);
   Sums sums(matrix.shape(0), rules.start.size());
   bool finite;
   {
     nb::gil_scoped_release release;
-    finite = pysirus::evaluate_matrix(rules, view, instruction_set.value_or(best_instruction_set()), sums.data.get());
+    finite = pysirus::evaluate_matrix(rules, view, set, sums.data.get());
   }
   if (!finite) return std::nullopt;
   return sums.to_numpy();
@@ -259,6 +275,7 @@ void bind_rule_list(nb::module_& m) {
 }
 
 Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32_t n_folds) {
+  require(n_rows >= 0 && n_folds >= 1, "n_rows must not be negative, n_folds must be at least 1");
   std::vector<std::uint32_t> folds(static_cast<std::size_t>(n_rows));
   for (std::size_t row = 0; row < folds.size(); ++row) folds[row] = pysirus::fold_of_row(seed, row, n_folds);
   const std::size_t n = folds.size();

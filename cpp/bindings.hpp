@@ -9,9 +9,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "checks.hpp"
 
 namespace pysirus::python {
 
@@ -36,8 +37,9 @@ const T* pointer(const std::optional<Array<T, 1>>& array) {
   return array ? array->data() : nullptr;
 }
 
-inline void require(bool holds, const char* message) {
-  if (!holds) throw std::invalid_argument(message);
+template <class T>
+Range range_of(const std::optional<Array<T, 1>>& array) {
+  return array ? range_of(array->data(), array->shape(0)) : Range{};
 }
 
 void bind_forest(nb::module_& m);

@@ -1,4 +1,5 @@
 // The forest as Python calls it: whole tables, or the parts of a table that lies in several places.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -49,11 +50,18 @@ struct Plan {
     require(max_depth >= 1 && max_depth <= kMaxDepth, "max_depth must be from 1 to 4");
     require(max_features >= 1 && static_cast<std::size_t>(max_features) <= n_bins.size(),
             "max_features is out of range");
-    require(!thresholds.empty() && thresholds.size() <= kMaxThresholds, "1 to 16 thresholds");
+    require(!thresholds.empty() && thresholds.size() <= kMaxThresholds &&
+                std::is_sorted(thresholds.begin(), thresholds.end()),
+            "1 to 16 thresholds, none below the one before");
     require(n_slots >= 1 && n_slots <= kMaxBins, "n_slots is out of range");
+    require(classes || n_slots == 1, "n_slots must be 1 for regression");
+    require(min_node_size >= 0, "min_node_size must not be negative");
+    check_columns(n_bins, has_missing, split_offset);
     std::copy(thresholds.begin(), thresholds.end(), recipe.thresholds);
   }
   Plan(const Plan&) = delete;  // the recipe points to split_offset
+
+  std::int64_t n_splits() const { return split_offset.back(); }
 
   Table table() const {
     return {nullptr, 0, 0, static_cast<std::int32_t>(n_bins.size()), n_bins.data(), has_missing.data(), nullptr,
@@ -68,6 +76,21 @@ struct Rows {
   std::optional<Array<std::uint8_t, 1>> slot;
   std::optional<Array<std::int32_t, 1>> weight;
   std::uint64_t first_row;
+  std::vector<Range> used_bins;  // of each feature: looked up once, held against the plan of each call
+  Range values, slots, weights;
+
+  Rows(Array<std::uint8_t, 2> bins, std::optional<Array<std::int32_t, 1>> value,
+       std::optional<Array<std::uint8_t, 1>> slot, std::optional<Array<std::int32_t, 1>> weight,
+       std::uint64_t first_row)
+      : bins(std::move(bins)), value(std::move(value)), slot(std::move(slot)), weight(std::move(weight)),
+        first_row(first_row), used_bins(this->bins.shape(0)) {
+    nb::gil_scoped_release release;
+    const std::size_t n_rows = this->bins.shape(1);
+    for (std::size_t f = 0; f < used_bins.size(); ++f) used_bins[f] = range_of(this->bins.data() + f * n_rows, n_rows);
+    values = range_of(this->value);
+    slots = range_of(this->slot);
+    weights = range_of(this->weight);
+  }
 
   Table table(const Plan& plan) const {
     const std::size_t n_rows = bins.shape(1);
@@ -78,6 +101,14 @@ struct Rows {
     require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
                 (!weight || weight->shape(0) == n_rows),
             "value, slot and weight must have an entry per row");
+    for (std::size_t f = 0; f < used_bins.size(); ++f)
+      if (n_rows > 0 && used_bins[f].high >= plan.n_bins[f])
+        throw std::invalid_argument("column " + std::to_string(f) + " has a row in bin " +
+                                    std::to_string(used_bins[f].high) + ", the plan has " +
+                                    std::to_string(plan.n_bins[f]) + " bins");
+    check_range("slot", slots, 0, plan.n_slots - 1);
+    check_range("value", values, -kMaxForestNumber, kMaxForestNumber);
+    check_range("weight", weights, 0, kMaxForestNumber);
     Table table = plan.table();
     table.bins = bins.data();
     table.n_rows = static_cast<std::int64_t>(n_rows);
@@ -92,7 +123,9 @@ struct Rows {
 Out<std::int32_t> grow(const Plan& plan, const Rows& rows, std::uint64_t first_tree, std::int64_t n_trees,
                        int n_threads, const std::string& instruction_set, const StopFlag* stop) {
   const Table table = rows.table(plan);
-  require(table.n_rows >= 1 && n_trees >= 0, "the table is empty, or n_trees is negative");
+  require(table.n_rows >= 1, "the table is empty");
+  require(n_trees >= 0 && n_trees <= kMaxTrees, "n_trees must be from 0 to 2**24");
+  check_instruction_set(instruction_set, instruction_sets());
   const std::size_t n_nodes = (std::size_t{1} << plan.recipe.max_depth) - 1;
   std::vector<std::int32_t> splits(static_cast<std::size_t>(n_trees) * n_nodes);
   bool finished;
@@ -112,12 +145,15 @@ Level level_of(const Plan& plan, std::uint64_t first_tree, const Splits& splits)
   while ((std::size_t{1} << depth) - 1 < splits.shape(1)) ++depth;
   require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth < plan.recipe.max_depth,
           "splits must have 0, 1, 3 or 7 columns, fewer than a whole tree");
+  require(splits.shape(0) <= kMaxTrees, "at most 2**24 trees");
+  check_splits(splits.data(), splits.size(), plan.n_splits());
   return Level(plan.table(), plan.recipe, first_tree, static_cast<std::int64_t>(splits.shape(0)), depth, splits.data());
 }
 
 Out<std::int64_t> level_sums(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
                              int n_threads, const std::string& instruction_set) {
   const Table table = rows.table(plan);
+  check_instruction_set(instruction_set, instruction_sets());
   const Level level = level_of(plan, first_tree, splits);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(level.n_sums()));
   bool finished;
@@ -153,6 +189,7 @@ Out<std::int64_t> others(const Plan& plan, const Rows& rows, std::uint64_t first
   const Level level = level_of(plan, first_tree, splits);
   require(table.value && suspects.shape(1) == 3, "suspects are of numbers, three entries each");
   const std::size_t n = suspects.shape(0);
+  check_suspects(suspects.data(), n, level.n_trees, level.n_nodes());
   std::vector<std::int64_t> counts(n);
   bool finished;
   {
@@ -183,8 +220,9 @@ nb::tuple paths_of(const PathCounts& counts) {
 void count_paths(PathCounts& counts, const Splits& splits) {
   int depth = 0;
   while ((std::size_t{1} << depth) - 1 < splits.shape(1)) ++depth;
-  require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth <= kMaxDepth,
+  require((std::size_t{1} << depth) - 1 == splits.shape(1) && depth >= 1 && depth <= kMaxDepth,
           "splits must have 1, 3, 7 or 15 columns");
+  check_splits(splits.data(), splits.size(), kMaxSplits);
   nb::gil_scoped_release release;
   counts.add_forest(splits.data(), static_cast<std::int64_t>(splits.shape(0)), depth);
 }

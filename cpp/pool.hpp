@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace pysirus {
 
 // Each of n_threads threads calls make_worker() for a worker of its own, and that for pieces 0, 1, ... as long as there
 // are some; `stop` is set when they should leave early. `interrupted` is asked on the calling thread about twenty times
-// a second; once it says yes the threads stop and the answer is false.
+// a second; once it says yes the threads stop and the answer is false. Where the system gives fewer threads they do it.
 template <class MakeWorker, class Interrupted>
 bool run_pieces(std::int64_t n_pieces, int n_threads, const Interrupted& interrupted, const MakeWorker& make_worker) {
   const auto n_workers = static_cast<int>(std::clamp<std::int64_t>(n_pieces, 1, std::max(1, n_threads)));
@@ -40,7 +42,14 @@ bool run_pieces(std::int64_t n_pieces, int n_threads, const Interrupted& interru
   };
 
   std::vector<std::jthread> workers;
-  for (int i = 0; i < n_workers; ++i) workers.emplace_back(work);
+  workers.reserve(static_cast<std::size_t>(n_workers));
+  try {
+    for (int i = 0; i < n_workers; ++i) workers.emplace_back(work);
+  } catch (const std::system_error&) {
+    if (workers.empty()) throw std::runtime_error("the system starts no thread: it has too little memory or too many");
+    const std::lock_guard lock(mutex);
+    n_running -= n_workers - static_cast<int>(workers.size());
+  }
   {
     std::unique_lock lock(mutex);
     while (!done.wait_for(lock, std::chrono::milliseconds(50), [&] { return n_running == 0; })) {

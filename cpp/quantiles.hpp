@@ -31,7 +31,8 @@ struct Steps {
   }
 
   std::uint16_t of(double x) const {
-    return static_cast<std::uint16_t>(std::min(std::max((x / 2 - low) * scale, 0.0), kCount - 1.0));
+    // in this order an infinite number, which may become NaN, is still in a step
+    return static_cast<std::uint16_t>(std::min(kCount - 1.0, std::max(0.0, (x / 2 - low) * scale)));
   }
 };
 
