@@ -1,8 +1,8 @@
 """Which form of stages is best? ``python -m paper.stages [--datasets ...] [--repeats N]``: datasets in, tables out.
 
 Every form is measured on the same folds with the same seeds, and reported where it comes nearest to (no error, a
-stability of 0.9) with at most 25 rules. The tables of docs/stages.md come from here. Results are kept as soon as they
-are there; the same command goes on where it stopped.
+stability of 0.9) with at most 25 rules. The tables of docs/stages-study.md come from here. Results are kept as soon as
+they are computed; the same command continues where it stopped.
 """
 
 from __future__ import annotations

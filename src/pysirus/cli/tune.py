@@ -118,12 +118,12 @@ def _verdict(estimator: Any) -> str:
 
 
 def _neighbours(tuning: Any, chosen: int, n_stages: int) -> list[tuple[int, str]]:
-    """The sizes beside the chosen one: a rule less and more, or a whole stage of a staged list."""
+    """The sizes beside the chosen one: one rule fewer and one more, or a whole stage of a staged list."""
     if n_stages == 1:
-        beside = ((chosen - 1, "rule less"), (chosen + 1, "rule more"))
+        beside = ((chosen - 1, "rule fewer"), (chosen + 1, "rule more"))
         return [(size, what) for size, what in beside if 1 <= size <= len(tuning.sizes)]
     ends = {rule.stage: i for i, rule in enumerate(tuning.rules[: len(tuning.sizes)], start=1)}
-    beside = ((n_stages - 1, "stage less"), (n_stages + 1, "stage more"))
+    beside = ((n_stages - 1, "stage fewer"), (n_stages + 1, "stage more"))
     return [(ends[stage], what) for stage, what in beside if stage in ends]
 
 
