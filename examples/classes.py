@@ -1,7 +1,7 @@
-"""Accuracy of tuned rules on iris, wine and digits, beside a tree of depth 4 and a random forest.
+"""Accuracy of tuned rules on iris, wine and digits, compared with a tree of depth 4 and a random forest.
 
-Prints 10-fold accuracy, and of the rules how many there are. One list of rules serves all classes: two splits a rule
-and 25 rules say little about ten digits, and more than one might think about three kinds of wine.
+Prints 10-fold accuracy and the mean number of rules. One list of rules serves all classes. At most 25 rules of two
+splits say little about ten digits, and more than one might expect about three kinds of wine.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pysirus import SirusClassifierCV
 
 
 def accuracy(model, X, y, folds):
-    """Mean accuracy over folds, and the mean number of rules where there are rules."""
+    """Mean accuracy over folds, and the mean number of rules if the model has rules."""
     scores, sizes = [], []
     for train, test in folds:
         model.fit(X.iloc[train], y.iloc[train])
@@ -26,7 +26,7 @@ def accuracy(model, X, y, folds):
 
 
 def compare(load, n_folds=10, n_repeats=1, n_jobs=-1):
-    """Accuracy of rules (and how many), of a tree and of a forest."""
+    """Accuracy and size of the rules, a tree and a forest."""
     X, y = load(return_X_y=True, as_frame=True)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
     rules = SirusClassifierCV(n_repeats=n_repeats, random_state=0, n_jobs=n_jobs)

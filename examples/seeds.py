@@ -1,6 +1,6 @@
-"""What the stopping rule promises: two forests with two seeds share at least 95% of their rules, on average.
+"""Checks the stopping rule: forests with two seeds should share at least 95% of their rules, on average.
 
-Fits each shipped dataset with several pairs of seeds and prints the share of ``selected_`` that the two have in common.
+Fits each shipped dataset with several pairs of seeds and prints the proportion of ``selected_`` that the two share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ N_PAIRS = 5
 
 
 def main() -> None:
-    """Print a line a dataset and the mean."""
+    """Print one line per dataset, and the mean."""
     shares = []
     for name in NAMES:
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)

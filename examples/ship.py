@@ -1,4 +1,4 @@
-"""From a table to rules that people read and systems run: tune, explain, edit, export, report, compare.
+"""From a table to rules that people read and systems run: tune, explain, edit, compare, export, report.
 
     python examples/ship.py --folder out
 
@@ -13,7 +13,7 @@ from pysirus.datasets import load_ozone
 
 
 def learn(X, y):
-    """A tuned model, in seconds."""
+    """A tuned model."""
     return SirusRegressorCV(n_repeats=2, random_state=0).fit(X, y)
 
 
@@ -35,7 +35,7 @@ def ship(model, X, folder):
 
 
 def main():
-    """Run it all and say what came out."""
+    """Run all steps and print what was written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("out"), help="where to write")
     folder = parser.parse_args().folder

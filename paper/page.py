@@ -32,10 +32,10 @@ def _head(run: Run) -> str:
     text = (
         "# The paper, rerun\n\n"
         "Every experiment of Bénard, Biau, Da Veiga and Scornet, *Interpretable Random Forests via Rule Extraction* "
-        f"(AISTATS 2021), from one command. This page is written by it.\n\n    {run.command}\n\n"
+        f"(AISTATS 2021). One command runs them and writes this page:\n\n    {run.command}\n\n"
         f"{datetime.datetime.now(datetime.timezone.utc):%d %B %Y}, Python {platform.python_version()}, {versions}; "
         f"{run.seconds / 60:.0f} minutes of processor time. Ten-fold cross-validation, repeated {times}; SIRUS tunes "
-        "p0 over ten repetitions whatever the command."
+        "p0 over ten repetitions in any case."
     )
     for name, reason in run.absent.items():
         text += f"\n\n**{name.capitalize()} is missing from this run**: {reason}"
@@ -50,11 +50,12 @@ def _theorem(points: Sequence[Mapping[str, float]]) -> str:
         cells += [f"{point[f'stability_{p0}']:.3f} | {point[f'size_{p0}']:.1f}" for p0 in theorem.P0]
         lines.append(f"| {' | '.join(cells)} |")
     return (
-        "## Theorem 1, seen\n\nTwo independent samples of a simulated law (`paper/theorem.py`), SIRUS on each, the "
-        "Dice-Sorensen index of their rules: it goes to one as the samples grow. The law was searched for: its heights "
-        "were drawn until both p0 kept 0.01 away from every theoretical frequency, as the theorem asks of p0, and no "
-        "two rules tied in post-treatment. Laws without that come slower: a smooth one was still at 0.4 to 0.7 with "
-        "30,000 rows, step laws with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
+        "## Theorem 1, simulated\n\nSIRUS is fitted on two independent samples of a simulated distribution "
+        "(`paper/theorem.py`). The Dice-Sorensen index of the two lists tends to one as the samples grow. The "
+        "distribution is a favourable one: its step heights were redrawn until both values of p0 were at least 0.01 "
+        "away from every theoretical frequency, as the theorem requires them to differ, and no two rules tied in "
+        "post-treatment. Others converge more slowly: a smooth one was still at 0.4 to 0.7 with 30,000 rows, "
+        "step functions with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
         "![Stability of two independent samples against their size](paper/theorem-1.png)\n\n" + "\n".join(lines)
     )
 

@@ -1,4 +1,4 @@
-"""A sample size in, the stability of two independent samples out: the paper's Theorem 1, seen.
+"""A sample size in, the stability of two independent samples out: the paper's Theorem 1, simulated.
 
 Five normal columns. Each acts through a step at one of its deciles, alone and together with the others, so that the
 best cut of every node is one decile and no other comes near; noise is bounded, as the theorem asks. Heights were drawn

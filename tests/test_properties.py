@@ -140,7 +140,7 @@ def test_missing_values_cost_less_than_the_median_does(name, informative):
     missing = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(missing)
     load = getattr(missing, f"load_{name}")
-    table = missing.errors(load, n_plantings=2, n_trees=1000, informative=informative)
+    table = missing.errors(load, n_patterns=2, n_trees=1000, informative=informative)
     whole, gaps, median = table.mean(axis=0)
     print(f"{name}: {whole:.3f} whole, {gaps:.3f} with gaps, {median:.3f} with medians")
     assert whole < gaps < median
