@@ -81,7 +81,7 @@ def test_slider_shows_the_list_of_its_size(open_report, ozone, tuned):
         assert tab.locator(".rule.went").count() == len(then - now)
     tab.locator("#reset").click()
     assert shown_rules(tab) == [str(rule) for rule in tuned.rules_]
-    assert tab.locator("#compared").inner_text() == "this is the choice"
+    assert tab.locator("#compared").inner_text() == "this is the chosen list"
 
 
 def test_slider_and_points_work_by_keyboard(open_report, tuned):
@@ -231,7 +231,7 @@ def test_large_tables_stay_under_two_megabytes(tuned, ozone):
 def test_report_names_how_the_model_was_made(tuned):
     made = dict(summary(tuned.without(0), data="ozone.csv")["made"])
     assert made["Data"] == "ozone.csv" and made["Seed"] == "0" and made["Training rows"] == "330"
-    assert made["Struck by hand"] == tuned.rules_[0].condition_text
+    assert made["Removed by hand"] == tuned.rules_[0].condition_text
     assert "pysirus" in made["Report written with"] and "Python" in made["Made with"]
 
 
@@ -244,15 +244,15 @@ def test_stages_have_headings(open_report, ozone):
     model = SirusRegressor(n_rules=3, n_stages=3, n_trees=1000, random_state=0).fit(*ozone)
     tab = open_report(model, ozone[0])
     assert tab.locator("#rule-list h3").all_inner_texts() == [
-        "First look",
+        "Stage 1",
         "Corrections, stage 2",
         "Corrections, stage 3",
     ]
     assert shown_rules(tab) == [str(rule) for rule in model.rules_]
-    believed = f"{SHRINKAGE:.0%} of"
-    assert f"by how much {believed} what the earlier stages predict" in tab.locator("#how-to-read").inner_text()
-    assert f"the mean of what {believed} the prediction" in " ".join(tab.locator(".words").inner_text().split())
-    assert f"(of {believed} what the earlier stages predict)" in Rule.__doc__
+    shrunk = f"prediction shrunk by a factor of {SHRINKAGE:g})"
+    assert f"the earlier stages (their {shrunk} are too low" in tab.locator("#how-to-read").inner_text()
+    assert f"the earlier stages (their {shrunk}." in " ".join(tab.locator(".words").inner_text().split())
+    assert f"the earlier stages (their {shrunk}." in " ".join((Rule.__doc__ or "").split())
     plain = open_report(SirusRegressor(n_rules=3, n_trees=1000, random_state=0).fit(*ozone), ozone[0])
     assert "correction" not in plain.locator("main").inner_text()
     tab.locator("#search").fill("5")

@@ -159,8 +159,8 @@ class Rule:
     weight : float or None
         Weight in the model.
     stage : int
-        1 for a rule about the response, 2 and more for a correction: its outputs are mean residuals
-        (of 85% of what the earlier stages predict).
+        1 for a rule about the target, 2 or more for a correction, whose outputs are mean residuals of the earlier
+        stages (their prediction shrunk by a factor of 0.85).
     """
 
     conditions: tuple[Condition, ...]

@@ -174,7 +174,7 @@ def _made(model: RuleModel, data: str | None) -> list[list[str]]:
         repeats = model.tuning.path.n_repeats
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
     if facts.get("struck_rules"):
-        pairs.append(["Struck by hand", "; ".join(facts["struck_rules"])])
+        pairs.append(["Removed by hand", "; ".join(facts["struck_rules"])])
     versions = facts.get("versions", {})
     if isinstance(versions, dict) and versions:
         pairs.append(["Made with", ", ".join(f"{name} {version}" for name, version in versions.items())])

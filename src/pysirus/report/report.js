@@ -31,9 +31,9 @@ function showSize() {
   byId("stability").textContent = format(size.stability, 2);
   const now = new Set(inUse(state.size)), then = new Set(inUse(data.chosen));
   const came = [...now].filter((r) => !then.has(r)).length, went = [...then].filter((r) => !now.has(r)).length;
-  byId("compared").textContent = state.size === data.chosen ? "this is the choice" : `${now.size - came} stay, ${came} come, ${went} go`;
+  byId("compared").textContent = state.size === data.chosen ? "this is the chosen list" : `${now.size - came} kept, ${came} added, ${went} removed`;
   byId("sentence").textContent = size.sentence;
-  byId("reset").textContent = `Back to the choice (${plural(chosen.nPositive, "rule")})`;
+  byId("reset").textContent = `Back to the chosen list (${plural(chosen.nPositive, "rule")})`;
   byId("reset").disabled = state.size === data.chosen;
 }
 
@@ -90,24 +90,24 @@ function showRules() {
     if (staged && data.rules[r].stage !== stage && (now.includes(r) || then.includes(r))) {
       stage = data.rules[r].stage;
       list = element("ol");
-      parts.push(element("h3", { class: "stage" }, stage === 1 ? "First look" : `Corrections, stage ${stage}`), list);
+      parts.push(element("h3", { class: "stage" }, stage === 1 ? "Stage 1" : `Corrections, stage ${stage}`), list);
     }
     if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top));
     else if (then.includes(r)) list.append(ruleCard(r, "went", top));
   }
   for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
-  if (!list.childElementCount) list.append(element("li", {}, "No rules: every row gets the mean."));
+  if (!list.childElementCount) list.append(element("li", {}, "No rules: the prediction is the mean."));
   byId("rule-list").replaceChildren(...(parts.length ? parts : [list]));
   byId("how-to-read").textContent = howToRead();
 }
 
 function howToRead() {
-  if (data.classes) return "The prediction is the average of the shares that the rules give.";
+  if (data.classes) return "The predicted probabilities are the mean of the class proportions that the rules give.";
   if (data.aggregation === "mean") {
     return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
   }
-  const corrections = inUse(state.size).some((r) => data.rules[r].stage > 1) ? " The numbers of a correction say by how much 85% of what the earlier stages predict is too low (+) or too high (-), on average." : "";
-  return `Each rule gives one number inside and another outside.${corrections} The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
+  const corrections = inUse(state.size).some((r) => data.rules[r].stage > 1) ? " The outputs of a correction say by how much the earlier stages (their prediction shrunk by a factor of 0.85) are too low (+) or too high (-), on average." : "";
+  return `A rule gives one number if it holds and another if it does not.${corrections} The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
 }
 
 /* ------------------------------------------------------------------------------------------------- effects */
@@ -207,7 +207,7 @@ function showRow() {
   const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${data.rows.values[row][c] || "missing"}`)));
   const box = element("div");
   byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box);
-  const name = data.classes ? `share of ${data.classes[k]}` : data.target;
+  const name = data.classes ? `probability of ${data.classes[k]}` : data.target;
   box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860)));
   byId("row").dataset.prediction = end;
 }
@@ -265,8 +265,8 @@ function prepare() {
   byId("error-name").textContent = data.errorName;
   byId("correction-meaning").hidden = !data.rules.some((rule) => rule.stage > 1);
   byId("error-meaning").textContent = data.classes
-    ? "One minus the area under the ROC curve on rows that were held out: 0.5 is guessing, 0 is perfect."
-    : "The share of the variance that the model leaves unexplained on rows that were held out: 1 is the mean, 0 is perfect.";
+    ? "One minus the area under the ROC curve on held-out rows: 0.5 is guessing, 0 is perfect."
+    : "The proportion of variance left unexplained on held-out rows: 1 is no better than the mean, 0 is perfect.";
   for (const [name, value] of data.made) byId("made-list").append(element("dt", {}, name), element("dd", {}, value));
   if (data.path) {
     byId("size").hidden = false;
@@ -278,7 +278,7 @@ function prepare() {
     byId("lookup").hidden = false;
     const n = data.rows.labels.length;
     byId("lookup-note").textContent = (n < data.rows.total ? `The first ${n.toLocaleString("en")} of ${data.rows.total.toLocaleString("en")} rows. ` : "")
-      + "Type a row number, a name or values; arrow keys and Enter pick. Bars show how each rule moves the prediction away from the average.";
+      + "Type a row number, a name or values; select with arrow keys and Enter. Bars show how each rule moves the prediction away from the average.";
     listenToSearch();
   }
   prepareClasses();
