@@ -255,7 +255,7 @@ def test_arrays_and_lists_lose_their_rows_of_no_weight(rng):
     for table, answers in ((X, y), (X.tolist(), y.tolist()), (np.asfortranarray(X), pd.Series(y)), (X, pa.array(y))):
         assert str(SirusRegressor(n_trees=50, random_state=0).fit(table, answers, weights)) == expected
     y[np.flatnonzero(weights)[3]] = np.nan
-    with pytest.raises(ValueError, match=rf"in row 3\..*counted without the {(weights == 0).sum()} that weigh nothing"):
+    with pytest.raises(ValueError, match=rf"in row 3\..*do not count the {(weights == 0).sum()} rows of weight zero"):
         SirusRegressor().fit(X, y, weights)
     with pytest.raises(ValueError, match=r"expected \(200,\)"):
         SirusRegressor().fit(rng.random((200, 3)), rng.random(200), weights[:199])

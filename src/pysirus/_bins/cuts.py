@@ -3,8 +3,8 @@
 Bin ``b`` holds the values with exactly ``b`` cuts at or below them, so cut ``c`` sends bins ``0..c`` to its ``<`` side.
 Missing values, where the training column has some, are in a last bin of their own.
 
-A cut is known by its identity, not by its position: ``("quantile", i)``, ``("value", v)`` or ``("levels", {...})``.
-Two models fitted on two samples compare by it.
+A cut is identified by what it means, not by its position: ``("quantile", i)``, ``("value", v)`` or ``("levels",
+{...})``. Two models fitted on two samples compare by it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Cuts:
 
     @property
     def usual_bin(self) -> int:
-        """The bin of a value that no cut can judge: on the heavier side of each of them."""
+        """The bin of a value that no cut can judge: at each cut, the side with more training weight."""
         return int(np.count_nonzero(~self.less_is_heavier))
 
     def encode(self, column: Column, out: NDArray[np.uint8]) -> None:
@@ -103,7 +103,7 @@ def _distinct(ordered: NDArray[Any] | None, values: NDArray[Any], limit: int) ->
 def quantile_targets(
     weight: int, virtual_rows: int, n_bins: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Between which two order statistics each quantile lies, and how far on the way.
+    """The two order statistics around each quantile, and its position between them.
 
     An order statistic is known by its target: it is the first value at which the weight up to it exceeds the target.
     """
@@ -206,7 +206,7 @@ def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit
 
 
 def with_sizes(cuts: Cuts, sizes: NDArray[np.int64]) -> Cuts:
-    """Add what the training weight of each bin (exact, in integers) says: its share, the heavier side of each cut."""
+    """Add the proportion of the training weight in each bin, and the heavier side of each cut."""
     known = sizes[: cuts.n_cuts + 1]
     heavier = np.asarray(np.cumsum(known)[:-1] * 2 >= known.sum())
     return replace(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))

@@ -1,1 +1,1 @@
-"""Anything tabular in, columns with names and kinds out; every complaint about a table is made here."""
+"""Anything tabular in, columns with names and kinds out; all errors about a table are raised here."""

@@ -1,7 +1,7 @@
-"""One column of any table in, numbers or codes of levels out. Every complaint about a column is made here.
+"""One column of any table in, numbers or codes of levels out. All errors about a column are raised here.
 
 A numeric column keeps its values, NaN for missing. A categorical column is codes into its levels, -1 for missing and
--2, at predict, for a level that training never saw. Levels are those that occur, sorted; of an ordered categorical, in
+-2, at predict, for an unseen category. Levels are those that occur, sorted; of an ordered categorical, in
 its order.
 """
 
@@ -85,7 +85,7 @@ def first_row(mask: NDArray[np.bool_]) -> int:
 
 
 def number_column(name: str, values: NDArray[Any]) -> Column:
-    """A numeric column; infinite values are refused."""
+    """A numeric column; infinite values are an error."""
     # an infinite value makes the sum infinite or NaN; summing needs no memory, and the mask is then rarely made
     if values.dtype.kind == "f":
         with np.errstate(over="ignore", invalid="ignore"):
@@ -141,14 +141,14 @@ def is_number(text: Any) -> bool:
 
 
 def _type_name(value: Any) -> str:
-    """The type of a value in a message; that of NumPy is called as that of Python."""
+    """The name of a value's type in a message; NumPy types get Python's names."""
     if isinstance(value, (bool, np.bool_)):
         return "bool"
     return "number" if isinstance(value, numbers.Real) else "str" if isinstance(value, str) else type(value).__name__
 
 
 def check_same_type(what: str, values: Iterable[Any]) -> None:
-    """Refuse a mixture of types; integers and floats are both numbers."""
+    """Reject a mixture of types; integers and floats are both numbers."""
     kinds: dict[str, Any] = {}
     for value in values:
         kinds.setdefault(_type_name(value), value)
@@ -165,7 +165,7 @@ def reads_as_number(text: Any) -> bool:
 
 
 def check_text(name: str, levels: Sequence[Any]) -> None:
-    """Refuse numbers and dates that were read as text: cut as labels they would lose their order."""
+    """Reject numbers and dates that were read as text: cut as labels they would lose their order."""
     texts = [level for level in levels if isinstance(level, str)]
     enough = max(1, len(levels) // 2)
     dates = [text for text in texts if _WRITTEN_DATE.fullmatch(text.strip())]
@@ -242,7 +242,7 @@ def _arrow_column(name: str, array: pa.Array, forced: bool) -> Column:
 
 
 def date_error(name: str, found: str) -> DataError:
-    """Dates and times are refused: what of them matters only the user knows."""
+    """The error for dates and times: only the user knows which part of them matters."""
     return DataError(
         f"Column '{name}' holds dates or times ({found}). Rules need numbers or labels: derive what matters, for "
         "example the year, the weekday or the days since an event, or drop the column (--drop)."

@@ -1,6 +1,7 @@
-"""A data frame of any library in, its columns by name out: but for its row index, which is no column.
+"""A data frame of any library in, its columns by name out, without its row index.
 
-The row index of a pandas frame becomes a column when it goes through a file; it is known by the name it gets there.
+The row index of a pandas frame becomes a column when it goes through a file; it is recognised by the name it gets
+there.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Source = nw.Series[Any] | NDArray[Any]
 
 
 def _wide_values(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
-    """The values of a wide pandas frame of plain numbers: as one array they come far sooner than column by column."""
+    """The values of a wide pandas frame of plain numbers: much faster as one array than column by column."""
     types = getattr(frame.to_native(), "dtypes", None)
     if len(frame.columns) < WIDE or types is None:
         return None

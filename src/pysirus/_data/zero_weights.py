@@ -1,6 +1,6 @@
-"""What is given to fit in, the same without rows that weigh nothing out: whatever these hold, they are not there.
+"""The arguments of fit in, the same without rows of weight zero out, whatever these contain.
 
-They are taken out before anything is read, so a row of weight zero may lack its response or hold what no column can.
+They are removed before anything is read, so a row of weight zero may have a missing target or invalid values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pysirus._data.frame import as_frame
 
 
 def rows_that_weigh(sample_weight: Any) -> NDArray[np.bool_] | None:
-    """Which rows weigh something; None where all do, and where weights are bad, which is said when they are read."""
+    """Which rows have positive weight; None if all do, or if weights are invalid (an error when they are read)."""
     if sample_weight is None:
         return None
     series = nw.from_native(sample_weight, pass_through=True, allow_series=True)
@@ -47,18 +47,18 @@ def take(data: Any, rows: NDArray[np.bool_]) -> Any:
 
 @contextmanager
 def counting(rows: NDArray[np.bool_] | None) -> Iterator[None]:
-    """Complaints that name a row say that those that weigh nothing do not count."""
+    """Errors that name a row add that rows of weight zero are not counted."""
     try:
         yield
     except DataError as error:
         if rows is None or "row" not in str(error):
             raise
-        raise DataError(f"{error} (Rows are counted without the {(~rows).sum()} that weigh nothing.)") from error
+        raise DataError(f"{error} (Row numbers do not count the {(~rows).sum()} rows of weight zero.)") from error
 
 
 @contextmanager
 def without_weightless(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """What is given to fit, without rows that weigh nothing."""
+    """The arguments of fit, without rows of weight zero."""
     given = X, y, sample_weight
     rows = rows_that_weigh(sample_weight)
     if rows is not None and rows.any():  # or there is nothing to learn from, which is said when weights are read
