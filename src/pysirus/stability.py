@@ -1,4 +1,4 @@
-"""Rule lists in, one number out: how much two or more of them have in common (the paper's stability)."""
+"""Rule lists in, one number out: how much they have in common (the paper's stability)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _rules(model: Any) -> frozenset[Hashable]:
 
 
 def dice_sorensen(first: Any, second: Any) -> float:
-    """The Dice-Sorensen index of two rule lists: twice the rules they share over the rules they have.
+    """The Dice-Sorensen index of two rule lists: twice the number of shared rules over the total number.
 
     Parameters
     ----------
     first, second : iterable of Rule, or fitted model with ``rules_``
-        Rules compare by what they read, in cut identities, so lists of two samples compare.
+        Rules compare by their conditions, in cut identities, so lists from two samples are comparable.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def dice_sorensen(first: Any, second: Any) -> float:
 
 
 def stability(models: Iterable[Any]) -> float:
-    """The mean Dice-Sorensen index over all pairs of a set of models.
+    """The mean Dice-Sorensen index over all pairs of models.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Rules and linear terms in, a compiled list out, which reads columns and answers with sums.
 
 The order of summation is part of the answer: what the sums start with, the rules in their order, the terms in theirs.
-``Condition.holds`` and ``LinearTerm.values`` say the same in NumPy; the tests compare the two to the last bit.
+``Condition.holds`` and ``LinearTerm.values`` say the same in NumPy; the tests compare the two bit for bit.
 """
 
 from __future__ import annotations

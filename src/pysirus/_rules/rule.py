@@ -41,11 +41,11 @@ class Split:
     op : {"<", ">=", "in", "not in", "known", "missing"}
         The side taken.
     value : float, tuple of levels, or None
-        The threshold, or the levels on the ``<`` side of a categorical cut.
+        The threshold, or the categories on the ``<`` side of a categorical cut.
     cut : tuple
         The identity of the cut, comparable between fits.
     missing : bool or None
-        Whether missing values go this way; None where training had none.
+        Whether missing values go to this side; None if the training column had none.
     """
 
     feature: str
@@ -64,19 +64,20 @@ class Condition:
     feature : str
         Name of the column.
     lower, upper : float or None
-        ``lower <= x < upper``; None is an open end. For categories both are None.
+        ``lower <= x < upper``; None means unbounded. Both are None for categorical columns.
     levels : tuple or None
-        The levels that satisfy the condition; None for a numeric column.
+        The categories that satisfy the condition; None for a numeric column.
     missing : bool or None
-        Whether missing values satisfy it; None where the training column had none.
+        Whether missing values satisfy it; None if the training column had none.
     known : bool
         False for the condition ``x is missing``, which no known value satisfies.
     otherwise : bool
-        Whether a value that the condition cannot judge satisfies it: the side that held more of the training data.
+        Whether values that the condition cannot judge satisfy it (missing where training had none, unseen categories).
+        They go to the side with more of the training data.
     lower_cut, upper_cut : tuple or None
-        Identities of the ends.
+        Identities of the two cuts.
     share : float or None
-        Share of the training weight that satisfies it.
+        Proportion of the training weight that satisfies it.
     """
 
     feature: str
@@ -151,9 +152,9 @@ class Rule:
     path : tuple of Split
         The splits it came from.
     frequency : float
-        Share of the forest's trees that contain the path.
+        Proportion of the forest's trees that contain the path.
     inside, outside : float, tuple of float, or None
-        Mean response (class shares) of the training rows inside and outside; None for a candidate.
+        Mean target (class proportions) of the training rows inside and outside the rule; None for a candidate.
     n_inside, n_outside : int or None
         Training rows inside and outside.
     weight : float or None
@@ -222,7 +223,7 @@ class Rule:
 class RuleSet(Sequence[Rule]):
     """A list of rules that prints as a table.
 
-    Two rule sets are equal when their rules are, in the same order.
+    Two rule sets are equal if they have equal rules in the same order.
     """
 
     def __init__(self, rules: Sequence[Rule] = ()) -> None:
@@ -270,12 +271,12 @@ class RuleSet(Sequence[Rule]):
         return html_table(*self._rows()) if len(self) else "<p>(no rules)</p>"
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """The rules as a data frame, one row a rule.
+        """The rules as a data frame, one row per rule.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            The library of the frame; by default the first of these that is installed.
+            The library of the frame; by default the first that is installed.
 
         Returns
         -------

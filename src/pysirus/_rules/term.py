@@ -24,11 +24,11 @@ class LinearTerm:
     feature : str
         Name of the column.
     weight : float
-        What one unit of the column adds to the prediction.
+        Change of the prediction per unit of the column.
     lower, upper : float
-        Values are held within these limits.
+        Values are clipped to these limits.
     missing : float
-        What stands in for a missing value: the mean of the training column within its limits.
+        Replaces a missing value: the mean of the clipped training column.
     """
 
     feature: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-DIGITS = 12  # scores that agree to so many digits are equal: sums of the same shares in another order
+DIGITS = 12  # scores that agree to this many digits are equal: sums of the same shares in another order
 
 
 @dataclass(frozen=True)
