@@ -25,7 +25,7 @@ class Actions:
         """The rule model to act on."""
 
     def explain(self, X: Any) -> Explanation:
-        """Which rules fired in each row, and what each rule adds to its prediction.
+        """Which rules fired in each row, and the contribution of each rule to the prediction.
 
         Parameters
         ----------
@@ -35,32 +35,31 @@ class Actions:
         Returns
         -------
         explanation : Explanation
-            Its baseline and contributions sum to the prediction.
+            Its baseline and contributions add up to the prediction.
         """
         from pysirus._use.explain import explain
 
         return explain(self._as_model(), X)
 
     def feature_importance(self, backend: str | None = None) -> Any:
-        """How much of the model each feature carries.
+        """The importance of each feature.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            The library of the frame; by default the first of these that is installed.
+            The library of the frame; by default the first that is installed.
 
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``feature``, ``frequency`` and ``gap``, each share summing to one; see
-            ``explain`` in docs/export.md.
+            Columns ``feature``, ``frequency`` and ``gap``; the last two sum to one. See docs/export.md.
         """
         from pysirus._use.explain import feature_importance
 
         return feature_importance(self._as_model(), backend)
 
     def export(self, format: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Write the model in the language of another system.
+        """Export the model to another system.
 
         Parameters
         ----------
@@ -69,26 +68,26 @@ class Actions:
         path : str or path, optional
             The file to write.
         **options
-            What the format takes besides, for example ``dialect`` for SQL; docs/export.md lists them.
+            Options of the format, for example ``dialect`` for SQL; see docs/export.md.
 
         Returns
         -------
         text : str or bytes
-            What was, or would be, written.
+            The content of the file.
         """
         from pysirus.export import export
 
         return export(self._as_model(), format, path, **options)
 
     def report(self, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> str:
-        """Write a report: one HTML file that needs no network.
+        """Write a report: one HTML file that makes no network requests.
 
         Parameters
         ----------
         path : str or path, optional
             The file to write.
         X : data frame or array, optional
-            Rows to look up in the report, each with its waterfall.
+            Rows to look up in the report, each with an explanation.
         **options
             ``y``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
 
@@ -102,41 +101,41 @@ class Actions:
         return report(self, path, X, **options)
 
     def without(self, rules: Rule | int | Sequence[Rule | int]) -> RuleModel:
-        """Strike rules that make no sense and fit the weights of the others again.
+        """Remove rules, and fit the weights of the others again.
 
         Parameters
         ----------
         rules : Rule, int, or a list of these
-            The rules, as such or by their number in the list of rules of positive weight (the first is 0).
+            The rules, or their positions in ``rules_`` (the first is 0).
 
         Returns
         -------
         model : RuleModel
-            The outputs of the remaining rules are what they were. Its facts name what was struck.
+            The outputs of the remaining rules do not change. Its ``facts`` list the removed rules.
         """
         from pysirus._use.edit import without
 
         return without(self._as_model(), rules)
 
     def with_rules(self, n_rules: int) -> RuleModel:
-        """The model of the ``n_rules`` most frequent rules, with the weights that a fit of such a list would give.
+        """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.
 
         Parameters
         ----------
         n_rules : int
-            From 0 (the mean) to the number of selected rules; of a tuned model, to the longest list of its path.
+            From 0 (the mean) to the number of selected rules; for a tuned model, to the longest list on its path.
 
         Returns
         -------
         model : RuleModel
-            Of a tuned model the ``facts`` hold the out-of-fold ``cv_error`` and ``cv_stability`` of such lists.
+            For a tuned model, ``facts`` has the out-of-fold ``cv_error`` and ``cv_stability`` of lists of this size.
         """
         from pysirus._use.edit import with_rules
 
         return with_rules(self._as_model(), n_rules)
 
     def diff(self, new: Any) -> Diff:
-        """Compare with a newer model: which rules stayed, moved, came and went.
+        """Compare with a newer model: which rules stayed, moved, came or went.
 
         Parameters
         ----------
@@ -146,7 +145,7 @@ class Actions:
         Returns
         -------
         diff : Diff
-            Prints as a one-screen answer.
+            Prints as a short table.
         """
         from pysirus._use.diff import diff
 

@@ -45,7 +45,7 @@ def _fit(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
     weights = None if sample_weight is None else _column(X, sample_weight, "sample_weight", "weights")
     own = [name for name in (y, weights) if isinstance(name, str)]
     if isinstance(X, dd.DataFrame) and len(own) == len(X.columns):
-        raise DataError("No column is left to learn from, beside the target and the weights.")
+        raise DataError("No feature is left besides the target and the weights.")
     for role, other in (("y", y), ("sample_weight", weights)):
         if isinstance(other, COLLECTIONS):
             _check_lined_up(X, other, role)
@@ -137,7 +137,7 @@ class _Predictor:
         return np.zeros((0, len(classes))) if self.shares else self.model.labels[:0]
 
     def values(self, X: Any) -> NDArray[Any]:
-        """An entry a row."""
+        """One entry per row."""
         if not len(X):
             return self.nothing()
         return self.model.predict_proba(X) if self.shares else self.model.predict(X)
@@ -183,11 +183,12 @@ class OnDask:
         Parameters
         ----------
         X : Dask DataFrame or Dask array of shape (n_rows, n_columns)
-            The table. It is read a few times: ``persist`` it where it is costly to make and fits the workers' memory.
+            The table. It is read several times: ``persist`` it if it is expensive to compute and fits into the workers'
+            memory.
         y : Dask Series, Dask array of shape (n_rows,) or str
-            The response or the labels, in the partitions of X, or the name of the column that holds them.
+            The target, with the partitions of X, or the name of its column.
         sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
-            How much each row counts; a weight of zero is the same as leaving the row out.
+            Row weights. A weight of zero is the same as leaving the row out.
 
         Returns
         -------
@@ -198,12 +199,12 @@ class OnDask:
         return _fit(self, X, y, sample_weight)  # type: ignore[type-var]
 
     def predict(self, X: Any) -> Any:
-        """Predict the response, or the class.
+        """Predict the target, or the class.
 
         Parameters
         ----------
         X : Dask DataFrame, Dask array or table in memory
-            Columns are found by name; further columns of a Dask DataFrame are not read.
+            Columns are matched by name; other columns of a Dask DataFrame are not read.
 
         Returns
         -------
@@ -219,8 +220,8 @@ class SirusRegressor(OnDask, regressor.SirusRegressor):
     """Stable and interpretable rules for regression, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusRegressor``, and so are the rules: they do not depend
-    on the partitions. ``n_jobs`` is the threads of one task. ``n_stages`` must be 1. Model files are read back as
-    ``pysirus.SirusRegressor``, without Dask. Tables in memory are taken as there.
+    on the partitions. ``n_jobs`` is the number of threads per task. ``n_stages`` must be 1. Model files are read back
+    as ``pysirus.SirusRegressor``, without Dask. Tables in memory work too.
 
     Examples
     --------
@@ -238,11 +239,11 @@ class SirusRegressor(OnDask, regressor.SirusRegressor):
 
 
 class SirusClassifier(OnDask, classifier.SirusClassifier):
-    """Stable and interpretable rules for two classes or more, on Dask collections.
+    """Stable and interpretable rules for two or more classes, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusClassifier``, and so are the rules: they do not depend
-    on the partitions. ``n_jobs`` is the threads of one task. Model files are read back as ``pysirus.SirusClassifier``,
-    without Dask. Tables in memory are taken as there.
+    on the partitions. ``n_jobs`` is the number of threads per task. Model files are read back as
+    ``pysirus.SirusClassifier``, without Dask. Tables in memory work too.
 
     Examples
     --------
@@ -257,16 +258,16 @@ class SirusClassifier(OnDask, classifier.SirusClassifier):
     """
 
     def predict_proba(self, X: Any) -> Any:
-        """The share of each class that the rules expect.
+        """Class probabilities: the mean of the rules' class proportions.
 
         Parameters
         ----------
         X : Dask DataFrame, Dask array or table in memory
-            Columns are found by name; further columns of a Dask DataFrame are not read.
+            Columns are matched by name; other columns of a Dask DataFrame are not read.
 
         Returns
         -------
-        shares : Dask DataFrame, Dask array or ndarray of shape (n_rows, n_classes)
+        probabilities : Dask DataFrame, Dask array or ndarray of shape (n_rows, n_classes)
             Lazy for a Dask collection. The columns of a DataFrame are the labels.
         """
         return _predict(self._as_model(), X, shares=True) if isinstance(X, COLLECTIONS) else super().predict_proba(X)

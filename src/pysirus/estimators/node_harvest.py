@@ -23,50 +23,50 @@ MAX_IDLE = 100  # trees in a row without a new node: there are no more to find
 
 
 class NodeHarvestRegressor(TreeRuleRegressor):
-    """Node harvest: a few nodes of a forest, each predicting its mean, averaged with weights.
+    """Node harvest: a weighted mean over a few nodes of a forest, each of which predicts its mean.
 
-    The prediction for a row is the weighted mean of the means of the nodes that hold it. The root, the node of all
-    rows, is one of them: its weight is ``root_weight_`` and its mean is what a row gets that no other node holds.
+    The prediction for a row is the weighted mean over the nodes that contain it. The root, which contains all rows, is
+    one of them: its weight is ``root_weight_``, and its mean is the prediction for rows in no other node.
 
     Parameters
     ----------
     n_nodes : int, default=1000
-        Grow trees until there are so many distinct nodes to choose from.
+        Grow trees until there are this many distinct candidate nodes.
     max_depth : int, default=2
-        Depth of the trees; a rule has at most so many splits.
+        Depth of the trees: the maximum number of splits in a rule.
     min_node_size : int, default=10
-        A node holds at least so many training rows.
+        Minimum number of training rows in a node.
     max_features : int, optional
-        Candidate columns at each split; by default a third of them.
+        Number of candidate columns at each split; by default a third.
     max_samples : float, default=0.5
-        Share of the rows, drawn without replacement, that a tree is grown on.
+        Fraction of the rows, drawn without replacement, for each tree.
     n_bins : int, optional
-        Cut columns at the quantiles i / n_bins only, so that rules of two fits compare; by default anywhere.
+        Cut columns only at the quantiles i / n_bins, so that rules of two fits are comparable; by default anywhere.
     discrete_limit : int, default=10
-        With ``n_bins``: a column of at most so many distinct values is cut at each of them.
+        With ``n_bins``: a column with at most this many distinct values is cut at each of them.
     categorical_features : str, int, list of them or list of bool, optional
-        Columns of numbers or text to take as labels, by name, by number or by a flag per column.
+        Columns to treat as categorical, by name, by position or by one flag per column.
     random_state : int, Generator or RandomState, optional
         The seed.
 
     Attributes
     ----------
     rules_ : RuleSet
-        The nodes kept, the most frequent first; ``inside`` is a node's mean.
+        The nodes of positive weight, most frequent first; ``inside`` is the mean of a node.
     root_weight_ : float
-        Weight of the node of all rows.
+        Weight of the root.
     candidates_ : RuleSet
-        Every node that the weights were chosen from, the root aside.
+        All candidate nodes except the root.
     n_trees_ : int
-        Trees grown.
+        Number of trees grown.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Their names, when the table had names.
+        Column names, if the table had names.
 
     Notes
     -----
-    Takes a solver of quadratic programs: ``pip install pysirus[compare]``.
+    Needs a solver for quadratic programs: ``pip install pysirus[compare]``.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class NodeHarvestRegressor(TreeRuleRegressor):
 
     @property
     def root_weight_(self) -> float:
-        """Weight of the node of all rows."""
+        """Weight of the root."""
         return self._model.root_weight
 
     def _check_parameters(self) -> None:
@@ -117,16 +117,16 @@ class NodeHarvestRegressor(TreeRuleRegressor):
         self._check_shared()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NodeHarvestRegressor:
-        """Grow the nodes and weigh them.
+        """Grow the nodes and fit their weights.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             The table.
         y : array of shape (n_rows,)
-            The response.
+            The target.
         sample_weight : array of shape (n_rows,), optional
-            How much each row counts; a weight of zero is the same as leaving the row out.
+            Row weights. A weight of zero is the same as leaving the row out.
 
         Returns
         -------

@@ -28,56 +28,57 @@ LEAST_GAP = 1e-6
 class RuleFitRegressor(TreeRuleRegressor):
     """RuleFit: rules from boosted trees, and optionally linear terms, combined by the lasso.
 
-    The prediction is written as SIRUS writes it, ``intercept + sum of weight * (inside if the rule holds else
-    outside)``, which is the same as a coefficient times an indicator; weights can be negative. ``rule.weight *
+    The prediction has the form of SIRUS, ``intercept + sum of weight * (inside if the rule holds else
+    outside)``, which is equivalent to a coefficient times an indicator; weights can be negative. ``rule.weight *
     (rule.inside - rule.outside)`` is the coefficient.
 
     Parameters
     ----------
     n_trees : int, default=333
-        Boosted trees; at four leaves each they have about 2,000 rules.
+        Number of boosted trees; with four leaves each they have about 2,000 rules.
     learning_rate : float, default=0.01
-        How far each tree moves the boosted prediction.
+        Learning rate of the boosting.
     mean_leaves : float, default=4
         Mean number of leaves L: a tree has 2 + floor(Exp(mean L - 2)) of them.
     min_node_size : int, default=7
-        A node holds at least so many of the rows its tree is grown on.
+        Minimum number of rows in a node, among those its tree is grown on.
     linear_terms : bool, default=False
-        Whether numeric columns enter as linear terms beside the rules.
+        Whether numeric columns also enter as linear terms.
     winsor : float, default=0.025
-        Linear terms are held within the quantiles winsor and 1 - winsor of their column.
+        Linear terms are clipped to the quantiles winsor and 1 - winsor of their column.
     lasso_choice : {"1se", "min"}, default="1se"
-        The penalty: the largest within one standard error of the least cross-validated error, or that of the least.
+        The penalty: the largest within one standard error of the minimum cross-validated error, or the one at the
+        minimum.
     n_bins : int, optional
-        Cut columns at the quantiles i / n_bins only, so that rules of two fits compare; by default anywhere.
+        Cut columns only at the quantiles i / n_bins, so that rules of two fits are comparable; by default anywhere.
     discrete_limit : int, default=10
-        With ``n_bins``: a column of at most so many distinct values is cut at each of them.
+        With ``n_bins``: a column with at most this many distinct values is cut at each of them.
     categorical_features : str, int, list of them or list of bool, optional
-        Columns of numbers or text to take as labels, by name, by number or by a flag per column.
+        Columns to treat as categorical, by name, by position or by one flag per column.
     random_state : int, Generator or RandomState, optional
         The seed.
 
     Attributes
     ----------
     rules_ : RuleSet
-        The rules that the lasso kept, the most frequent first.
+        The rules selected by the lasso, most frequent first.
     terms_ : tuple of LinearTerm
-        The linear terms that it kept.
+        The linear terms selected by the lasso.
     intercept_ : float
-        What is added to the weighted outputs.
+        Added to the weighted outputs.
     lasso_penalty_ : float
-        The penalty that cross-validation chose.
+        The penalty chosen by cross-validation.
     candidates_ : RuleSet
-        Every distinct rule that the lasso chose from.
+        All distinct candidate rules.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Their names, when the table had names.
+        Column names, if the table had names.
 
     Notes
     -----
-    Each tree is grown on min(n / 2, 100 + 6 sqrt(n)) rows drawn without replacement. Of rules that hold the same, or
-    just the other, training rows one is kept.
+    Each tree is grown on min(n / 2, 100 + 6 sqrt(n)) rows drawn without replacement. Of several rules that hold for the
+    same training rows, or for exactly the other rows, one is kept.
 
     Examples
     --------
@@ -119,7 +120,7 @@ class RuleFitRegressor(TreeRuleRegressor):
 
     @property
     def terms_(self) -> tuple[LinearTerm, ...]:
-        """The linear terms that the lasso kept."""
+        """The linear terms selected by the lasso."""
         return self._model.terms
 
     def _check_parameters(self) -> None:
@@ -140,9 +141,9 @@ class RuleFitRegressor(TreeRuleRegressor):
         X : data frame or array of shape (n_rows, n_columns)
             The table.
         y : array of shape (n_rows,)
-            The response.
+            The target.
         sample_weight : array of shape (n_rows,), optional
-            How much each row counts; a weight of zero is the same as leaving the row out.
+            Row weights. A weight of zero is the same as leaving the row out.
 
         Returns
         -------

@@ -58,7 +58,7 @@ def _input(frame: DataFrame, feature: Feature, model: RuleModel, index: int) -> 
 
     found = {field.name: field.dataType for field in frame.schema.fields}
     if feature.name not in found:
-        raise DataError(f"The frame has no column '{feature.name}', which the rules look at.")
+        raise DataError(f"The frame has no column '{feature.name}', which occurs in the rules.")
     column, kind = F.col("`" + feature.name.replace("`", "``") + "`"), found[feature.name]
     wanted = float if feature.kind == "numeric" else level_type(model, index, "Spark")
     held, accepted, cast = {
@@ -86,14 +86,14 @@ def _with_inputs(model: RuleModel, names: Mapping[int, str]) -> RuleModel:
 
 
 def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
-    """A Spark data frame with the predictions of a model, as expressions that Spark computes itself.
+    """A Spark data frame with the predictions of a model, as expressions that Spark evaluates itself.
 
     Parameters
     ----------
     model : estimator or RuleModel
         Any fitted model of pysirus, such as one from ``pysirus.load``.
     frame : pyspark.sql.DataFrame
-        The rows. It needs the columns that rules look at, and may have others.
+        The rows. It needs the columns that occur in rules, and may have others.
     prediction : str, default="prediction"
         Name of the column that is added. For classes it is the label, and there is a column ``probability_<label>`` for
         each class.
@@ -157,9 +157,9 @@ class _OnSpark:
         weights : str, optional
             The column of row weights.
         row_id : str, optional
-            A column of whole numbers, none of them twice: rows are numbered in its order, and the rules do not depend
-            on how the frame is partitioned. It is not learned from. By default rows are numbered in the order of the
-            partitions; then other partitions are another draw of the trees' samples.
+            A column of unique integers: rows are numbered in its order, and the rules do not depend on how the frame is
+            partitioned. It is not a feature. By default rows are numbered in the order of the partitions;
+            repartitioning then acts like another seed.
         drop : list of str, optional
             Columns to leave out.
 
@@ -232,7 +232,7 @@ class SirusClassifier(_OnSpark, classifier.SirusClassifier):  # type: ignore[mis
     """
 
     def predict_proba(self, X: Any) -> Any:
-        """The shares of the classes: for a Spark data frame ``transform(X)``, which has a column for each.
+        """Class probabilities; for a Spark data frame ``transform(X)``, which has one column per class.
 
         Parameters
         ----------
@@ -241,6 +241,6 @@ class SirusClassifier(_OnSpark, classifier.SirusClassifier):  # type: ignore[mis
 
         Returns
         -------
-        shares : pyspark.sql.DataFrame or ndarray of shape (n_rows, n_classes)
+        probabilities : pyspark.sql.DataFrame or ndarray of shape (n_rows, n_classes)
         """
         return self.transform(X) if _is_spark(X) else super().predict_proba(X)

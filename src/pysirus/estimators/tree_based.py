@@ -108,16 +108,16 @@ class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
     def candidates_(self) -> RuleSet:
         """Every distinct node of the trees as a rule without outputs, the most frequent first."""
         if "_candidates" not in self.__dict__:
-            raise AttributeError("candidates_ is there after fit; model files do not keep it.")
+            raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(self._candidates.rules(self._cuts))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the response.
+        """Predict the target.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            Columns are found by name where both tables have names.
+            Columns are matched by name if both tables have names, otherwise by position.
 
         Returns
         -------
