@@ -177,7 +177,7 @@ def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any =
     features : str, int, or a pair of these
         Columns by name or number.
     X : data frame or array, optional
-        Rows to average over; by default the training shares that the model keeps.
+        Rows to average over; by default the training proportions stored in the model.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any =
     """
     wanted = [features] if isinstance(features, (str, int, np.integer)) else list(features)
     if len(wanted) not in (1, 2):
-        raise ParameterError(f"An effect is of one or two features, got {len(wanted)}.")
+        raise ParameterError(f"An effect takes one or two features, got {len(wanted)}.")
     axes = tuple(axis_of(model, feature) for feature in wanted)
     if len({axis.index for axis in axes}) < len(axes):
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")

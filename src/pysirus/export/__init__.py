@@ -1,7 +1,7 @@
 """A model in, the same model in the language of another system out: one file for each format.
 
-Every export computes what ``predict`` computes, missing values and unseen levels included. Where a format cannot say
-something, an ``ExportError`` names it.
+Every export computes what ``predict`` computes, including missing values and unseen categories. Where a format cannot
+say something, an ``ExportError`` names it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def export(model: RuleModel, format: str, path: str | os.PathLike[str] | None = 
     Returns
     -------
     content : str or bytes
-        What was, or would be, written.
+        The content of the file.
     """
     if format not in FORMATS:
         raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")

@@ -57,7 +57,7 @@ def _threshold(value: float) -> float:
 
 
 def _check_levels(feature: Feature) -> None:
-    """Refuse text that a cell does not keep."""
+    """Reject text that a cell does not keep."""
     for level in feature.levels:
         if level == "":
             raise ExportError(f"Column '{feature.name}' has the empty text as a level; in Excel it means missing.")
@@ -96,7 +96,7 @@ class _Workbook:
     # ------------------------------------------------------------------------------------------------------- Rules
 
     def _write_rules(self) -> None:
-        """One row a rule, from row 4; weight times output of class k in columns F, G, H, I, ..."""
+        """One row per rule, from row 4; weight times output of class k in columns F, G, H, I, ..."""
         sheet, model = self.rules, self.model
         _text(sheet["A1"], "mean" if model.aggregation == "mean" else "intercept")
         pairs = [f"{side}: {label}" for label in self.labels for side in ("adds inside", "adds outside")]

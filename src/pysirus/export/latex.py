@@ -50,7 +50,7 @@ def _condition(condition: ConditionText) -> str:
 
 
 def _value(text: str) -> str:
-    """A number in mathematics, so that its sign is a minus; class shares as text."""
+    """A number in mathematics, so that its sign is a minus; class proportions as text."""
     return f"${text}$" if re.fullmatch(r"-?[0-9.e+-]+", text) else escape(text)
 
 
@@ -73,7 +73,7 @@ def to_latex(model: RuleModel, *, caption: str | None = None, label: str | None 
     model : RuleModel
         The model.
     caption : str, optional
-        The caption, as LaTeX. By default it names what is predicted.
+        The caption, as LaTeX. By default it names the target.
     label : str, optional
         The label for references.
 

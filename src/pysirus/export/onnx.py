@@ -1,6 +1,6 @@
 """A model in, an ONNX graph out, of plain operators, in double precision.
 
-One input a column, of shape [rows, 1] and named as the column: doubles, NaN for missing; for columns of text strings,
+One input per column, of shape [rows, 1] and named as the column: doubles, NaN for missing; for columns of text strings,
 the empty string for missing. Numbers and true/false as levels are doubles too. The output is ``prediction`` of shape
 [rows]; for classes ``label`` [rows] and ``probabilities`` [rows, classes].
 """

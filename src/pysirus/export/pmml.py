@@ -1,7 +1,7 @@
 """A model in, a PMML 4.4 document out: each rule a derived field, the model a regression on them.
 
 A derived field holds weight times output, so the regression adds them up with coefficients of one. Missing values are
-missing values; a level that training never saw is passed on as it is.
+missing values; an unseen category is passed on as it is.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def class_number(classes: tuple[Any, ...] | None, wanted: Any) -> int:
     """The number of the class to draw: the one wanted, else the last."""
     if classes is None:
         if wanted is not None:
-            raise ParameterError(f"class_ is for models of classes; this one predicts numbers, got {wanted!r}.")
+            raise ParameterError(f"class_ is for classifiers; this model predicts numbers, got {wanted!r}.")
         return 0
     if wanted is None:
         return len(classes) - 1

@@ -26,12 +26,12 @@ def effect(
     feature : str, int, or a pair of these
         Columns by name or number.
     X : data frame or array, optional
-        Rows to average over, which then also bound the axis; by default the training shares that the model keeps. See
-        ``pysirus._use.effect`` for what is averaged.
+        Rows to average over, which also set the range of the axis; by default the training proportions stored in the
+        model. docs/export.md says what is averaged.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
-        Of a model of classes, the class whose share is drawn; the last by default.
+        For classifiers: the class whose probability is drawn; the last by default.
 
     Returns
     -------

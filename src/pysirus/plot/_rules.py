@@ -1,4 +1,4 @@
-"""A model in, its rules as a figure out: one line a rule."""
+"""A model in, its rules as a figure out: one line per rule."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ COLUMNS = ("frequency", "support", "weight")
 def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     """Draw the rules, one line each: outputs inside and outside, frequency, support and weight.
 
-    Corrections (of stages after the first) are drawn from the mean of the response on, so that the dotted line is where
-    they change nothing; thin lines part the stages.
+    Corrections (stages after the first) are drawn relative to the mean target, so the dotted line means no change. Thin
+    lines separate the stages.
 
     Parameters
     ----------
     model : RuleModel or fitted estimator
         The model.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure, as high as the list is long.
+        Where to draw; by default a new figure whose height fits the list.
     class_ : label, optional
-        Of a model of classes, the class whose share is drawn; the last by default.
+        For classifiers: the class whose probability is drawn; the last by default.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def _by_size(path: TuningPath) -> NDArray[np.intp]:
 
 
 def tuning_path(model: Any, axes: Any = None) -> Any:
-    """Draw error and stability against the number of rules, with error bars and the choice marked.
+    """Draw error and stability against the number of rules, with error bars; the choice is marked.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
 
 
 def pareto(model: Any, ax: Any = None) -> Any:
-    """Draw stability against error: one point for each length of the list, the ideal point, the choice in green.
+    """Draw stability against error: one point per list size, the ideal point, and the choice in green.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, plain, pyplot
 
 
 def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
-    """Draw how the rules lead from the average prediction to that of one row, the largest step first.
+    """Draw how the rules lead from the mean prediction to that of one row, largest step first.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
-        Of a model of classes, the class whose share is drawn; by default the predicted one.
+        For classifiers: the class whose probability is drawn; the predicted one by default.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     model = model._as_model()
     explanation = row if isinstance(row, Explanation) else explain(model, row)
     if len(explanation) != 1:
-        raise ValueError(f"A waterfall is of one row, got {len(explanation)}: pass X[i:i+1] or explanation[i].")
+        raise ValueError(f"A waterfall shows one row, got {len(explanation)}: pass X[i:i+1] or explanation[i].")
     if class_ is None and model.classes is not None:
         class_ = model.classes[int(explanation.prediction[0].argmax())]
     k = class_number(model.classes, class_)

@@ -22,7 +22,7 @@ from pysirus._use.effect import Effect, effect
 from pysirus._use.explain import feature_importance
 
 MAX_FEATURES_IN_ROWS = 30
-EFFECT_ROWS = 10_000  # effects are averaged over at most so many rows, evenly spaced
+EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced
 
 
 def _short(values: Any) -> Any:
