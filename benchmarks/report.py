@@ -209,7 +209,7 @@ def main() -> None:
 PAGE = """# Benchmarks
 
 Written by `make bench-all`. All figures are **processor time of one thread**, the best of a few interleaved rounds, on
-one machine on one day: compare the ratios, not the times.
+one machine on one day. Compare ratios, not times.
 
 - machine: {machine}
 - Python {python}; {versions}
@@ -217,7 +217,7 @@ one machine on one day: compare the ratios, not the times.
 
 ## Against other libraries
 
-In brackets: the time over that of scikit-learn's forest of 500 trees on the same data.
+In brackets: the time relative to scikit-learn's forest of 500 trees on the same data.
 
 {rivals}
 
@@ -233,21 +233,21 @@ In brackets: the time over that of scikit-learn's forest of 500 trees on the sam
 
 ## How cost grows
 
-Growing 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, one size changed at a time. Time goes
-as size to the power of the exponent, fitted on logarithms.
+Growing 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, varying one size at a time. Time grows
+as size to the power of the exponent, which is fitted on a log-log scale.
 
 {growth}
 
 Two threads on 100,000 x 50 grow {threads} times as fast as one on two idle cores (twice the processor time of one
-thread over that of two together).
+thread over the total of two).
 
 ## The roofline
 
-A tree of depth 2 multiplies the count of every row by four bytes for each column: by one, and by the three digits (to
-the base 128) of its response, for the size and the sum of the cell of its bin. It does so at the root and again for
-the left children; right children are differences. That is 8 n p products of bytes a tree, each added to a sum in a
-register: rows are sorted by bin, once a table, so that no sum is stored before all rows of its cell are in. Read are
-two bytes of row number and three of digits for each row and column, twice, by 64 trees at once.
+For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one, for the size of the bin, and
+by the three digits (base 128) of the response, for its sum. It does this at the root and again for the left children;
+right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register: rows are sorted
+by bin once per table, so a sum is stored only when all rows of its bin are added. For each row and column, two bytes of row
+number and three of digits are read, twice, for 64 trees at once.
 
 Beside the rate of products stands the peak: the same instruction on sums in registers and nothing else
 (`cpp/peak.cpp`), run in the same minutes. Beside the bytes stands what NumPy reads when it sums an array larger than
