@@ -1,6 +1,6 @@
 # make demo     the paper's Table 1, live        make bench       speed and memory against scikit-learn
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
-# make lint     ruff and mypy                    make paper       rerun the paper; ARGS=--quick for one repetition
+# make lint     ruff, mypy, clang-format         make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
@@ -8,10 +8,11 @@
 PYTHON ?= python3
 CXX ?= c++
 BIN := .venv/bin
-CORE := pyproject.toml CMakeLists.txt LICENSE $(wildcard cpp/*.cpp cpp/*.hpp)
+CPP := $(sort $(shell find cpp -name "*.?pp"))
+CORE := pyproject.toml CMakeLists.txt LICENSE $(CPP)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench bench-all paper lint core-check clean
+.PHONY: help demo test bench bench-all paper lint core-check isa-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -39,6 +40,7 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -80,43 +82,59 @@ clean:
 
 # --------------------------------------------------------------------------------------------------- the core alone
 
-CORE_FLAGS := -std=c++20 -ffp-contract=off -Wall -Wextra -Wno-psabi -pthread
+CORE_FLAGS := -std=c++20 -ffp-contract=off -Wall -Wextra -Wno-psabi -pthread -Icpp
 # gcc takes split.hpp for reading an uninitialised sum, which the shape of the table excludes; clang has no such warning
 FLAGS_release := -O3 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option
 FLAGS_address := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_thread := -O1 -g -fsanitize=thread
-VARIANTS := release address thread
-KERNELS := plain
+# without the vectors and wide integers of GCC and Clang: what another compiler sees
+FLAGS_portable := -O2 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option -DPYSIRUS_PORTABLE
+# every inline function that is called is there: for check/isa.py
+FLAGS_bare := -O0
+PROGRAMS := driver example
+VARIANTS := release address thread portable
+ISAS := plain
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
-KERNELS += avx2 avx512
-CORE_FLAGS += -DPYSIRUS_X86
+ISAS += avx2 avx512
 endif
-KERNEL_avx2 := -mavx2
-KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefer-vector-width=512
+ISAS_release := $(ISAS)
+ISAS_address := $(ISAS)
+ISAS_thread := $(ISAS)
+ISAS_portable := plain
+ISAS_bare := $(filter-out plain,$(ISAS))
+ISA_avx2 := -mavx2
+ISA_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefer-vector-width=512
+DEFINE_avx2 := -DPYSIRUS_AVX2
+DEFINE_avx512 := -DPYSIRUS_AVX512
+KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
+CORE_OBJECTS := forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
-core-check: $(VARIANTS:%=build/core/%/driver)
+core-check: $(VARIANTS:%=build/core/%/driver) build/core/release/example isa-check
 	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done
+	build/core/release/example cpp/README.md
+
+# Instruction sets keep to themselves: no function of theirs is under a name that other code might use.
+isa-check: build/core/release/driver $(foreach isa,$(ISAS_bare),$(KERNEL_OBJECTS:%=build/core/bare/$(isa)/%))
+	@$(PYTHON) cpp/check/isa.py build/core/release build/core/bare
 
 # the yardstick of benchmarks/roofline.py
-build/core/peak: cpp/peak.cpp
+build/core/peak: cpp/check/peak.cpp
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 -O3 -Wall -Wextra -march=native $< -o $@
 
+define isa_rules
+build/core/$(1)/$(2)/%.o: cpp/%.cpp $(filter %.hpp,$(CPP))
+	@mkdir -p $$(@D)
+	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $(ISA_$(2)) -DPYSIRUS_ISA=$(2) -c $$< -o $$@
+endef
 define variant_rules
-build/core/$(1)/driver: $(addprefix build/core/$(1)/,driver.o forest.o shard.o evaluate.o \
-  $(KERNELS:%=kernel_%.o) $(KERNELS:%=evaluate_kernel_%.o))
+$(PROGRAMS:%=build/core/$(1)/%): build/core/$(1)/%: build/core/$(1)/check/%.o $(addprefix build/core/$(1)/,$(CORE_OBJECTS)) \
+  $(foreach isa,$(ISAS_$(1)),$(KERNEL_OBJECTS:%=build/core/$(1)/$(isa)/%))
 	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$^ -o $$@
 
-build/core/$(1)/kernel_%.o: cpp/kernel.cpp $(wildcard cpp/*.hpp)
+$(foreach isa,$(ISAS_$(1)),$(eval $(call isa_rules,$(1),$(isa))))
+build/core/$(1)/%.o: cpp/%.cpp $(filter %.hpp,$(CPP))
 	@mkdir -p $$(@D)
-	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$(KERNEL_$$*) -DPYSIRUS_ISA=$$* -c $$< -o $$@
-
-build/core/$(1)/evaluate_kernel_%.o: cpp/evaluate_kernel.cpp $(wildcard cpp/*.hpp)
-	@mkdir -p $$(@D)
-	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$(KERNEL_$$*) -DPYSIRUS_ISA=$$* -c $$< -o $$@
-
-build/core/$(1)/%.o: cpp/%.cpp $(wildcard cpp/*.hpp)
-	@mkdir -p $$(@D)
-	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) -c $$< -o $$@
+	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $(foreach isa,$(ISAS_$(1)),$(DEFINE_$(isa))) -c $$< -o $$@
 endef
-$(foreach variant,$(VARIANTS),$(eval $(call variant_rules,$(variant))))
+$(foreach variant,$(VARIANTS) bare,$(eval $(call variant_rules,$(variant))))

@@ -250,10 +250,11 @@ by bin once per table, so a sum is stored only when all rows of its bin are adde
 number and three of digits are read, twice, for 64 trees at once.
 
 Beside the rate of products stands the peak: the same instruction on sums in registers and nothing else
-(`cpp/peak.cpp`), run in the same minutes. Beside the bytes stands what NumPy reads when it sums an array larger than
-the cache. Drawing counts, interleaving the counts of four rows, parting rows, and searching splits take the rest of the
-time and are not among the products. (The design before added each row to its cell in memory: 16 stores of 64 bytes for
-each row, column and 64 trees, of which a Zen 4 core does one in two cycles; the products take about a quarter of that.)
+(`cpp/check/peak.cpp`), run in the same minutes. Beside the bytes stands what NumPy reads when it sums an array larger
+than the cache. Drawing counts, interleaving the counts of four rows, parting rows, and searching splits take the rest
+of the time and are not among the products. (The design before added each row to its cell in memory: 16 stores of 64
+bytes for each row, column and 64 trees, of which a Zen 4 core does one in two cycles; the products take about a quarter
+of that.)
 
 {roofline}
 """

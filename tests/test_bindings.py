@@ -94,9 +94,9 @@ def test_rows_that_do_not_fit_the_plan_are_refused(name):
     with pytest.raises(ValueError, match=message):
         _core.level_sums(problem.plan(), problem.rows(), 0, splits, 1, SETS[0])
     if problem.value is not None:
-        suspects = np.array([[0, 0, 5]])
+        nodes = np.array([[0, 0, 5]])
         with pytest.raises(ValueError, match=message):
-            _core.others(problem.plan(), problem.rows(), 0, splits, suspects)
+            _core.count_other_values(problem.plan(), problem.rows(), 0, splits, nodes)
 
 
 def test_rows_are_judged_by_each_plan_they_meet():
@@ -137,15 +137,15 @@ def test_splits_that_the_plan_does_not_have_are_refused(split):
     with pytest.raises(ValueError, match=f"split {split}"):
         _core.search(here, 0, splits, np.zeros(4, np.int64))
     with pytest.raises(ValueError, match=f"split {split}"):
-        _core.others(here, rows, 0, splits, np.array([[0, 1, 5]]))
+        _core.count_other_values(here, rows, 0, splits, np.array([[0, 1, 5]]))
 
 
-@pytest.mark.parametrize("suspect", [(10**12, 1, 0), (-1, 1, 0), (2, 1, 0), (0, 0, 0), (0, 3, 0), (0, -(2**62), 0)])
-def test_suspects_that_are_not_there_are_refused(suspect):
+@pytest.mark.parametrize("node", [(10**12, 1, 0), (-1, 1, 0), (2, 1, 0), (0, 0, 0), (0, 3, 0), (0, -(2**62), 0)])
+def test_nodes_that_are_not_there_are_refused(node):
     problem = numbers()
     splits = np.array([[3], [4]], INTS)
-    with pytest.raises(ValueError, match="suspect"):
-        _core.others(problem.plan(), problem.rows(), 0, splits, np.array([[0, 1, 5], suspect]))
+    with pytest.raises(ValueError, match="a node must be"):
+        _core.count_other_values(problem.plan(), problem.rows(), 0, splits, np.array([[0, 1, 5], node]))
 
 
 @pytest.mark.parametrize("n_trees", [2**24 + 1, 2**40, 2**59])

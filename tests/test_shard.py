@@ -21,10 +21,12 @@ def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instructi
     splits = np.zeros((n_trees, 0), dtype=np.int32)
     for _ in range(problem.max_depth):
         sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads, instruction_set) for rows in parts)
-        found, suspects = _core.search(plan, first_tree, splits, sums)
-        if len(suspects):
-            others = sum(_core.others(plan, rows, first_tree, splits, suspects, n_threads) for rows in parts)
-            tree, node, _ = suspects[others == 0].T
+        found, without_gain = _core.search(plan, first_tree, splits, sums)
+        if len(without_gain):
+            others = sum(
+                _core.count_other_values(plan, rows, first_tree, splits, without_gain, n_threads) for rows in parts
+            )
+            tree, node, _ = without_gain[others == 0].T
             found[tree, node - splits.shape[1]] = -1
         splits = np.concatenate([splits, found], axis=1)
     return splits
@@ -80,16 +82,16 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_ends_the_questions_about_suspects(interrupts):
+def test_an_interrupt_ends_the_questions_about_nodes_without_gain(interrupts):
     problem = make_problem(100_000, [10, 10], max_features=2)
     problem.value = np.where(problem.bins[0] < 5, np.int32(-777), np.int32(777))
     splits = np.full((1, 1), 4, dtype=np.int32)
-    suspects = np.tile([0, 1, -777], (200_000, 1))  # a minute of work
+    nodes = np.tile([0, 1, -777], (200_000, 1))  # a minute of work
     timer = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
     start = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        _core.others(problem.plan(), problem.rows(), 0, splits, suspects)
+        _core.count_other_values(problem.plan(), problem.rows(), 0, splits, nodes)
     assert time.monotonic() - start < 10
 
 

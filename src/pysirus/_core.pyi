@@ -62,12 +62,12 @@ def level_sums(
 def search(
     plan: Plan, first_tree: int, splits: NDArray[np.int32], sums: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
-def others(
+def count_other_values(
     plan: Plan,
     rows: Rows,
     first_tree: int,
     splits: NDArray[np.int32],
-    suspects: NDArray[np.int64],
+    nodes: NDArray[np.int64],
     n_threads: int = 1,
 ) -> NDArray[np.int64]: ...
 def encode(

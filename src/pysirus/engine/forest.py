@@ -10,7 +10,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of
 from pysirus._response.response import Response
 from pysirus.engine.parts import ShardHolder
-from pysirus.engine.shard import LevelSums, Others
+from pysirus.engine.shard import CountOtherValues, LevelSums
 
 BLOCK = 64  # trees that the core grows side by side
 WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: some seconds
@@ -37,11 +37,12 @@ class ShardForest(GrowingForest):
         splits = np.zeros((n_trees, 0), dtype=np.int32)
         for _ in range(self._recipe.max_depth):
             sums = self._shards.ask(LevelSums(self._shape, self._recipe, first_tree, splits))
-            found, suspects = _core.search(self._plan, first_tree, splits, sums)
-            if len(suspects):
+            found, without_gain = _core.search(self._plan, first_tree, splits, sums)
+            if len(without_gain):
                 # no split gains anything: a node of one value is left alone, others are split all the same
-                others = self._shards.ask(Others(self._shape, self._recipe, first_tree, splits, suspects))
-                tree, node, _ = suspects[others == 0].T
+                question = CountOtherValues(self._shape, self._recipe, first_tree, splits, without_gain)
+                others = self._shards.ask(question)
+                tree, node, _ = without_gain[others == 0].T
                 found[tree, node - splits.shape[1]] = -1
             splits = np.concatenate([splits, found], axis=1)
         return splits

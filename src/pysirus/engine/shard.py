@@ -47,15 +47,15 @@ class LevelSums:
 
 
 @dataclass(frozen=True)
-class Others(LevelSums):
-    """How many rows in the node of each suspect answer another value than the suspect's?"""
+class CountOtherValues(LevelSums):
+    """How many rows of these nodes, whose best split gains nothing, answer another value than the node's?"""
 
-    suspects: NDArray[np.int64]
+    nodes: NDArray[np.int64]  # tree, node, value
 
     def __call__(self, shard: Shard) -> NDArray[np.int64]:
         rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
         plan, recipe = self.plan(shard.response), self.recipe
-        return _core.others(plan, rows, self.first_tree, self.splits, self.suspects, recipe.n_threads)
+        return _core.count_other_values(plan, rows, self.first_tree, self.splits, self.nodes, recipe.n_threads)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,341 @@
+// What Python calls, but for the forest (bindings/forest.cpp): arrays in, arrays out, the GIL released in between.
+#include "bindings/arrays.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "bins/encode.hpp"
+#include "bins/quantiles.hpp"
+#include "evaluate/evaluate.hpp"
+#include "forest/forest.hpp"
+#include "weights/moments.hpp"
+#include "weights/ridge.hpp"
+
+using namespace pysirus::python;
+
+namespace {
+
+template <class T>
+void encode(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values, Array<double, 1> cuts, int missing_bin,
+            nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bins) {
+  require(bins.shape(0) == values.shape(0), "bins and values must have an entry per row");
+  require(cuts.shape(0) < 256 && missing_bin >= 0 && missing_bin < 256, "at most 255 cuts");
+  nb::gil_scoped_release release;
+  pysirus::encode_column(values.data(), static_cast<std::int64_t>(values.shape(0)), values.stride(0), cuts.data(),
+                         static_cast<std::int32_t>(cuts.shape(0)), static_cast<std::uint8_t>(missing_bin), bins.data());
+}
+
+template <class T>
+Out<double> order_statistics(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values,
+                             const std::vector<std::int64_t>& ranks) {
+  std::vector<double> found;
+  {
+    nb::gil_scoped_release release;
+    std::vector<T> known;
+    known.reserve(values.shape(0));
+    for (std::size_t i = 0; i < values.shape(0); ++i) {
+      const T x = values.data()[static_cast<std::int64_t>(i) * values.stride(0)];
+      if (x == x) known.push_back(x);
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      require(ranks[i] >= 0 && static_cast<std::size_t>(ranks[i]) < known.size() && (i == 0 || ranks[i] > ranks[i - 1]),
+              "ranks must rise and stay below the number of known values");
+    const auto statistics = pysirus::order_statistics(known, ranks);
+    found.assign(statistics.begin(), statistics.end());
+  }
+  const std::size_t n = found.size();
+  return to_numpy(std::move(found), {n});
+}
+
+// Calls a function template for each of some types.
+template <class... Types, class Call>
+void for_each_type(Call call) {
+  (call.template operator()<Types>(), ...);
+}
+
+pysirus::RuleTables rule_tables(const Array<std::uint8_t, 2>& bins, const Array<std::int32_t, 1>& features,
+                                const Array<std::uint64_t, 3>& tables, int n_rules) {
+  require(features.shape(0) == tables.shape(0) && tables.shape(1) == 256, "tables must be [used features][256][words]");
+  require(
+      tables.shape(2) <= std::numeric_limits<std::int32_t>::max() / (256 * std::max<std::size_t>(1, tables.shape(0))),
+      "too many rules for the tables of so many features");
+  require(n_rules >= 0 && static_cast<std::size_t>(n_rules) <= 64 * tables.shape(2), "too few words for the rules");
+  for (std::size_t u = 0; u < features.shape(0); ++u)
+    require(features.data()[u] >= 0 && static_cast<std::size_t>(features.data()[u]) < bins.shape(0), "no such feature");
+  return {n_rules, static_cast<std::int32_t>(tables.shape(2)), static_cast<std::int32_t>(features.shape(0)),
+          features.data(), tables.data()};
+}
+
+// A wide number as high * 2^48 + low: both halves of several parts can be added up.
+std::vector<std::int64_t> halves(const std::vector<pysirus::Wide>& wide) {
+  std::vector<std::int64_t> result;
+  for (const pysirus::Wide number : wide) {
+    result.push_back(pysirus::upper_half(number));
+    result.push_back(pysirus::lower_half(number));
+  }
+  return result;
+}
+
+nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
+                      int n_rules, std::optional<Array<std::int64_t, 1>> value,
+                      std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
+                      std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
+                      std::uint64_t first_row) {
+  const auto rules = rule_tables(bins, features, tables, n_rules);
+  const std::size_t n_rows = bins.shape(1);
+  require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
+              (!weight || weight->shape(0) == n_rows),
+          "value, slot and weight must have an entry per row");
+  require(n_folds >= 1 && n_folds <= kMaxFolds, "n_folds must be from 1 to 1000");
+  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && (slot || n_slots == 1),
+          "n_slots must be from 1 to 256, and 1 for regression");
+  require(n_rules <= kMaxRidgeRules, "too many rules for moments of their pairs");
+  check_range("slot", range_of(slot), 0, n_slots - 1);
+  check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);
+  check_range("weight", range_of(weight), 0, kMaxMomentWeight);
+  const pysirus::Response response{pointer(value), pointer(slot), n_slots, pointer(weight)};
+  pysirus::Moments m;
+  {
+    nb::gil_scoped_release release;
+    m = pysirus::rule_moments(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, first_row,
+                              n_folds);
+  }
+  const std::size_t r = static_cast<std::size_t>(n_rules), f = static_cast<std::size_t>(n_folds),
+                    s = static_cast<std::size_t>(n_slots);
+  nb::dict result;
+  result["rows"] = to_numpy(std::move(m.rows), {r});
+  result["size"] = to_numpy(std::move(m.size), {f});
+  result["pair"] = to_numpy(std::move(m.pair), {f, r, r});
+  result["sum"] = to_numpy(halves(m.sum), {f, s, 2});
+  result["rule_sum"] = to_numpy(halves(m.rule_sum), {f, r, s, 2});
+  result["square"] = to_numpy(halves(m.square), {f, 3, 2});
+  return result;
+}
+
+Out<double> ridge_errors(Array<double, 3> train_gram, Array<double, 2> train_cross, Array<double, 3> test_gram,
+                         Array<double, 2> test_cross, Array<double, 1> test_square, Array<double, 2> penalties) {
+  const std::size_t n_folds = train_gram.shape(0), n_rules = train_gram.shape(1);
+  require(train_gram.shape(2) == n_rules && test_gram.shape(0) == n_folds && test_gram.shape(1) == n_rules &&
+              test_gram.shape(2) == n_rules && train_cross.shape(0) == n_folds && train_cross.shape(1) == n_rules &&
+              test_cross.shape(0) == n_folds && test_cross.shape(1) == n_rules && test_square.shape(0) == n_folds &&
+              penalties.shape(0) == n_rules,
+          "the shapes of the Gram matrices do not agree");
+  require(n_rules <= kMaxRidgeRules, "too many rules for a ridge");
+  const pysirus::RidgeFolds folds{static_cast<std::int32_t>(n_rules),
+                                  static_cast<std::int32_t>(n_folds),
+                                  train_gram.data(),
+                                  train_cross.data(),
+                                  test_gram.data(),
+                                  test_cross.data(),
+                                  test_square.data()};
+  std::vector<double> errors(n_rules * penalties.shape(1));
+  if (n_rules > 0) {
+    nb::gil_scoped_release release;
+    pysirus::ridge_errors(folds, penalties.data(), static_cast<int>(penalties.shape(1)), errors.data());
+  }
+  return to_numpy(std::move(errors), {n_rules, penalties.shape(1)});
+}
+
+Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<double, 1> penalties) {
+  const std::size_t n_rules = gram.shape(0);
+  require(gram.shape(1) == n_rules && cross.shape(0) == n_rules && penalties.shape(0) == n_rules,
+          "the shapes of the Gram matrices do not agree");
+  require(n_rules <= kMaxRidgeRules, "too many rules for a ridge");
+  std::vector<double> weights(n_rules * n_rules);
+  {
+    nb::gil_scoped_release release;
+    if (n_rules > 0) {
+      pysirus::Ridge ridge(gram.data(), static_cast<int>(n_rules), cross.data(), penalties.data()[0]);
+      for (std::size_t size = 1; size <= n_rules; ++size) {
+        ridge.set_penalty(penalties.data()[size - 1]);
+        ridge.grow();
+        for (int rule : ridge.positive()) weights[(size - 1) * n_rules + rule] = ridge.weight(rule);
+      }
+    }
+  }
+  return to_numpy(std::move(weights), {n_rules, n_rules});
+}
+
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+
+pysirus::NumberType number_type(nb::dlpack::dtype dtype) {
+  using pysirus::NumberType;
+  const bool real = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
+  const bool is_signed = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int);
+  const bool is_unsigned = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt);
+  switch (dtype.bits) {
+    case 64:
+      if (real) return NumberType::f64;
+      if (is_signed) return NumberType::i64;
+      if (is_unsigned) return NumberType::u64;
+      break;
+    case 32:
+      if (real) return NumberType::f32;
+      if (is_signed) return NumberType::i32;
+      if (is_unsigned) return NumberType::u32;
+      break;
+    case 16:
+      if (is_signed) return NumberType::i16;
+      if (is_unsigned) return NumberType::u16;
+      break;
+    case 8:
+      if (is_signed) return NumberType::i8;
+      if (is_unsigned) return NumberType::u8;
+      break;
+    default: break;
+  }
+  throw std::invalid_argument("columns must hold integers or numbers of 32 or 64 bits");
+}
+
+// The one that is named, if this machine has it, or the best.
+const std::string& instruction_set_of(const std::optional<std::string>& named) {
+  static const std::vector<std::string> here = pysirus::instruction_sets();
+  if (!named) return here[0];
+  check_instruction_set(*named, here);
+  return *named;
+}
+
+std::int32_t add_condition(pysirus::RuleList& rules, const pysirus::Condition& condition) {
+  require(condition.column >= 0 && static_cast<std::size_t>(condition.column) < rules.columns.size(), "no such column");
+  rules.conditions.push_back(condition);
+  return static_cast<std::int32_t>(rules.conditions.size()) - 1;
+}
+
+void add_rule(pysirus::RuleList& rules, const std::vector<std::int32_t>& conditions, const std::vector<double>& inside,
+              const std::vector<double>& outside) {
+  require(inside.size() == rules.start.size() && outside.size() == rules.start.size(), "a number for each output");
+  for (const std::int32_t c : conditions)
+    require(c >= 0 && static_cast<std::size_t>(c) < rules.conditions.size(), "no such condition");
+  rules.parts.insert(rules.parts.end(), conditions.begin(), conditions.end());
+  rules.first_part.push_back(static_cast<std::int32_t>(rules.parts.size()));
+  rules.inside.insert(rules.inside.end(), inside.begin(), inside.end());
+  rules.outside.insert(rules.outside.end(), outside.begin(), outside.end());
+}
+
+// Sums that are written before they are read.
+struct Sums {
+  std::unique_ptr<double[]> data;
+  std::size_t n_rows, n_outputs;
+  Sums(std::size_t rows, std::size_t outputs)
+      : data(new double[std::max<std::size_t>(1, product_of(rows, outputs, sizeof(double)))]), n_rows(rows),
+        n_outputs(outputs) {}
+  Out<double> to_numpy() {
+    double* owned = data.release();
+    nb::capsule owner(owned, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return Out<double>(owned, {n_rows, n_outputs}, owner);
+  }
+};
+
+Out<double> evaluate(const pysirus::RuleList& rules, const std::vector<AnyArray>& columns, std::size_t n_rows,
+                     const std::optional<std::string>& instruction_set) {
+  require(columns.size() == rules.columns.size(), "an array for each column in use");
+  std::vector<pysirus::ColumnView> views;
+  for (const AnyArray& column : columns) {
+    require(column.ndim() == 1 && column.shape(0) == n_rows, "columns must have an entry per row");
+    views.push_back({column.data(), column.stride(0), number_type(column.dtype())});
+  }
+  const std::string& set = instruction_set_of(instruction_set);
+  Sums sums(n_rows, rules.start.size());
+  {
+    nb::gil_scoped_release release;
+    pysirus::evaluate(rules, views.data(), static_cast<std::int64_t>(n_rows), set, sums.data.get());
+  }
+  return sums.to_numpy();
+}
+
+std::optional<Out<double>> evaluate_matrix(const pysirus::RuleList& rules, const AnyArray& matrix,
+                                           const std::optional<std::string>& instruction_set) {
+  require(matrix.ndim() == 2, "a matrix has two dimensions");
+  for (const std::int32_t column : rules.columns)
+    require(column >= 0 && static_cast<std::size_t>(column) < matrix.shape(1), "the matrix has too few columns");
+  const pysirus::MatrixView view{matrix.data(),
+                                 static_cast<std::int64_t>(matrix.shape(0)),
+                                 static_cast<std::int64_t>(matrix.shape(1)),
+                                 matrix.stride(0),
+                                 matrix.stride(1),
+                                 number_type(matrix.dtype())};
+  const std::string& set = instruction_set_of(instruction_set);
+  Sums sums(matrix.shape(0), rules.start.size());
+  bool finite;
+  {
+    nb::gil_scoped_release release;
+    finite = pysirus::evaluate_matrix(rules, view, set, sums.data.get());
+  }
+  if (!finite) return std::nullopt;
+  return sums.to_numpy();
+}
+
+void bind_rule_list(nb::module_& m) {
+  using pysirus::RuleList;
+  nb::class_<RuleList>(m, "RuleList", "Rules and linear terms in a form that evaluates fast.")
+      .def(
+          "__init__",
+          [](RuleList* list, std::vector<std::int32_t> columns, std::vector<double> start) {
+            require(!start.empty(), "at least one output");
+            new (list) RuleList();
+            list->columns = std::move(columns);
+            list->start = std::move(start);
+          },
+          "columns"_a, "start"_a)
+      .def(
+          "add_interval",
+          [](RuleList& rules, int column, double lower, double upper, bool missing) {
+            return add_condition(rules, {column, lower, upper, missing});
+          },
+          "column"_a, "lower"_a, "upper"_a, "missing"_a, "A condition lower <= x < upper; its number.")
+      .def(
+          "add_levels",
+          [](RuleList& rules, int column, const std::vector<bool>& answers) {
+            require(answers.size() >= 2, "answers begin with that for a level never seen and that for missing");
+            const auto first = static_cast<std::int32_t>(rules.answers.size());
+            rules.answers.insert(rules.answers.end(), answers.begin(), answers.end());
+            return add_condition(rules,
+                                 {column, 0.0, 0.0, false, first, static_cast<std::int32_t>(answers.size()) - 2});
+          },
+          "column"_a, "answers"_a, "A condition on codes -2, -1, 0, 1, ...; its number.")
+      .def("add_rule", &add_rule, "conditions"_a, "inside"_a, "outside"_a)
+      .def(
+          "add_term",
+          [](RuleList& rules, int column, double weight, double lower, double upper, double missing) {
+            require(column >= 0 && static_cast<std::size_t>(column) < rules.columns.size(), "no such column");
+            require(rules.start.size() == 1, "linear terms are for one output");
+            rules.terms.push_back({column, weight, lower, upper, missing});
+          },
+          "column"_a, "weight"_a, "lower"_a, "upper"_a, "missing"_a)
+      .def("evaluate", &evaluate, "columns"_a, "n_rows"_a, "instruction_set"_a.none() = nb::none(),
+           "Sums [row, output] over arrays of the columns in use.")
+      .def("evaluate_matrix", &evaluate_matrix, "matrix"_a, "instruction_set"_a.none() = nb::none(),
+           "The same over the columns of a matrix; None if it holds an infinite number, in whatever column.");
+}
+
+Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32_t n_folds) {
+  require(n_rows >= 0 && n_folds >= 1, "n_rows must not be negative, n_folds must be at least 1");
+  std::vector<std::uint32_t> folds(static_cast<std::size_t>(n_rows));
+  for (std::size_t row = 0; row < folds.size(); ++row) folds[row] = pysirus::fold_of_row(seed, row, n_folds);
+  const std::size_t n = folds.size();
+  return to_numpy(std::move(folds), {n});
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core: binned columns in, splits, path counts, moments of rules and ridge weights out.";
+  bind_forest(m);
+  constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
+  for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
+                std::uint16_t, std::uint8_t>([&]<class T>() {
+    m.def("encode", &encode<T>, "values"_a.noconvert(), "cuts"_a, "missing_bin"_a, "bins"_a, encode_doc);
+    m.def("order_statistics", &order_statistics<T>, "values"_a.noconvert(), "ranks"_a,
+          "The known values of these ranks (0 is the least), by selection.");
+  });
+  m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
+        "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
+        "Sizes, pair sizes and response sums of rules in each fold; the last as halves, high * 2**48 + low.");
+  m.def("ridge_errors", &ridge_errors, "train_gram"_a, "train_cross"_a, "test_gram"_a, "test_cross"_a, "test_square"_a,
+        "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");
+  m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "penalties"_a,
+        "Non-negative ridge weights of the first 1, 2, ... rules, each at its penalty.");
+  bind_rule_list(m);
+  m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
+}

@@ -1,0 +1,46 @@
+// Trees whose rows lie in several places. Each holder of rows answers with integer sums, one level of the trees at a
+// time; the sums are added up, the splits are searched in them, and the next level is asked for. What is found is what
+// grow_forest finds on all rows together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "forest/kernel.hpp"
+#include "forest/table.hpp"
+
+namespace pysirus {
+
+// Which sums one level of some trees needs, and where they stand. Of each node that exists: the number of rows drawn,
+// then for each candidate feature, in rising order, the cells of its bins: size, sums.
+struct Level {
+  std::uint64_t first_tree;
+  std::int64_t n_trees;
+  int depth;                             // 0 is the root
+  const std::int32_t* splits;            // [tree][2^depth - 1], in heap order: what is known so far
+  std::vector<std::int64_t> offset;      // [tree][2^depth] + 1
+  std::vector<std::int32_t> candidates;  // [tree][2^depth][max_features]
+
+  Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int depth,
+        const std::int32_t* splits);
+
+  std::int64_t n_nodes() const { return std::int64_t{1} << depth; }
+  std::int64_t n_sums() const { return offset.back(); }
+  LevelView view() const { return {first_tree, depth, splits, offset.data(), candidates.data()}; }
+};
+
+// A node no split of which gains anything: it is left alone if all its rows answer `value`.
+struct ZeroGainNode {
+  std::int64_t tree, node;  // counted from the level's first tree, and in heap order
+  std::int64_t value;
+};
+
+// Searches the splits of a level in the sums over all rows: found[tree][2^depth]. Nodes without gain are split, and named.
+// Of the table only the shape of its columns is read, and whether there are classes.
+std::vector<ZeroGainNode> search_level(const Table& table, const Recipe& recipe, const Level& level,
+                                       const std::int64_t* sums, std::int32_t* found);
+
+// How many rows of a node answer something else than its value.
+std::int64_t count_other_values(const Table& table, const Recipe& recipe, const Level& level, const ZeroGainNode& node);
+
+}  // namespace pysirus

@@ -1,0 +1,183 @@
+// The algorithm, to be read: one tree, one node, one number at a time. It defines what every kernel must grow
+// (check/driver.cpp compares them, tree by tree), and it searches the splits of trees whose rows lie in several places
+// (level.cpp). cpp/README.md works an example of eight rows by hand.
+//
+//   a tree   draws how often each row stands in its sample, and splits its nodes in heap order: 0, then 1 and 2, ...
+//   a node   that holds few rows, or rows that all answer the same, is left alone; the others draw candidate features,
+//            add up their rows bin by bin, and take the best cut of the best candidate
+//   a path   is the way to a node, and what is counted in the end (paths.hpp)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "forest/random.hpp"
+#include "forest/table.hpp"
+
+namespace pysirus::reference {
+
+// How often a row, numbered among the rows of all shards, stands in a tree's sample.
+inline std::int64_t draw_count(const Recipe& recipe, std::uint64_t tree_key, std::uint64_t row) {
+  const std::uint32_t bits = row_bits(static_cast<std::uint32_t>(tree_key), static_cast<std::uint32_t>(tree_key >> 32),
+                                      static_cast<std::uint32_t>(row));
+  std::int64_t count = 0;
+  for (std::int32_t k = 0; k < recipe.n_thresholds; ++k) count += bits >= recipe.thresholds[k];
+  return count;
+}
+
+// A node's candidate features in rising order: max_features of them without replacement, by Floyd's method.
+inline void draw_candidates(std::uint64_t node_key, std::int32_t n_features, std::int32_t max_features,
+                            std::int32_t* candidates) {
+  std::int32_t n = 0;
+  for (std::int32_t last = n_features - max_features; last < n_features; ++last) {
+    const auto index = static_cast<std::uint64_t>(last);
+    const auto drawn = static_cast<std::int32_t>(below(node_key, index, index + 1));
+    const bool taken = std::find(candidates, candidates + n, drawn) != candidates + n;
+    candidates[n++] = taken ? last : drawn;
+  }
+  std::sort(candidates, candidates + n);
+}
+
+// Size and sums of some rows: 1 + n_sums integers, that of a bin is a cell.
+using Sums = std::vector<std::int64_t>;
+
+inline void add_to(Sums& sums, const std::int64_t* cell) {
+  for (std::int64_t& sum : sums) sum += *cell++;
+}
+
+// Adds a row, drawn `count` times, to a cell.
+inline void add_row(const Table& table, std::int64_t row, std::int64_t count, std::int64_t* cell) {
+  const std::int64_t size = table.weight ? count * table.weight[row] : count;
+  cell[0] += size;
+  cell[1 + (table.class_code ? table.class_code[row] : 0)] += table.value ? size * table.value[row] : size;
+}
+
+// The decrease in variance of a split, times the node's size squared, which all its splits share; -1 where one side is
+// empty. With n the sizes and s_k the sums of the node and its left side it is sum_k D_k^2 / (n_L n_R), where
+// D_k = s_kL n - s_k n_L. It is computed in double precision from exact integers, in this order of operations and without
+// fused multiply-add: the same number everywhere.
+inline double score_of(const Sums& node, const Sums& left) {
+  const auto size = static_cast<double>(node[0]), n_left = static_cast<double>(left[0]), n_right = size - n_left;
+  if (!(n_left > 0.0) || !(n_right > 0.0)) return -1.0;
+  double score = 0.0;
+  for (std::size_t k = 1; k < node.size(); ++k) {
+    const double d = static_cast<double>(left[k]) * size - static_cast<double>(node[k]) * n_left;
+    score += d * d;
+  }
+  return score / (n_left * n_right);
+}
+
+struct Best {
+  double score = -1.0;
+  std::int32_t split = kNoSplit;
+  void offer(double other, std::int32_t number) {
+    if (other > score) score = other, split = number;
+  }
+};
+
+// Tries the cuts of a feature, the lowest first, in its cells, bin after bin; missing values, which have the last bin, on
+// the right, then on the left; at last the missing against the rest.
+inline void search_feature(const Table& table, const Recipe& recipe, const Sums& node, std::int32_t feature,
+                           const std::int64_t* cell, Best& best) {
+  const std::int32_t n_cuts = n_known_bins(table, feature) - 1, per_bin = 1 + table.n_sums;
+  const std::int32_t first = recipe.split_offset[feature];
+  const std::int64_t* missing = table.has_missing[feature] ? cell + (n_cuts + 1) * per_bin : nullptr;
+  Sums left(static_cast<std::size_t>(per_bin));
+  for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += per_bin) {
+    add_to(left, cell);
+    best.offer(score_of(node, left), first + cut);
+    if (!missing || missing[0] == 0) continue;
+    Sums with_missing = left;
+    add_to(with_missing, missing);
+    best.offer(score_of(node, with_missing), first + n_cuts + cut);
+  }
+  if (!missing) return;
+  add_to(left, cell);
+  best.offer(score_of(node, left), first + 2 * n_cuts);
+}
+
+// The best split of a node from the cells of its candidates, one after the other. The lowest feature is tried first and a
+// later one must be strictly better.
+inline Best best_split(const Table& table, const Recipe& recipe, const std::int32_t* candidates, const Sums& node,
+                       const std::int64_t* cells) {
+  Best best;
+  for (std::int32_t k = 0; k < recipe.max_features; ++k) {
+    search_feature(table, recipe, node, candidates[k], cells, best);
+    cells += table.n_bins[candidates[k]] * (1 + table.n_sums);
+  }
+  return best;
+}
+
+inline std::int32_t feature_of(const Table& table, const Recipe& recipe, std::int32_t split) {
+  const auto* end = recipe.split_offset + table.n_features + 1;
+  return static_cast<std::int32_t>(std::upper_bound(recipe.split_offset, end, split) - recipe.split_offset) - 1;
+}
+
+inline bool row_goes_left(const Table& table, const Recipe& recipe, std::int32_t split, std::int64_t row) {
+  const std::int32_t feature = feature_of(table, recipe, split);
+  return goes_left(table.bins[feature * table.n_rows + row], split - recipe.split_offset[feature],
+                   n_known_bins(table, feature) - 1);
+}
+
+// A row of a tree's sample: how often it was drawn, and the node that it has come to.
+struct DrawnRow {
+  std::int64_t row, count, node;
+};
+
+inline std::vector<DrawnRow> draw_rows(const Table& table, const Recipe& recipe, std::uint64_t tree_key) {
+  std::vector<DrawnRow> rows;
+  for (std::int64_t row = 0; row < table.n_rows; ++row)
+    if (const auto count = draw_count(recipe, tree_key, table.first_row + static_cast<std::uint64_t>(row)))
+      rows.push_back({row, count, 0});
+  return rows;
+}
+
+// All rows answer the same: nothing is left to explain.
+inline bool is_constant(const Table& table, const std::vector<DrawnRow>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [&](const DrawnRow& r) {
+    return table.value ? table.value[r.row] == table.value[rows[0].row]
+                       : table.class_code[r.row] == table.class_code[rows[0].row];
+  });
+}
+
+inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t node_key,
+                       const std::vector<DrawnRow>& rows) {
+  std::int64_t n_drawn = 0;
+  for (const DrawnRow& r : rows) n_drawn += r.count;
+  if (n_drawn <= recipe.min_node_size || is_constant(table, rows)) return {};
+
+  std::vector<std::int32_t> candidates(static_cast<std::size_t>(recipe.max_features));
+  draw_candidates(node_key, table.n_features, recipe.max_features, candidates.data());
+  const std::int64_t per_bin = 1 + table.n_sums;
+  Sums node(static_cast<std::size_t>(per_bin)), cells;
+  for (const DrawnRow& r : rows) add_row(table, r.row, r.count, node.data());
+  for (const std::int32_t feature : candidates) {
+    const std::size_t first = cells.size();
+    cells.resize(first + static_cast<std::size_t>(table.n_bins[feature] * per_bin));
+    for (const DrawnRow& r : rows)
+      add_row(table, r.row, r.count, &cells[first] + table.bins[feature * table.n_rows + r.row] * per_bin);
+  }
+  return best_split(table, recipe, candidates.data(), node, cells.data());
+}
+
+// The splits of a tree's inner nodes in heap order, kNoSplit where a node is left alone or not there.
+inline std::vector<std::int32_t> grow_tree(const Table& table, const Recipe& recipe, std::uint64_t tree) {
+  const std::uint64_t key = tree_key(recipe.seed, tree);
+  const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
+  std::vector<std::int32_t> splits(static_cast<std::size_t>(n_nodes), kNoSplit);
+  std::vector<DrawnRow> rows = draw_rows(table, recipe, key), inside;
+  for (std::int64_t node = 0; node < n_nodes; ++node) {
+    inside.clear();
+    for (const DrawnRow& r : rows)
+      if (r.node == node) inside.push_back(r);
+    const std::int32_t split = split_node(table, recipe, node_key(key, static_cast<std::uint64_t>(node)), inside).split;
+    splits[static_cast<std::size_t>(node)] = split;
+    if (split == kNoSplit) continue;
+    for (DrawnRow& r : rows)
+      if (r.node == node) r.node = 2 * node + (row_goes_left(table, recipe, split, r.row) ? 1 : 2);
+  }
+  return splits;
+}
+
+}  // namespace pysirus::reference

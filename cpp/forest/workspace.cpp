@@ -1,0 +1,25 @@
+// What a kernel asks of code that is compiled for every machine.
+#include "forest/workspace.hpp"
+
+namespace pysirus {
+
+void start_chunk(Workspace& workspace, const Table& table, std::int64_t first, std::int64_t n_rows) {
+  if (workspace.sorted.rows.empty()) workspace.sorter.start_chunk(table, first, n_rows);
+}
+
+SortedColumn sorted_column(Workspace& workspace, const Table& table, std::int64_t first, std::int32_t feature) {
+  const auto view = [](const SortedRows& sorted) -> SortedColumn {
+    return {sorted.runs.data(),
+            static_cast<std::int64_t>(sorted.runs.size()),
+            sorted.rows.data(),
+            {sorted.digits[0].data(), sorted.digits[1].data(), sorted.digits[2].data()}};
+  };
+  if (!workspace.sorted.rows.empty())
+    return view(workspace.sorted.rows[static_cast<std::size_t>(first / kChunk * table.n_features + feature)]);
+  workspace.sorter.sort(table, feature, workspace.sorted_chunk);
+  return view(workspace.sorted_chunk);
+}
+
+bool is_set(const std::atomic<bool>& stop) { return stop.load(std::memory_order_relaxed); }
+
+}  // namespace pysirus

@@ -1,0 +1,54 @@
+// The memory one thread needs to grow a block of trees, allocated once and used for every block.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "forest/kernel.hpp"
+#include "forest/sorted.hpp"
+#include "forest/table.hpp"
+
+namespace pysirus {
+
+constexpr std::align_val_t kAlignment{128};  // of the widest vector of lanes
+
+struct AlignedDelete {
+  void operator()(void* p) const { ::operator delete(p, kAlignment); }
+};
+using Buffer = std::unique_ptr<std::uint8_t, AlignedDelete>;
+inline Buffer make_buffer(std::size_t bytes) {
+  return Buffer(static_cast<std::uint8_t*>(::operator new(std::max<std::size_t>(bytes, 1), kAlignment)));
+}
+
+struct Workspace {
+  int n_groups;
+  const SortedTable& sorted;              // rows in order, or nothing:
+  RowSorter sorter;                       // then they are sorted here,
+  SortedRows sorted_chunk;                // one column of a chunk at a time
+  std::vector<std::int64_t> cell_offset;  // [feature + 1]
+  Buffer counts, inside, histograms, routes;
+  std::vector<std::uint16_t> candidates;
+
+  Workspace(const Table& table, const Recipe& recipe, const SortedTable& sorted, int n_groups)
+      : n_groups(n_groups), sorted(sorted), cell_offset(table.n_features + 1), candidates(table.n_features) {
+    for (std::int32_t f = 0; f < table.n_features; ++f)
+      cell_offset[f + 1] = cell_offset[f] + table.n_bins[f] * (1 + table.n_sums);
+    const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1, n_last = (n_nodes + 1) / 2;
+    const std::int64_t n_kept = table.n_rows <= kKeptRows ? (table.n_rows + kChunk - 1) / kChunk : 1;
+    counts = make_buffer(n_kept * kChunkRows * kBlock);
+    inside = make_buffer((n_nodes - 1) * kChunkRows * kBlock);
+    histograms = make_buffer(n_last * n_groups * cell_offset.back() * kLanes * sizeof(std::int64_t));
+    routes = make_buffer((n_nodes / 2) * kBlock * kMaxBins * kBlock);
+  }
+
+  // Points into this workspace, which must not move afterwards.
+  Memory memory() {
+    return {n_groups,         cell_offset.data(), cell_offset.back(), counts.get(), inside.get(),
+            histograms.get(), routes.get(),       candidates.data(),  this};
+  }
+};
+
+}  // namespace pysirus
