@@ -208,8 +208,8 @@ def main() -> None:
 
 PAGE = """# Benchmarks
 
-Written by `make bench-all`. All figures are **processor time of one thread**, the best of a few interleaved rounds, on
-one machine on one day. Compare ratios, not times.
+Written by `make bench-all`. All figures are **processor time of one thread**, the best of a few interleaved rounds,
+on one machine on one day. Compare ratios, not times.
 
 - machine: {machine}
 - Python {python}; {versions}
@@ -233,8 +233,8 @@ In brackets: the time relative to scikit-learn's forest of 500 trees on the same
 
 ## How cost grows
 
-Growing 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, varying one size at a time. Time grows
-as size to the power of the exponent, which is fitted on a log-log scale.
+Growing 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, varying one size at a time. Time
+grows as size to the power of the exponent, which is fitted on a log-log scale.
 
 {growth}
 
@@ -243,18 +243,18 @@ thread over the total of two).
 
 ## The roofline
 
-For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one, for the size of the bin, and
-by the three digits (base 128) of the response, for its sum. It does this at the root and again for the left children;
-right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register: rows are sorted
-by bin once per table, so a sum is stored only when all rows of its bin are added. For each row and column, two bytes of row
-number and three of digits are read, twice, for 64 trees at once.
+For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one, for the size of the bin,
+and by the three digits (base 128) of the response, for its sum. It does this at the root and again for the left
+children; right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register:
+rows are sorted by bin once per table, so a sum is stored only when all rows of its bin are added. For each row and
+column, two bytes of row number and three of digits are read, twice, for 64 trees at once.
 
-Beside the rate of products stands the peak: the same instruction on sums in registers and nothing else
-(`cpp/check/peak.cpp`), run in the same minutes. Beside the bytes stands what NumPy reads when it sums an array larger
-than the cache. Drawing counts, interleaving the counts of four rows, parting rows, and searching splits take the rest
-of the time and are not among the products. (The design before added each row to its cell in memory: 16 stores of 64
-bytes for each row, column and 64 trees, of which a Zen 4 core does one in two cycles; the products take about a quarter
-of that.)
+In brackets, next to the rate of products: the peak, that is, the same instruction on sums in registers and nothing
+else (`cpp/check/peak.cpp`), run within the same minutes. Next to the bytes: what NumPy reads when it sums an array
+larger than the cache. Drawing counts, interleaving the counts of four rows, assigning rows to nodes and searching
+splits take the rest of the time and are not counted as products. (The previous design added each row to its bin in
+memory: 16 stores of 64 bytes for each row, column and 64 trees, of which a Zen 4 core does one in two cycles; the
+products take about a quarter of that.)
 
 {roofline}
 """
