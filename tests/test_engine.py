@@ -126,7 +126,7 @@ def test_rows_of_no_weight_may_hold_anything(kind):
     found = fit_rows(estimator(n_trees=200, random_state=0), rows, "y")
     assert_equal_models(found.model_, expected.model_)
     frame.loc[np.flatnonzero(weights[150:])[2] + 150, "narrow"] = np.inf
-    with pytest.raises(DataError, match=r"in row 2.*Rows are counted without the"):
+    with pytest.raises(DataError, match=r"in row 2.*Row numbers do not count the"):
         fit_rows(estimator(), MemoryRows(parts_of(frame, answers, weights, [100, 150])), "y")
 
 
