@@ -1,7 +1,8 @@
 # make demo     the paper's Table 1, live        make bench       speed and memory against scikit-learn
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
-# make lint     ruff, mypy, clang-format         make paper       rerun the paper; ARGS=--quick for one repetition
+# make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
+# make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
 
@@ -12,7 +13,7 @@ CPP := $(sort $(shell find cpp -name "*.?pp"))
 CORE := pyproject.toml CMakeLists.txt LICENSE $(CPP)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench bench-all paper lint core-check isa-check clean
+.PHONY: help demo test bench bench-all paper lint core-check isa-check wheel-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -41,6 +42,15 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/check-manifest --no-build-isolation
+	PATH="$(CURDIR)/$(BIN):$$PATH" actionlint
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+
+wheel-check: .venv/bin/python
+	$(BIN)/python release/check_wheel.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

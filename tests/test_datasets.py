@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysirus import datasets
+from pysirus import SirusRegressor, datasets
 from pysirus.datasets import DownloadError, _fetch
 from pysirus.datasets._catalog import FOLDER, SHIPPED
 
@@ -56,6 +56,24 @@ def test_load_as_frame_holds_the_same_numbers(name: str) -> None:
     assert bunch.target.name == SHIPPED[name].target
     assert list(bunch.frame.columns) == [*bunch.feature_names, SHIPPED[name].target]
     np.testing.assert_array_equal(bunch.data.to_numpy(dtype=float), loader().data)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_load_as_a_frame_of_any_library(library: str) -> None:
+    package = pytest.importorskip(library)
+    X, y = datasets.load_ozone(return_X_y=True, as_frame=library)
+    assert isinstance(X, package.Table if library == "pyarrow" else package.DataFrame)
+    fitted = SirusRegressor(n_rules=3, n_trees=200, random_state=0).fit(X, y)
+    assert "mean O3" in str(fitted) and fitted.feature_names_in_.tolist() == datasets.load_ozone().feature_names
+    frame = datasets.load_ozone(as_frame=library).frame
+    assert list(frame.column_names if library == "pyarrow" else frame.columns)[-1] == "O3"
+
+
+def test_load_as_a_frame_of_no_known_library() -> None:
+    with pytest.raises(
+        ValueError, match="as_frame must be True, False or one of 'pandas', 'polars', 'pyarrow'; got 'R'"
+    ):
+        datasets.load_ozone(as_frame="R")
 
 
 def test_load_as_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

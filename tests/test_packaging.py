@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,9 +15,28 @@ import pysirus
 ROOT = Path(__file__).parents[1]
 
 
+def read_floors() -> tuple[dict[str, str], dict[str, str]]:
+    """The floors of pyproject.toml: of what pysirus always needs, and of what its extras need."""
+    project = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [line for name in extras if name not in ("test", "lint", "dev") for line in extras[name]]
+
+    def floors(lines: list[str]) -> dict[str, str]:
+        found = [re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", line) for line in lines if "pysirus[" not in line]
+        assert all(found), lines
+        return {match[1]: match[2] for match in found if match}
+
+    return floors(project["dependencies"]), floors(wanted)
+
+
 @pytest.mark.parametrize(
     ("file", "pattern"),
-    [("CITATION.cff", r"^version: (\S+)$"), ("CHANGELOG.md", r"^## \[(\S+)\] - "), ("CHANGELOG.md", r"^\[(\S+)\]: ")],
+    [
+        ("CITATION.cff", r"^version: (\S+)$"),
+        ("CHANGELOG.md", r"^## \[(\S+)\] - "),
+        ("CHANGELOG.md", r"^\[(\S+)\]: "),
+        ("conda/recipe.yaml", r'^  version: "(\S+)"$'),
+    ],
 )
 def test_version_of_a_paper_is_that_of_the_package(file: str, pattern: str) -> None:
     found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
@@ -43,3 +64,27 @@ def test_changelog_keeps_the_usual_form() -> None:
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     numbers = [tuple(map(int, re.findall(r"\d+", line)[:3])) for line in versions]
     assert numbers == sorted(numbers, reverse=True)
+
+
+def test_oldest_versions_are_the_floors() -> None:
+    pins = dict(re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / "constraints/oldest.txt").read_text(), re.MULTILINE))
+    assert pins.pop("distributed") == pins["dask"]
+    always, extras = read_floors()
+    floors = {**always, **extras}
+    assert {name: f"{floor}.0.0"[: len(pins.get(name, ""))] for name, floor in floors.items()} == pins
+
+
+def test_conda_needs_what_the_package_needs() -> None:
+    recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8").partition("  run:")[2].partition("\ntests:")[0]
+    assert dict(re.findall(r"- ([\w-]+) >=([\d.]+)", recipe)) == read_floors()[0]
+
+
+def test_every_extra_is_explained_in_the_readme() -> None:
+    project = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(project["optional-dependencies"])
+
+
+def test_wheels_are_compared_with_the_trees_that_grow_here() -> None:
+    done = subprocess.run([sys.executable, str(ROOT / "release/smoke.py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

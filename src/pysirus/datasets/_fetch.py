@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pysirus._model.file import write_text
-from pysirus.datasets._bunch import make_bunch
+from pysirus.datasets._bunch import AsFrame, make_bunch
 
 TIMEOUT = 30  # seconds without an answer
 
@@ -112,15 +112,16 @@ def fetch_file(remote: Remote) -> Path:
     return path
 
 
-def fetch_abalone(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def fetch_abalone(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     """Rings (age) of 4177 abalones; downloaded on first use. The column sex is a category.
 
     Parameters
     ----------
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas data frame and ``target`` as a series, instead of arrays.
+    as_frame : bool or {"pandas", "polars", "pyarrow"}, default=False
+        Give ``data`` as a data frame and ``target`` as a series, instead of arrays; True is "pandas". With "pyarrow",
+        which is always there, both are tables.
 
     Returns
     -------
@@ -135,15 +136,16 @@ def fetch_abalone(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _fetch(ABALONE, return_X_y, as_frame)
 
 
-def fetch_bones(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def fetch_bones(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     """Relative change in spinal bone mineral density (485 rows); downloaded on first use. gender is a category.
 
     Parameters
     ----------
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas data frame and ``target`` as a series, instead of arrays.
+    as_frame : bool or {"pandas", "polars", "pyarrow"}, default=False
+        Give ``data`` as a data frame and ``target`` as a series, instead of arrays; True is "pandas". With "pyarrow",
+        which is always there, both are tables.
 
     Returns
     -------
@@ -158,5 +160,5 @@ def fetch_bones(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _fetch(BONES, return_X_y, as_frame)
 
 
-def _fetch(remote: Remote, return_X_y: bool, as_frame: bool) -> Any:
+def _fetch(remote: Remote, return_X_y: bool, as_frame: AsFrame) -> Any:
     return make_bunch(fetch_file(remote), remote.target, remote.about, return_X_y=return_X_y, as_frame=as_frame)

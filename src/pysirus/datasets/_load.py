@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pysirus.datasets._bunch import make_bunch
+from pysirus.datasets._bunch import AsFrame, make_bunch
 from pysirus.datasets._catalog import SHIPPED
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
@@ -16,8 +16,9 @@ _DOC = """{about}
     ----------
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas data frame and ``target`` as a series, instead of arrays.
+    as_frame : bool or {{"pandas", "polars", "pyarrow"}}, default=False
+        Give ``data`` as a data frame and ``target`` as a series, instead of arrays; True is "pandas". With "pyarrow",
+        which is always there, both are tables.
 
     Returns
     -------
@@ -43,36 +44,36 @@ def _documented(name: str, shape: tuple[int, int]) -> Callable[[Loader], Loader]
     return document
 
 
-def _load(name: str, return_X_y: bool, as_frame: bool) -> Any:
+def _load(name: str, return_X_y: bool, as_frame: AsFrame) -> Any:
     dataset = SHIPPED[name]
     return make_bunch(dataset.path, dataset.target, dataset.about, return_X_y=return_X_y, as_frame=as_frame)
 
 
 @_documented("ozone", (330, 9))
-def load_ozone(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def load_ozone(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     return _load("ozone", return_X_y, as_frame)
 
 
 @_documented("mpg", (398, 7))
-def load_mpg(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def load_mpg(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     return _load("mpg", return_X_y, as_frame)
 
 
 @_documented("prostate", (97, 8))
-def load_prostate(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def load_prostate(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     return _load("prostate", return_X_y, as_frame)
 
 
 @_documented("housing", (506, 13))
-def load_housing(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def load_housing(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     return _load("housing", return_X_y, as_frame)
 
 
 @_documented("diabetes", (442, 10))
-def load_diabetes(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def load_diabetes(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     return _load("diabetes", return_X_y, as_frame)
 
 
 @_documented("machine", (209, 6))
-def load_machine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+def load_machine(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
     return _load("machine", return_X_y, as_frame)
