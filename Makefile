@@ -50,7 +50,7 @@ lint: .venv/dev.stamp
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 
 wheel-check: .venv/bin/python
-	$(BIN)/python release/check_wheel.py
+	$(BIN)/python -u release/check_wheel.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
