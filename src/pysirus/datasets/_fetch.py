@@ -113,7 +113,7 @@ def fetch_file(remote: Remote) -> Path:
 
 
 def fetch_abalone(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
-    """Rings (age) of 4177 abalones; downloaded on first use. The column sex is a category.
+    """Rings (age) of 4,177 abalones; downloaded on first use. The column sex is categorical.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def fetch_abalone(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any
 
 
 def fetch_bones(*, return_X_y: bool = False, as_frame: AsFrame = False) -> Any:
-    """Relative change in spinal bone mineral density (485 rows); downloaded on first use. gender is a category.
+    """Relative change in spinal bone mineral density (485 rows); downloaded on first use. Gender is categorical.
 
     Parameters
     ----------
