@@ -280,7 +280,9 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
         killed.set()
 
     monkeypatch.setattr(DaskShards, "ask", watched)
-    monkeypatch.setattr("pysirus.dask.WISHES", Wishes(sum_bytes=1))  # blocks of 64 trees: sixteen levels to ask for
+    monkeypatch.setattr(
+        "pysirus.estimators.dask.WISHES", Wishes(sum_bytes=1)
+    )  # blocks of 64 trees: sixteen levels to ask for
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     found = SirusRegressor(**options).fit(table, "y")

@@ -1,6 +1,7 @@
 """Figures of a model: what is drawn is what the model says; axes in, axes out."""
 
 import builtins
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
 from pysirus import SirusRegressor, plot
 from pysirus._parameters import ParameterError
+from pysirus._rules.rule import RuleSet
 from pysirus._use.effect import effect
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -44,8 +46,11 @@ def test_rules_have_a_line_each(model):
 
 def test_negative_weights_have_bars_by_size():
     model = make_model("linear terms").model_
-    weights = [rule.weight for rule in model.rules]
-    assert min(weights) < 0
+    signs = [(-1) ** place for place in range(len(model.rules))]
+    rules = RuleSet(replace(rule, weight=sign * abs(rule.weight)) for sign, rule in zip(signs, model.rules))
+    model = replace(model, selected=rules)
+    weights = [rule.weight for rule in rules]
+    assert min(weights) < 0 < max(weights)
     strip = plot.rules(model).child_axes[-1]
     bars = [bar for bar in strip.patches if bar.get_height() == 0.5]
     assert [bar.get_width() for bar in bars] == pytest.approx(np.abs(weights))
