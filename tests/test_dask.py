@@ -244,7 +244,7 @@ def test_partitions_must_line_up(client):
         model.fit(array, "y")
     with pytest.raises(DataError, match="no column 'aa' for the target"):
         model.fit(frame, "aa")
-    with pytest.raises(DataError, match="No column is left"):
+    with pytest.raises(DataError, match="No feature is left"):
         model.fit(frame[["a", "b"]], "a", "b")
     with pytest.raises(DataError, match="X must be a table"):
         model.fit(da.from_array(y), da.from_array(y))
