@@ -101,7 +101,7 @@ FLAGS_thread := -O1 -g -fsanitize=thread
 FLAGS_portable := -O2 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option -DPYSIRUS_PORTABLE
 # every inline function that is called is there: for check/isa.py
 FLAGS_bare := -O0
-PROGRAMS := driver example
+PROGRAMS := driver example likelihood
 VARIANTS := release address thread portable
 ISAS := plain
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
@@ -119,8 +119,8 @@ DEFINE_avx512 := -DPYSIRUS_AVX512
 KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
 CORE_OBJECTS := forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
-core-check: $(VARIANTS:%=build/core/%/driver) build/core/release/example isa-check
-	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver || exit 1; done
+core-check: $(foreach program,driver likelihood,$(VARIANTS:%=build/core/%/$(program))) build/core/release/example isa-check
+	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver && build/core/$$variant/likelihood || exit 1; done
 	build/core/release/example cpp/README.md
 
 # Instruction sets keep to themselves: no function of theirs is under a name that other code might use.

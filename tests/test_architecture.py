@@ -57,6 +57,7 @@ FLOW += [
     "_forest.forest",
     "_select.select",
     "_weights.weights",
+    "_weights.likelihood",
 ]
 FLOW += ["_peers.trees", "_peers.lasso", "_peers.harvest", "stability", "_tuning.path"]
 FLOW += ["estimators.actions", "_model.model", "_model.file"]

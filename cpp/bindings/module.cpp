@@ -1,5 +1,5 @@
-// What Python calls, but for the forest (bindings/forest.cpp): arrays in, arrays out, the GIL released in between.
-#include "bindings/arrays.hpp"
+// What Python calls, but for the forest (bindings_forest.cpp): arrays in, arrays out, the GIL released in between.
+#include "bindings/rules.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -52,29 +52,6 @@ Out<double> order_statistics(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> 
 template <class... Types, class Call>
 void for_each_type(Call call) {
   (call.template operator()<Types>(), ...);
-}
-
-pysirus::RuleTables rule_tables(const Array<std::uint8_t, 2>& bins, const Array<std::int32_t, 1>& features,
-                                const Array<std::uint64_t, 3>& tables, int n_rules) {
-  require(features.shape(0) == tables.shape(0) && tables.shape(1) == 256, "tables must be [used features][256][words]");
-  require(
-      tables.shape(2) <= std::numeric_limits<std::int32_t>::max() / (256 * std::max<std::size_t>(1, tables.shape(0))),
-      "too many rules for the tables of so many features");
-  require(n_rules >= 0 && static_cast<std::size_t>(n_rules) <= 64 * tables.shape(2), "too few words for the rules");
-  for (std::size_t u = 0; u < features.shape(0); ++u)
-    require(features.data()[u] >= 0 && static_cast<std::size_t>(features.data()[u]) < bins.shape(0), "no such feature");
-  return {n_rules, static_cast<std::int32_t>(tables.shape(2)), static_cast<std::int32_t>(features.shape(0)),
-          features.data(), tables.data()};
-}
-
-// A wide number as high * 2^48 + low: both halves of several parts can be added up.
-std::vector<std::int64_t> halves(const std::vector<pysirus::Wide>& wide) {
-  std::vector<std::int64_t> result;
-  for (const pysirus::Wide number : wide) {
-    result.push_back(pysirus::upper_half(number));
-    result.push_back(pysirus::lower_half(number));
-  }
-  return result;
 }
 
 nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
@@ -322,6 +299,7 @@ Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core: binned columns in, splits, path counts, moments of rules and ridge weights out.";
   bind_forest(m);
+  bind_likelihood(m);
   constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
   for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
                 std::uint16_t, std::uint8_t>([&]<class T>() {

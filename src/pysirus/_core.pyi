@@ -11,6 +11,19 @@ class MomentArrays(TypedDict):
     rule_sum: NDArray[np.int64]
     square: NDArray[np.int64]
 
+class PatternArrays(TypedDict):
+    bits: NDArray[np.uint64]
+    fold: NDArray[np.uint8]
+    slot: NDArray[np.uint8]
+    weight: NDArray[np.int64]
+    sum: NDArray[np.int64]
+
+class LikelihoodArrays(TypedDict):
+    points: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    penalties: NDArray[np.float64]
+    unrest: NDArray[np.float64]
+
 class PathCounts:
     def __init__(self) -> None: ...
     def add(self, splits: NDArray[np.int32]) -> None: ...
@@ -98,6 +111,56 @@ def ridge_errors(
 def ridge_weights(
     gram: NDArray[np.float64], cross: NDArray[np.float64], penalties: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+def rule_patterns(
+    bins: NDArray[np.uint8],
+    features: NDArray[np.int32],
+    tables: NDArray[np.uint64],
+    n_rules: int,
+    value: NDArray[np.int64] | None,
+    slot: NDArray[np.uint8] | None,
+    weight: NDArray[np.int64] | None,
+    seed: int,
+    n_folds: int,
+    first_row: int = 0,
+) -> PatternArrays: ...
+def merge_patterns(
+    bits: NDArray[np.uint64],
+    fold: NDArray[np.uint8],
+    slot: NDArray[np.uint8],
+    weight: NDArray[np.int64],
+    sum: NDArray[np.int64],
+) -> PatternArrays: ...
+def likelihood_weights(
+    bits: NDArray[np.uint64],
+    fold: NDArray[np.uint8],
+    slot: NDArray[np.uint8],
+    weight: NDArray[np.int64],
+    sum: NDArray[np.int64],
+    loss: str,
+    classes: bool,
+    centre: float,
+    exponent: int,
+    gap: NDArray[np.float64],
+    sizes: list[int],
+    grid: list[float],
+    penalties: NDArray[np.float64] | None,
+    n_folds: int,
+    near: float,
+    n_threads: int,
+) -> LikelihoodArrays: ...
+def rule_scores(
+    bins: NDArray[np.uint8],
+    features: NDArray[np.int32],
+    tables: NDArray[np.uint64],
+    gap: NDArray[np.float64],
+    point: list[float],
+) -> NDArray[np.float64]: ...
+def loss_of_rows(
+    loss: str, eta: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def exp(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def log(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def log1p(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def folds_of(seed: int, n_rows: int, n_folds: int) -> NDArray[np.uint32]: ...
 
 class RuleList:

@@ -1,0 +1,196 @@
+// Patterns and their scores in, sums of loss, slopes and curvatures out: one score with any loss, or softmax with a
+// score a class. The gap of a rule is its output inside less its output outside; the constant part goes to the
+// intercepts.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "weights/losses.hpp"
+#include "weights/nonnegative.hpp"
+#include "weights/patterns.hpp"
+
+namespace pysirus {
+
+constexpr std::int64_t kPatternBlock = 256;  // patterns whose scores are worked on together
+
+// The rules of a pattern, as places after `first` ones.
+inline std::int64_t list_rules(const Prefix& prefix, std::int64_t pattern, std::int32_t first, std::int32_t* places) {
+  std::int64_t n = 0;
+  const std::uint8_t* bytes = prefix.bytes.data() + pattern * prefix.n_bytes;
+  for (std::int32_t b = 0; b < prefix.n_bytes; ++b)
+    for (unsigned left = bytes[b]; left; left &= left - 1) places[n++] = first + 8 * b + std::countr_zero(left);
+  return n;
+}
+
+template <Loss L>
+struct OneScore {
+  static constexpr bool kQuadratic = L::kQuadratic;
+  std::int32_t n_scores() const { return 1; }
+
+  std::vector<double> constant(double weight, const std::vector<double>& sum) const {
+    return {L::link(sum[0] / weight)};
+  }
+
+  // Whether rows have a finite intercept, given how many of their cells have a response, and how many one below 1.
+  bool has_minimum(const std::int64_t* shown) const { return L::has_minimum(shown[0] > 0, shown[1] > 0); }
+
+  // Loss of each cell at a score of its own.
+  void values(const Prefix& prefix, const double* eta, double* value) const {
+    const double *weight = prefix.weight.data(), *sum = prefix.sum.data();
+    const auto n = static_cast<std::int64_t>(prefix.weight.size());
+    for (std::int64_t i = 0; i < n; ++i) value[i] = L::value(eta[i], weight[i], sum[i]);
+  }
+
+  // Adds up the cells of each pattern into the model that `target` names for their fold, none if it is negative. The
+  // intercept is a rule that always holds.
+  void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
+              const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
+    const std::int64_t n = prefix.n_rules + 1;
+    Curve curves[kPatternBlock];
+    std::vector<std::int32_t> place(n);
+    for (std::int64_t start = 0; start < prefix.size(); start += kPatternBlock) {
+      const std::int64_t end = std::min(prefix.size(), start + kPatternBlock);
+      for (std::int64_t i = start; i < end; ++i) curves[i - start] = L::curve(eta[i]);
+      for (std::int64_t i = start; i < end; ++i) {
+        place[0] = 0;
+        const std::int64_t m = 1 + list_rules(prefix, i, 1, place.data() + 1);
+        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell)
+          if (const std::int32_t at = target[prefix.fold[cell]]; at >= 0)
+            add_cell(curves[i - start], prefix.weight[cell], prefix.sum[cell], place.data(), m, models[at]);
+      }
+    }
+    for (Quadratic& model : models)
+      for (std::int64_t i = 1; i < n; ++i) {
+        model.slope[i] *= gap[i - 1];
+        model.curvature[i * n] *= gap[i - 1];
+        for (std::int64_t j = 1; j <= i; ++j) model.curvature[i * n + j] *= gap[i - 1] * gap[j - 1];
+      }
+  }
+
+ private:
+  static void add_cell(const Curve& c, double weight, double sum, const std::int32_t* place, std::int64_t m,
+                       Quadratic& model) {
+    const double slope = weight * c.a1 + sum * c.b1, curvature = weight * c.a2 + sum * c.b2;
+    model.size += weight;
+    model.value += weight * c.a + sum * c.b;
+    for (std::int64_t i = 0; i < m; ++i) {
+      model.slope[place[i]] += slope;
+      double* row = model.curvature.data() + place[i] * model.n;
+      for (std::int64_t j = 0; j <= i; ++j) row[place[j]] += curvature;
+    }
+  }
+};
+
+struct Softmax {
+  static constexpr bool kQuadratic = false;
+  std::int32_t n_classes;
+  std::int32_t n_scores() const { return n_classes; }
+
+  // Logarithms of the shares, less their mean.
+  std::vector<double> constant(double weight, const std::vector<double>& sum) const {
+    std::vector<double> score;
+    double mean = 0.0;
+    for (const double s : sum) {
+      score.push_back(own_log(std::max(s / weight, kSmallestShare)));
+      mean += score.back();
+    }
+    for (double& s : score) s -= mean / n_classes;
+    return score;
+  }
+
+  // Whether every class is there.
+  bool has_minimum(const std::int64_t* shown) const {
+    return std::all_of(shown, shown + n_classes, [](std::int64_t n) { return n > 0; });
+  }
+
+  // Shares e^eta / sum, and the logarithm of the sum.
+  double shares(const double* eta, double* p) const {
+    double top = eta[0], sum = 0.0;
+    for (std::int32_t c = 1; c < n_classes; ++c) top = std::max(top, eta[c]);
+    for (std::int32_t c = 0; c < n_classes; ++c) p[c] = own_exp(eta[c] - top);
+    for (std::int32_t c = 0; c < n_classes; ++c) sum += p[c];
+    const double inverse = 1.0 / sum;
+    for (std::int32_t c = 0; c < n_classes; ++c) p[c] *= inverse;
+    return top + own_log(sum);
+  }
+
+  void values(const Prefix& prefix, const double* eta, double* value) const {
+    std::vector<double> p(n_classes);
+    for (std::size_t i = 0; i < prefix.weight.size(); ++i) {
+      const double *own = eta + i * n_classes, *sum = prefix.sum.data() + i * n_classes;
+      double total = prefix.weight[i] * shares(own, p.data());
+      for (std::int32_t c = 0; c < n_classes; ++c) total -= sum[c] * own[c];
+      value[i] = total;
+    }
+  }
+
+  void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
+              const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
+    const std::int64_t C = n_classes;
+    std::vector<double> p(C), bend(prefix.n_rules * C), pair, slope(C);
+    std::vector<std::int32_t> place(prefix.n_rules);
+    for (std::int64_t i = 0; i < prefix.size(); ++i) {
+      const double log_sum = shares(eta + i * C, p.data());
+      const std::int64_t m = list_rules(prefix, i, 0, place.data());
+      bend_pairs(p, gap, place.data(), m, bend, pair);
+      for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
+        const std::int32_t at = target[prefix.fold[cell]];
+        if (at < 0) continue;
+        Quadratic& model = models[at];
+        const double weight = prefix.weight[cell], *sum = prefix.sum.data() + cell * C;
+        model.size += weight;
+        model.value += weight * log_sum;
+        for (std::int64_t c = 0; c < C; ++c) {
+          slope[c] = weight * p[c] - sum[c];
+          model.value -= sum[c] * eta[i * C + c];
+          model.slope[c] += slope[c];
+          double* row = model.curvature.data() + c * model.n;
+          row[c] += weight * p[c];
+          for (std::int64_t d = 0; d <= c; ++d) row[d] -= weight * p[c] * p[d];
+        }
+        add_rules(weight, slope, gap, place.data(), m, bend, pair, model);
+      }
+    }
+  }
+
+ private:
+  // With M = diag(p) - p p': M gap for each rule of a pattern, and gap' M gap for each pair of them.
+  void bend_pairs(const std::vector<double>& p, const std::vector<double>& gap, const std::int32_t* place,
+                  std::int64_t m, std::vector<double>& bend, std::vector<double>& pair) const {
+    const std::int64_t C = n_classes;
+    pair.clear();
+    for (std::int64_t i = 0; i < m; ++i) {
+      const double* own = gap.data() + place[i] * C;
+      double mean = 0.0;
+      for (std::int64_t c = 0; c < C; ++c) mean += p[c] * own[c];
+      for (std::int64_t c = 0; c < C; ++c) bend[i * C + c] = p[c] * (own[c] - mean);
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const double* other = gap.data() + place[j] * C;
+        double sum = 0.0;
+        for (std::int64_t c = 0; c < C; ++c) sum += bend[i * C + c] * other[c];
+        pair.push_back(sum);
+      }
+    }
+  }
+
+  void add_rules(double weight, const std::vector<double>& slope, const std::vector<double>& gap,
+                 const std::int32_t* place, std::int64_t m, const std::vector<double>& bend,
+                 const std::vector<double>& pair, Quadratic& model) const {
+    const std::int64_t C = n_classes;
+    const double* next = pair.data();
+    for (std::int64_t i = 0; i < m; ++i) {
+      double along = 0.0;
+      for (std::int64_t c = 0; c < C; ++c) along += gap[place[i] * C + c] * slope[c];
+      model.slope[C + place[i]] += along;
+      double* row = model.curvature.data() + (C + place[i]) * model.n;
+      for (std::int64_t c = 0; c < C; ++c) row[c] += weight * bend[i * C + c];
+      for (std::int64_t j = 0; j <= i; ++j) row[C + place[j]] += weight * *next++;
+    }
+  }
+};
+
+}  // namespace pysirus

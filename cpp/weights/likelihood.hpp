@@ -1,0 +1,359 @@
+// Patterns of rules in, weights by penalised likelihood out: minimise the mean loss of the scores intercept + sum of
+// weight * output over rows, plus penalty / 2 times the squared weights, over weights >= 0. The penalty is that of
+// the least cross-validated loss over a grid. Every number comes from the table of patterns by operations in a fixed
+// order, and each size of list is fitted by itself: threads, parts of rows and other sizes change no bit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "weights/families.hpp"
+
+namespace pysirus {
+
+// Scores of patterns, from tables of the sums over each eight rules.
+class Scores {
+ public:
+  void set(const Prefix& prefix, const std::vector<double>& gap, const double* point, bool intercepts = true) {
+    const std::int64_t C = prefix.n_scores;
+    table_.resize(std::size_t(C) * prefix.n_bytes * 256);
+    start_.assign(C, 0.0);
+    for (std::int64_t c = 0; c < C; ++c) {
+      if (intercepts) start_[c] = point[c];
+      for (std::int32_t b = 0; b < prefix.n_bytes; ++b) {
+        double* table = table_.data() + (c * prefix.n_bytes + b) * 256;
+        table[0] = 0.0;
+        const int n = std::min(8, prefix.n_rules - 8 * b);
+        for (int r = 0; r < n; ++r) {
+          const std::int64_t rule = 8 * b + r;
+          const double add = point[C + rule] * gap[rule * C + c];
+          for (int v = 0; v < (1 << r); ++v) table[(1 << r) + v] = table[v] + add;
+        }
+      }
+    }
+  }
+  double of(const Prefix& prefix, std::int64_t pattern, std::int64_t c) const {
+    const std::uint8_t* bytes = prefix.bytes.data() + pattern * prefix.n_bytes;
+    const double* table = table_.data() + c * prefix.n_bytes * 256;
+    double eta = start_[c];
+    for (std::int32_t b = 0; b < prefix.n_bytes; ++b) eta += table[b * 256 + bytes[b]];
+    return eta;
+  }
+
+ private:
+  std::vector<double> table_, start_;
+};
+
+// What is being fitted: the patterns of the first rules and their gaps [rule][score].
+template <class Family>
+struct Problem {
+  const Prefix& prefix;
+  const std::vector<double>& gap;
+  const Family& family;
+};
+
+// A point that goes down to the minimum by Newton steps. A step that changes a score by more than kLongest is
+// shortened, and halved while the loss does not fall.
+template <class Family>
+class Descent {
+ public:
+  static constexpr double kLongest = 2.0, kSure = 1e-3;
+
+  // `target` names the model that each fold goes to, or -1 to leave it out.
+  Descent(const Problem<Family>& problem, std::vector<std::int32_t> target, std::int32_t n_models)
+      : problem_(problem), target_(std::move(target)), models_(n_models) {}
+
+  void start(std::vector<double> point) {
+    point_ = std::move(point);
+    evaluate();
+  }
+
+  // Where the next step leads; the largest change of a score that it would make.
+  double propose(double penalty) {
+    step_.take(total_, problem_.prefix.n_scores, penalty, point_, next_);
+    return largest_change();
+  }
+
+  // Takes the step that was proposed, or the part of it that lowers the loss.
+  void accept(double penalty, double change) {
+    const std::vector<double> from = point_;
+    const double before = objective(penalty);
+    double share = change > kLongest ? kLongest / change : 1.0;
+    for (int halving = 0; halving < 60; ++halving, share *= 0.5) {
+      for (std::size_t i = 0; i < from.size(); ++i)
+        point_[i] = share == 1.0 ? next_[i] : from[i] + share * (next_[i] - from[i]);
+      evaluate();
+      if (change < kSure || objective(penalty) <= before + 1e-13 * std::fabs(before)) break;  // but for rounding
+    }
+  }
+
+  double advance(double penalty) {
+    const double change = propose(penalty);
+    accept(penalty, change);
+    return change;
+  }
+
+  // Goes on from where another descent over the same rows has looked.
+  void follow(const Descent& other) {
+    point_ = other.point_;
+    total_ = other.total_;
+  }
+
+  double objective(double penalty) const {
+    double squares = 0.0;
+    for (std::size_t i = problem_.prefix.n_scores; i < point_.size(); ++i) squares += point_[i] * point_[i];
+    return total_.value / total_.size + 0.5 * penalty * squares;
+  }
+
+  // How far the point is from a minimum: the largest slope that it could follow.
+  double unrest(double penalty) const {
+    double most = 0.0;
+    for (std::int64_t i = 0; i < total_.n; ++i) {
+      double slope = total_.slope[i] / total_.size;
+      if (i >= problem_.prefix.n_scores) {
+        slope += penalty * point_[i];
+        if (point_[i] <= 0.0) slope = std::min(slope, 0.0);
+      }
+      most = std::max(most, std::fabs(slope));
+    }
+    return most;
+  }
+
+  const std::vector<double>& point() const { return point_; }
+  const std::vector<double>& proposed() const { return next_; }
+  const std::vector<double>& scores() const { return eta_; }  // [pattern][score]
+  const Quadratic& total() const { return total_; }
+  const Quadratic& model(std::int32_t i) const { return models_[i]; }
+
+ private:
+  void evaluate() {
+    const Prefix& prefix = problem_.prefix;
+    const std::int64_t C = prefix.n_scores;
+    scores_.set(prefix, problem_.gap, point_.data());
+    eta_.resize(prefix.size() * C);
+    for (std::int64_t i = 0; i < prefix.size(); ++i)
+      for (std::int64_t c = 0; c < C; ++c) eta_[i * C + c] = scores_.of(prefix, i, c);
+    const auto n = static_cast<std::int64_t>(point_.size());
+    for (Quadratic& model : models_) model.reset(n);
+    problem_.family.add_up(prefix, eta_.data(), problem_.gap, target_, models_);
+    total_.reset(n);
+    for (const Quadratic& model : models_) total_.add(model, 1.0);
+  }
+
+  double largest_change() {
+    if constexpr (Family::kQuadratic) return 0.0;
+    const Prefix& prefix = problem_.prefix;
+    std::vector<double> difference(point_.size());
+    for (std::size_t i = 0; i < point_.size(); ++i) difference[i] = next_[i] - point_[i];
+    scores_.set(prefix, problem_.gap, difference.data());
+    double most = 0.0;
+    for (std::int64_t i = 0; i < prefix.size(); ++i)
+      for (std::int64_t c = 0; c < prefix.n_scores; ++c) most = std::max(most, std::fabs(scores_.of(prefix, i, c)));
+    return most;
+  }
+
+  Problem<Family> problem_;
+  std::vector<std::int32_t> target_;
+  std::vector<Quadratic> models_;
+  Quadratic total_;
+  NewtonStep step_;
+  Scores scores_;
+  std::vector<double> point_, next_, eta_;
+};
+
+struct Fitted {
+  std::vector<double> point;   // intercepts [score], then weights [rule]
+  std::vector<double> losses;  // [penalty] cross-validated mean loss
+  double penalty = 0.0;
+  double unrest = 0.0;  // the largest slope left, relative to those at the constant
+};
+
+// One size of list. `grid` falls, in units of the largest curvature of a weight at the constant.
+template <class Family>
+class Fit {
+ public:
+  // `prefix` has its cells by fold, `whole` the same patterns with one cell each.
+  Fit(const Prefix& prefix, const Prefix& whole, const std::vector<double>& gap, const Family& family,
+      std::int32_t n_folds, double near)
+      : prefix_(prefix), problem_{prefix, gap, family}, n_folds_(n_folds),
+        near_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : near),
+        all_(Problem<Family>{whole, gap, family}, {0}, 1), by_fold_(problem_, folds(), n_folds) {
+    point_folds();
+  }
+
+  Fitted run(const std::vector<double>& grid, const double* fixed_penalty) {
+    Fitted fitted;
+    const std::int64_t C = prefix_.n_scores;
+    std::vector<double> start = problem_.family.constant(whole_, whole_sum_);
+    start.resize(C + prefix_.n_rules, 0.0);
+    all_.start(start);
+    fitted.losses.assign(grid.size(), 0.0);
+    double scale = 0.0, steepest = 0.0;
+    const std::vector<double>& gram = step_.reduce(all_.total(), C);
+    for (std::int64_t i = 0; i < prefix_.n_rules; ++i) {
+      scale = std::max(scale, gram[i * prefix_.n_rules + i]);
+      steepest = std::max(steepest, std::fabs(all_.total().slope[C + i] / all_.total().size));
+    }
+    // the slopes of rules that say nothing are rounding: what they are measured by does not vanish with them
+    double bend = 0.0;
+    for (std::int64_t c = 0; c < C; ++c) bend += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
+    steepest = std::max(steepest, 1e-3 * std::sqrt(scale * bend));
+    if (scale > 0.0) {
+      fitted.penalty = fixed_penalty ? *fixed_penalty : choose(grid, scale, fitted.losses);
+      settle(fitted.penalty, steepest, fitted);
+    }
+    fitted.point = all_.point();
+    return fitted;
+  }
+
+ private:
+  std::vector<std::int32_t> folds() const {
+    std::vector<std::int32_t> all(n_folds_);
+    for (std::int32_t f = 0; f < n_folds_; ++f) all[f] = f;
+    return all;
+  }
+
+  // Sums over folds. A fold counts in the choice of the penalty if it has rows and the other folds have every class
+  // (or a response that is not all zero): else their intercept has no minimum, at any penalty.
+  void point_folds() {
+    const std::int64_t C = prefix_.n_scores;
+    std::vector<double> size(n_folds_), sum(n_folds_ * C);
+    std::vector<std::int64_t> shown(n_folds_ * (C + 1));
+    for (std::size_t cell = 0; cell < prefix_.weight.size(); ++cell) {
+      const std::int32_t f = prefix_.fold[cell];
+      double rest = prefix_.weight[cell];
+      size[f] += rest;
+      for (std::int64_t c = 0; c < C; ++c) {
+        const double s = prefix_.sum[cell * C + c];
+        sum[f * C + c] += s;
+        shown[f * (C + 1) + c] += s != 0.0;
+        rest -= s;
+      }
+      shown[f * (C + 1) + C] += rest != 0.0;
+    }
+    whole_sum_.assign(C, 0.0);
+    std::vector<std::int64_t> shown_by_all(C + 1);
+    for (std::int32_t f = 0; f < n_folds_; ++f) {
+      whole_ += size[f];
+      for (std::int64_t c = 0; c < C; ++c) whole_sum_[c] += sum[f * C + c];
+      for (std::int64_t c = 0; c <= C; ++c) shown_by_all[c] += shown[f * (C + 1) + c];
+    }
+    for (std::int32_t f = 0; f < n_folds_; ++f) {
+      std::vector<std::int64_t> others = shown_by_all;
+      for (std::int64_t c = 0; c <= C; ++c) others[c] -= shown[f * (C + 1) + c];
+      if (size[f] > 0.0 && problem_.family.has_minimum(others.data())) used_.push_back(f);
+    }
+  }
+
+  // Walks down the penalties. The whole list takes steps until the last changes no score by more than twice `near`;
+  // from there each fold takes one step of its own, with the sums of its other folds, which one pass gives for all of
+  // them.
+  double choose(const std::vector<double>& grid, double scale, std::vector<double>& losses) {
+    std::vector<std::vector<double>> points;
+    std::size_t best = 0;
+    for (std::size_t p = 0; p < grid.size(); ++p) {
+      const double penalty = grid[p] * scale;
+      for (int step = 0; step < 100; ++step) {
+        const double change = all_.propose(penalty);
+        if (change <= 2.0 * near_) break;
+        all_.accept(penalty, change);
+      }
+      by_fold_.start(all_.proposed());
+      all_.follow(by_fold_);
+      points.push_back(all_.point());
+      losses[p] = held_out_loss(penalty);
+      if (losses[p] < losses[best]) best = p;
+    }
+    all_.start(points[best]);
+    return grid[best] * scale;
+  }
+
+  double held_out_loss(double penalty) {
+    const std::int64_t C = prefix_.n_scores;
+    fold_points_.resize(n_folds_);
+    for (const std::int32_t f : used_) {
+      rest_ = by_fold_.total();
+      rest_.add(by_fold_.model(f), -1.0);
+      step_.take(rest_, C, penalty, all_.point(), fold_points_[f]);
+    }
+    score_cells(used_);
+    std::vector<std::int32_t> far;
+    for (const std::int32_t f : used_)
+      if (change_[f] > near_) far.push_back(f);
+    for (const std::int32_t f : far) refine(f, penalty);
+    if (!far.empty()) score_cells(far);
+    cell_values_.resize(prefix_.weight.size());
+    problem_.family.values(prefix_, cell_eta_.data(), cell_values_.data());
+    std::vector<double> loss(n_folds_);
+    for (std::size_t cell = 0; cell < cell_values_.size(); ++cell) loss[prefix_.fold[cell]] += cell_values_[cell];
+    double total = 0.0;
+    for (const std::int32_t f : used_) total += loss[f];
+    return total;
+  }
+
+  // Scores of the held-out cells of some folds, and how far they are from those of the whole list.
+  void score_cells(const std::vector<std::int32_t>& which) {
+    const std::int64_t C = prefix_.n_scores;
+    fold_scores_.resize(n_folds_);
+    change_.resize(n_folds_);
+    std::vector<unsigned char> wanted(n_folds_);
+    for (const std::int32_t f : which) {
+      fold_scores_[f].set(prefix_, problem_.gap, fold_points_[f].data());
+      wanted[f] = 1;
+      change_[f] = 0.0;
+    }
+    cell_eta_.resize(prefix_.weight.size() * C);
+    const std::vector<double>& eta = by_fold_.scores();
+    for (std::int64_t i = 0; i < prefix_.size(); ++i)
+      for (std::int64_t cell = prefix_.first_cell[i]; cell < prefix_.first_cell[i + 1]; ++cell) {
+        const std::int32_t f = prefix_.fold[cell];
+        if (!wanted[f]) continue;
+        for (std::int64_t c = 0; c < C; ++c) {
+          const double score = cell_eta_[cell * C + c] = fold_scores_[f].of(prefix_, i, c);
+          change_[f] = std::max(change_[f], std::fabs(score - eta[i * C + c]));
+        }
+      }
+  }
+
+  // A fold whose step was too long for one goes down by itself.
+  void refine(std::int32_t fold, double penalty) {
+    std::vector<std::int32_t> others(n_folds_, 0);
+    others[fold] = -1;
+    Descent<Family> own(problem_, others, 1);
+    own.start(change_[fold] > Descent<Family>::kLongest ? all_.point() : fold_points_[fold]);
+    for (int step = 0; step < 100; ++step)
+      if (own.advance(penalty) <= near_) break;
+    fold_points_[fold] = own.point();
+  }
+
+  // Steps until nothing is left to follow but rounding.
+  void settle(double penalty, double steepest, Fitted& fitted) {
+    double last = std::numeric_limits<double>::infinity();
+    for (int step = 0; step < 200; ++step) {
+      const double unrest = all_.unrest(penalty) / steepest;
+      if (unrest <= 1e-14 || (unrest <= 1e-11 && unrest > 0.1 * last)) break;
+      last = unrest;
+      all_.advance(penalty);
+    }
+    fitted.unrest = all_.unrest(penalty) / steepest;
+  }
+
+  const Prefix& prefix_;
+  Problem<Family> problem_;
+  std::int32_t n_folds_;
+  double near_, whole_ = 0.0;
+  std::vector<double> whole_sum_;
+  std::vector<std::int32_t> used_;
+  Descent<Family> all_, by_fold_;
+  NewtonStep step_;
+  Quadratic rest_;
+  std::vector<std::vector<double>> fold_points_;
+  std::vector<Scores> fold_scores_;
+  std::vector<double> change_, cell_eta_, cell_values_;
+};
+
+}  // namespace pysirus

@@ -1,0 +1,198 @@
+// Rows in, patterns out: which rules hold together, in which fold, with how much weight and response. Rows enter
+// weights by likelihood through this table alone. Its sums are exact integers and its order is that of the patterns,
+// so rows in any order and in any parts give the same table, and what is computed from it in a fixed order is the
+// same everywhere.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "weights/moments.hpp"
+
+namespace pysirus {
+
+// Entries in the order of (pattern, fold, class). Patterns are ordered by the first rule in which they differ, those
+// where it does not hold first: the patterns of the first k rules are then runs of neighbours, for every k.
+struct Patterns {
+  std::int32_t n_words;
+  std::vector<std::uint64_t> bits;  // [entry][word]; rule r is bit r % 64 of word r / 64
+  std::vector<std::uint8_t> fold, class_code;
+  std::vector<std::int64_t> weight;
+  std::vector<Wide> sum;  // weight times response; for classes the weight
+  std::int64_t size() const { return static_cast<std::int64_t>(weight.size()); }
+};
+
+// The first rule in which two patterns differ; 64 n_words if they are equal.
+inline std::int32_t first_difference(const std::uint64_t* a, const std::uint64_t* b, std::int32_t n_words) {
+  for (std::int32_t w = 0; w < n_words; ++w)
+    if (const std::uint64_t change = a[w] ^ b[w]) return 64 * w + std::countr_zero(change);
+  return 64 * n_words;
+}
+
+// Puts entries in order and adds up equal ones.
+inline Patterns in_order(const Patterns& given) {
+  const std::int32_t n_words = given.n_words;
+  const auto place = [&](std::uint32_t i) { return (given.fold[i] << 8) | given.class_code[i]; };
+  const auto before = [&](std::uint32_t i, std::uint32_t k) {
+    const std::uint64_t *a = given.bits.data() + std::size_t{i} * n_words,
+                        *b = given.bits.data() + std::size_t{k} * n_words;
+    for (std::int32_t w = 0; w < n_words; ++w)
+      if (const std::uint64_t change = a[w] ^ b[w]) return (change & (~change + 1) & b[w]) != 0;
+    return place(i) < place(k);
+  };
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(given.size()));
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), before);
+  Patterns result{n_words, {}, {}, {}, {}, {}};
+  std::uint32_t last = 0;
+  for (const std::uint32_t i : order) {
+    if (result.size() > 0 && !before(last, i)) {
+      result.weight.back() += given.weight[i];
+      result.sum.back() += given.sum[i];
+      continue;
+    }
+    const auto from = given.bits.begin() + static_cast<std::ptrdiff_t>(i) * n_words;
+    result.bits.insert(result.bits.end(), from, from + n_words);
+    result.fold.push_back(given.fold[i]);
+    result.class_code.push_back(given.class_code[i]);
+    result.weight.push_back(given.weight[i]);
+    result.sum.push_back(given.sum[i]);
+    last = i;
+  }
+  return result;
+}
+
+// The bits of the rules that hold in a row, and no others.
+inline void clean_bits(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows, std::int64_t row,
+                       std::uint64_t* bits) {
+  rule_bits(rules, bins, n_rows, row, bits);
+  for (std::int32_t w = 0; w < rules.n_words; ++w) {
+    const std::int32_t left = rules.n_rules - 64 * w;
+    if (left < 64) bits[w] &= left <= 0 ? 0 : (std::uint64_t{1} << left) - 1;
+  }
+}
+
+inline Patterns rule_patterns(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows,
+                              const Response& response, std::uint64_t seed, std::uint64_t first_row,
+                              std::int32_t n_folds) {
+  Patterns rows{rules.n_words, {}, {}, {}, {}, {}};
+  const auto n = static_cast<std::size_t>(n_rows);
+  rows.bits.resize(n * rules.n_words);
+  rows.fold.resize(n);
+  rows.class_code.resize(n);
+  rows.weight.resize(n);
+  rows.sum.resize(n);
+  for (std::size_t row = 0; row < n; ++row) {
+    clean_bits(rules, bins, n_rows, static_cast<std::int64_t>(row), rows.bits.data() + row * rules.n_words);
+    rows.fold[row] = static_cast<std::uint8_t>(fold_of_row(seed, first_row + row, n_folds));
+    rows.class_code[row] = response.class_code ? response.class_code[row] : 0;
+    rows.weight[row] = response.weight ? response.weight[row] : 1;
+    rows.sum[row] = wide_product(rows.weight[row], response.value ? response.value[row] : 1);
+  }
+  return in_order(rows);
+}
+
+// How sums of the response are read: numbers are integer * 2^-exponent + centre; of classes each has a score, and one
+// score stands for the second of two.
+struct Reading {
+  bool classes;
+  std::int32_t n_scores, exponent;
+  double centre;
+};
+
+// The patterns of the first rules: cells [pattern][fold], as real numbers, in units of the whole weight.
+struct Prefix {
+  std::int32_t n_rules, n_bytes, n_scores;
+  std::vector<std::uint8_t> bytes;       // [pattern][byte]
+  std::vector<std::int64_t> first_cell;  // [pattern + 1]
+  std::vector<std::uint8_t> fold;        // [cell]
+  std::vector<double> weight;            // [cell]
+  std::vector<double> sum;               // [cell][score]
+  std::int64_t size() const { return static_cast<std::int64_t>(first_cell.size()) - 1; }
+};
+
+inline double real(const Wide& number) {
+  return std::ldexp(static_cast<double>(upper_half(number)), 48) + static_cast<double>(lower_half(number));
+}
+
+class PrefixMaker {
+ public:
+  PrefixMaker(const Patterns& patterns, const Reading& reading, std::int32_t n_folds)
+      : patterns_(patterns), reading_(reading), n_folds_(n_folds) {
+    for (std::int64_t i = 0; i < patterns.size(); ++i) {
+      total_ += patterns.weight[i];
+      differs_.push_back(i == 0 ? -1
+                                : first_difference(patterns.bits.data() + (i - 1) * patterns.n_words,
+                                                   patterns.bits.data() + i * patterns.n_words, patterns.n_words));
+    }
+  }
+
+  // `folds` keeps them apart; else they are all fold 0.
+  Prefix make(std::int32_t n_rules, bool folds) const {
+    Prefix prefix{n_rules, (n_rules + 7) / 8, reading_.n_scores, {}, {}, {}, {}, {}};
+    std::vector<std::int64_t> weight(n_folds_);
+    std::vector<Wide> sum(std::size_t(n_folds_) * reading_.n_scores);
+    for (std::int64_t i = 0; i < patterns_.size();) {
+      std::fill(weight.begin(), weight.end(), 0);
+      std::fill(sum.begin(), sum.end(), Wide{});
+      add_pattern(i, prefix);
+      do add_entry(i, folds ? patterns_.fold[i] : 0, weight, sum);
+      while (++i < patterns_.size() && differs_[i] >= n_rules);
+      add_cells(weight, sum, prefix);
+    }
+    prefix.first_cell.push_back(static_cast<std::int64_t>(prefix.fold.size()));
+    return prefix;
+  }
+
+ private:
+  void add_pattern(std::int64_t i, Prefix& prefix) const {
+    prefix.first_cell.push_back(static_cast<std::int64_t>(prefix.fold.size()));
+    for (std::int32_t b = 0; b < prefix.n_bytes; ++b) {
+      const int left = prefix.n_rules - 8 * b;
+      const auto byte = static_cast<std::uint8_t>(patterns_.bits[i * patterns_.n_words + b / 8] >> (8 * (b % 8)));
+      prefix.bytes.push_back(left < 8 ? byte & ((1 << left) - 1) : byte);
+    }
+  }
+
+  void add_entry(std::int64_t i, std::int32_t fold, std::vector<std::int64_t>& weight, std::vector<Wide>& sum) const {
+    weight[fold] += patterns_.weight[i];
+    if (!reading_.classes)
+      sum[fold] += patterns_.sum[i];
+    else if (reading_.n_scores > 1)
+      sum[fold * reading_.n_scores + patterns_.class_code[i]] += wide_product(patterns_.weight[i], 1);
+    else if (patterns_.class_code[i] == 1)
+      sum[fold] += wide_product(patterns_.weight[i], 1);
+  }
+
+  void add_cells(const std::vector<std::int64_t>& weight, const std::vector<Wide>& sum, Prefix& prefix) const {
+    const double unit = 1.0 / static_cast<double>(total_);
+    for (std::int32_t f = 0; f < n_folds_; ++f) {
+      if (weight[f] == 0) continue;
+      const double share = static_cast<double>(weight[f]) * unit;
+      prefix.fold.push_back(static_cast<std::uint8_t>(f));
+      prefix.weight.push_back(share);
+      for (std::int32_t c = 0; c < reading_.n_scores; ++c) {
+        const double value = real(sum[f * reading_.n_scores + c]) * unit;
+        prefix.sum.push_back(reading_.classes ? value : from_centre(std::ldexp(value, -reading_.exponent), share));
+      }
+    }
+  }
+
+  // Responses of zero add up to zero, not to what rounding leaves of it.
+  double from_centre(double deviation, double share) const {
+    const double shift = reading_.centre * share, sum = deviation + shift;
+    return std::fabs(sum) <= 1e-12 * std::fabs(shift) ? 0.0 : sum;
+  }
+
+  const Patterns& patterns_;
+  Reading reading_;
+  std::int32_t n_folds_;
+  std::int64_t total_ = 0;
+  std::vector<std::int32_t> differs_;  // [entry] the first rule in which it differs from the entry before
+};
+
+}  // namespace pysirus
