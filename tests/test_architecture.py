@@ -58,6 +58,7 @@ FLOW += [
     "_select.select",
     "_weights.weights",
     "_weights.likelihood",
+    "_weights.deviance",
 ]
 FLOW += ["_peers.trees", "_peers.lasso", "_peers.harvest", "stability", "_tuning.path"]
 FLOW += ["estimators.actions", "_model.model", "_model.file"]
