@@ -161,28 +161,30 @@ def sums_of(problem, size, rows):
 
 def score_of(n, sums, n_left, left_sums):
     """The decrease in variance times what is common to all splits of a node, in the core's order of operations."""
-    n, n_left = float(n), float(n_left)
-    n_right = n - n_left
+    n_left, n_right = float(n_left), float(n - n_left)
     score = 0.0
     for s, s_left in zip(sums, left_sums):
-        d = float(s_left) * n - float(s) * n_left
+        d = float(s_left) * n_right - float(s - s_left) * n_left
         score += d * d
     return score / (n_left * n_right)
 
 
 def best_split(problem, key, node, size, rows):
-    """The best split of a node, or NO_SPLIT."""
+    """The best split of a node, or NO_SPLIT: the lowest cut of the feature that drew most, among equals."""
     n, sums = sums_of(problem, size, rows)
-    best, best_score = NO_SPLIT, -1.0
+    found = []
     for feature in candidates_of(key, node, len(problem.bins), problem.max_features):
         for local in splits_to_try(problem, feature, rows):
             n_left, left_sums = sums_of(problem, size, rows & goes_left(problem, feature, local))
-            if n_left in (0, n):
-                continue
-            score = score_of(n, sums, n_left, left_sums)
-            if score > best_score:
-                best, best_score = int(problem.split_offset[feature]) + local, score
-    return best
+            if n_left not in (0, n):
+                found.append((score_of(n, sums, n_left, left_sums), feature, local))
+    if not found:
+        return NO_SPLIT
+    most = max(score for score, _, _ in found)
+    tied = {feature for score, feature, _ in found if score == most}
+    feature = max(tied, key=lambda f: int(row_bits(node_key(key, node), f)))
+    first = next(local for score, f, local in found if score == most and f == feature)
+    return int(problem.split_offset[feature]) + first
 
 
 def grow_tree(problem, tree):
@@ -235,6 +237,20 @@ def expected_stability(counts, n_trees):
         z = binom.cdf(n_trees * (high + low) / 2 + 1e-9, n_trees, np.asarray(counts) / n_trees)
         values.append(1 - (z * (1 - z)).sum() / (1 - z).sum())
     return float(np.mean(values))
+
+
+def rms_z(first, second, n_trees):
+    """How far apart two forests of ``n_trees`` trees are: the root mean square z over paths above 0.01 in either.
+
+    Each forest is a dictionary of frequencies by path. Two seeds are about 1 apart.
+    """
+    z = []
+    for path in set(first) | set(second):
+        a, b = first.get(path, 0.0), second.get(path, 0.0)
+        mean = (a + b) / 2
+        if max(a, b) > 0.01:
+            z.append((a - b) / np.sqrt(2 * mean * (1 - mean) / n_trees))
+    return float(np.sqrt(np.mean(np.square(z))))
 
 
 # ---------------------------------------------------------------------------------------------------------- weights

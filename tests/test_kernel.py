@@ -180,7 +180,9 @@ def test_a_node_without_gain_is_split_when_its_response_varies():
         thresholds=np.array([0], np.uint32),  # every row once
         max_features=2,
     )
-    assert grow(problem, 3).tolist() == [[0, 1, 1]] * 3 == oracle.grow(problem, 0, 3).tolist()
+    found = grow(problem, 20).tolist()
+    assert found == oracle.grow(problem, 0, 20).tolist()
+    assert {tuple(tree) for tree in found} == {(0, 1, 1), (1, 0, 0)}  # the draw decides which feature comes first
 
 
 @pytest.mark.parametrize("value", [0, 1, -(2**20), 777_777])
@@ -224,7 +226,8 @@ def test_a_node_of_exactly_min_node_size_is_not_split(n_rows, split):
     assert (grow(problem, 5) >= 0).all() == split
 
 
-def test_ties_go_to_the_lowest_feature_and_the_lowest_cut():
+@pytest.mark.parametrize("max_features", [2, 3])
+def test_ties_between_features_are_drawn_and_within_one_the_lowest_cut_wins(max_features):
     column = np.repeat([0, 5], 20).astype(np.uint8)  # bins 1 to 4 are empty: five cuts, one split
     problem = oracle.Problem(
         bins=np.array([column, column, column]),
@@ -233,10 +236,45 @@ def test_ties_go_to_the_lowest_feature_and_the_lowest_cut():
         value=np.repeat([0, 1000], 20).astype(np.int32),
         thresholds=poisson_thresholds(1.0),
         max_depth=1,
-        max_features=2,
+        max_features=max_features,
     )
-    splits = grow(problem, 300)[:, 0]
-    assert set(splits.tolist()) == {0, 5}  # the first cut of feature 0, or of feature 1 where 0 was not drawn
+    splits, counts = np.unique(grow(problem, 30_000)[:, 0], return_counts=True)
+    assert splits.tolist() == [0, 5, 10]  # the first cut of each
+    assert np.abs(counts - 10_000).max() < 4 * np.sqrt(30_000 * 2 / 9)
+
+
+@pytest.mark.parametrize("n_rows, n_slots, weights", [(40, 0, False), (40, 3, False), (500, 0, True), (500, 3, True)])
+def test_a_split_and_its_mirror_tie(n_rows, n_slots, weights):
+    """However large the sums, and however they are rounded: left and right may change places."""
+    recipe = {"max_depth": 2, "max_features": 2, "seed": 5}
+    problem = make_problem(n_rows, [7, 7], n_slots=n_slots, weights=weights, **recipe)
+    problem.bins[1] = 6 - problem.bins[0]
+    splits = grow(problem, 20_000)
+    assert splits[:50].tolist() == oracle.grow(problem, 0, 50).tolist()
+    for node in range(3):
+        there = splits[:, node] >= 0
+        n, n_first = there.sum(), (splits[there, node] < 6).sum()
+        assert abs(n_first - n / 2) < 4 * np.sqrt(n / 4)
+
+
+def test_a_tie_is_drawn_for_each_node_by_itself():
+    problem = make_problem(300, [7, 7], max_depth=2, max_features=2)
+    problem.bins[1] = problem.bins[0]
+    splits = grow(problem, 20_000)
+    splits = splits[(splits >= 0).all(axis=1)] // 6  # the feature of each node
+    for a, b in [(0, 1), (0, 2), (1, 2)]:
+        assert abs((splits[:, a] == splits[:, b]).mean() - 0.5) < 4 * np.sqrt(0.25 / len(splits))
+
+
+@pytest.mark.parametrize("n_rows", [6, 7])
+def test_ties_of_the_smallest_nodes_are_drawn(n_rows):
+    """Just above min_node_size every feature may part the few rows alike."""
+    problem = make_problem(n_rows, [2, 2, 2], max_depth=1, max_features=3, min_node_size=5)
+    problem.thresholds = np.array([0], np.uint32)  # every row once
+    problem.bins[:] = np.arange(n_rows) % 2
+    problem.value = np.arange(n_rows, dtype=np.int32) * 1000
+    counts = np.bincount(grow(problem, 9_000)[:, 0], minlength=3)
+    assert np.abs(counts - 3_000).max() < 4 * np.sqrt(9_000 * 2 / 9)
 
 
 def missing_between(low, middle, high):

@@ -70,7 +70,7 @@ def _scores(X, y):
 @given(SEEDS, st.permutations(["a", "b", "few", "color"]))
 def test_the_order_of_columns_changes_nothing_but_the_order_of_ties(seed, order):
     X, y = table(np.random.default_rng(seed), n=400)
-    # large nodes: in a small one two columns may part the drawn rows alike, and the first of them wins
+    # large nodes: in a small one two columns may part the drawn rows alike, and the draw between them is by place
     recipe = {"max_features": 4, "min_node_size": 60}
     first, second = model_of(X, y, **recipe), model_of(X[order], y, **recipe)
 

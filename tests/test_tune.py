@@ -198,10 +198,13 @@ def test_stability_in_plain_words(machine) -> None:
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_tuning_is_no_worse_than_the_authors_package(name: str) -> None:
-    """At the same number of rules (3 to 20): error at most 0.03 and stability at most 0.06 worse."""
+    """At the same number of rules (3 to 20): error at most 0.03 and stability at most 0.06 worse.
+
+    As many repetitions as R's: with four, the distance of the chosen list varies from seed to seed by 0.03 on Machine.
+    """
     reference = read_reference(f"cv_{name}.json")
     X, y = _data(name)
-    model = SirusRegressorCV(n_repeats=4, random_state=0, n_jobs=2).fit(X, y)
+    model = SirusRegressorCV(n_repeats=10, random_state=0, n_jobs=2).fit(X, y)
     ours, theirs = model.path_, reference["grid"]
     sizes = np.array([row["num.rules.mean"] for row in theirs])
     for size in range(3, 21):

@@ -97,12 +97,19 @@ int compare_levels(const Problem& p, std::int64_t n_trees, const std::vector<std
   return n_different;
 }
 
+// Makes a feature the mirror of another: they part the same rows, left and right exchanged, so that all their splits tie.
+void mirror_feature(Problem& p, std::int32_t from, std::int32_t to) {
+  const std::int64_t n = p.table.n_rows;
+  for (std::int64_t r = 0; r < n; ++r) p.bins[to * n + r] = static_cast<std::uint8_t>(9 - p.bins[from * n + r]);
+}
+
 int compare_all(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_trees) {
   int n_different = 0;
   for (int depth = 1; depth <= kMaxDepth; ++depth)
     for (int kind = 0; kind < 8; ++kind) {
       Problem p;
       make_problem(p, n_rows, n_features, depth, kind & 1, kind & 2, kind & 4);
+      if (n_features > 3) mirror_feature(p, 1, 3);
       const auto expected = grow_reference(p, n_trees);
       for (const auto& set : instruction_sets())
         for (int threads = 1; threads <= 2; ++threads) n_different += grow(p, n_trees, threads, set) != expected;

@@ -83,14 +83,15 @@ void say_splits(const Table& table, std::int32_t feature, const reference::Sums&
     const std::int32_t split = kOffset[feature] + local;
     say("    split %d, %-21s n_L %2lld  s_L %3lld", split, (std::string(kSplitNames[split]) + ":").c_str(),
         static_cast<long long>(left[0]), static_cast<long long>(left[1]));
-    const std::int64_t n = node[0], d = left[1] * n - node[1] * left[0];
-    if (left[0] == 0 || left[0] == n)
+    const std::int64_t n_right = node[0] - left[0], s_right = node[1] - left[1];
+    const std::int64_t d = left[1] * n_right - s_right * left[0];
+    if (left[0] == 0 || n_right == 0)
       say("  one side is empty\n");
     else
       say("  D = %lld * %lld - %lld * %lld = %lld  D^2 / (n_L n_R) = %lld / %lld = %.4f\n",
-          static_cast<long long>(left[1]), static_cast<long long>(n), static_cast<long long>(node[1]),
+          static_cast<long long>(left[1]), static_cast<long long>(n_right), static_cast<long long>(s_right),
           static_cast<long long>(left[0]), static_cast<long long>(d), static_cast<long long>(d * d),
-          static_cast<long long>(left[0] * (n - left[0])), reference::score_of(node, left));
+          static_cast<long long>(left[0] * n_right), reference::score_of(node, left));
   }
 }
 
@@ -110,7 +111,8 @@ void say_node(const Table& table, const Recipe& recipe, std::uint64_t key, int n
     std::vector<reference::Sums> cells(static_cast<std::size_t>(kBins[feature]), reference::Sums(2));
     for (const auto& r : rows)
       reference::add_row(table, r.row, r.count, cells[table.bins[feature * kRows + r.row]].data());
-    say("    %s, (size, sum) of each bin:", kFeatureNames[feature]);
+    say("    %s, draws %08x; (size, sum) of each bin:", kFeatureNames[feature],
+        tie_bits(key, static_cast<std::uint32_t>(feature)));
     for (const auto& cell : cells)
       say(" (%lld, %lld)", static_cast<long long>(cell[0]), static_cast<long long>(cell[1]));
     end_line();

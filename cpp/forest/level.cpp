@@ -86,7 +86,10 @@ std::vector<ZeroGainNode> search_level(const Table& table, const Recipe& recipe,
     const std::int32_t* candidates = level.candidates.data() + at * recipe.max_features;
     std::fill(node.begin(), node.end(), 0);
     for (std::int32_t bin = 0; bin < table.n_bins[candidates[0]]; ++bin) reference::add_to(node, cells + bin * per_bin);
-    const reference::Best best = reference::best_split(table, recipe, candidates, node, cells);
+    const std::uint64_t key =
+        node_key(tree_key(recipe.seed, level.first_tree + static_cast<std::uint64_t>(at / n_nodes)),
+                 static_cast<std::uint64_t>(n_nodes - 1 + at % n_nodes));
+    const reference::Best best = reference::best_split(table, recipe, key, candidates, node, cells);
     const bool pure = table.class_code && std::find(node.begin() + 1, node.end(), node[0]) != node.end();
     if (best.split == kNoSplit || pure) continue;
     found[at] = best.split;

@@ -1,4 +1,4 @@
-// Counter-based draws: each is a function of (seed, tree, row) or (seed, tree, node) and of nothing else,
+// Counter-based draws: each is a function of (seed, tree, row) or (seed, tree, node, feature) and of nothing else,
 // so threads, shards and engines all grow the same trees.
 #pragma once
 
@@ -65,6 +65,12 @@ inline T row_bits(T key_low, T key_high, std::uint32_t row) {
   x ^= x >> 15;
   x *= 0x735A2D97u;
   return x ^ (x >> 15);
+}
+
+// What decides between features that split a node equally well: the larger number wins. The halves of the node's key take
+// the place of the tree's. Each step of row_bits is a bijection, so no two features of a node draw the same number.
+inline std::uint32_t tie_bits(std::uint64_t node_key, std::uint32_t feature) {
+  return row_bits(static_cast<std::uint32_t>(node_key), static_cast<std::uint32_t>(node_key >> 32), feature);
 }
 
 }  // namespace pysirus::PYSIRUS_ISA

@@ -4,7 +4,7 @@
 //
 //   a tree   draws how often each row stands in its sample, and splits its nodes in heap order: 0, then 1 and 2, ...
 //   a node   that holds few rows, or rows that all answer the same, is left alone; the others draw candidate features,
-//            add up their rows bin by bin, and take the best cut of the best candidate
+//            add up their rows bin by bin, and take the best cut of the best candidate, which a draw finds among equals
 //   a path   is the way to a node, and what is counted in the end (paths.hpp)
 #pragma once
 
@@ -54,15 +54,16 @@ inline void add_row(const Table& table, std::int64_t row, std::int64_t count, st
 }
 
 // The decrease in variance of a split, times the node's size squared, which all its splits share; -1 where one side is
-// empty. With n the sizes and s_k the sums of the node and its left side it is sum_k D_k^2 / (n_L n_R), where
-// D_k = s_kL n - s_k n_L. It is computed in double precision from exact integers, in this order of operations and without
-// fused multiply-add: the same number everywhere.
+// empty. With n the sizes and s_k the sums of the two sides it is sum_k D_k^2 / (n_L n_R), where
+// D_k = s_kL n_R - s_kR n_L. It is computed in double precision from exact integers, in this order of operations and without
+// fused multiply-add: the same number everywhere. And the same number if left and right change places (D becomes -D, to
+// the last bit, however it was rounded): features that part the same rows score the same.
 inline double score_of(const Sums& node, const Sums& left) {
-  const auto size = static_cast<double>(node[0]), n_left = static_cast<double>(left[0]), n_right = size - n_left;
+  const auto n_left = static_cast<double>(left[0]), n_right = static_cast<double>(node[0] - left[0]);
   if (!(n_left > 0.0) || !(n_right > 0.0)) return -1.0;
   double score = 0.0;
   for (std::size_t k = 1; k < node.size(); ++k) {
-    const double d = static_cast<double>(left[k]) * size - static_cast<double>(node[k]) * n_left;
+    const double d = static_cast<double>(left[k]) * n_right - static_cast<double>(node[k] - left[k]) * n_left;
     score += d * d;
   }
   return score / (n_left * n_right);
@@ -71,8 +72,15 @@ inline double score_of(const Sums& node, const Sums& left) {
 struct Best {
   double score = -1.0;
   std::int32_t split = kNoSplit;
+  std::uint32_t tie = 0;  // what its feature drew
+
+  // Within a feature, the first of equals stays.
   void offer(double other, std::int32_t number) {
     if (other > score) score = other, split = number;
+  }
+  // Between features, a draw decides.
+  void offer(const Best& other) {
+    if (other.score > score || (other.score == score && other.tie > tie)) *this = other;
   }
 };
 
@@ -97,13 +105,15 @@ inline void search_feature(const Table& table, const Recipe& recipe, const Sums&
   best.offer(score_of(node, left), first + 2 * n_cuts);
 }
 
-// The best split of a node from the cells of its candidates, one after the other. The lowest feature is tried first and a
-// later one must be strictly better.
-inline Best best_split(const Table& table, const Recipe& recipe, const std::int32_t* candidates, const Sums& node,
-                       const std::int64_t* cells) {
+// The best split of a node from the cells of its candidates, one after the other.
+inline Best best_split(const Table& table, const Recipe& recipe, std::uint64_t node_key, const std::int32_t* candidates,
+                       const Sums& node, const std::int64_t* cells) {
   Best best;
   for (std::int32_t k = 0; k < recipe.max_features; ++k) {
-    search_feature(table, recipe, node, candidates[k], cells, best);
+    Best found;
+    found.tie = tie_bits(node_key, static_cast<std::uint32_t>(candidates[k]));
+    search_feature(table, recipe, node, candidates[k], cells, found);
+    best.offer(found);
     cells += table.n_bins[candidates[k]] * (1 + table.n_sums);
   }
   return best;
@@ -158,7 +168,7 @@ inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t n
     for (const DrawnRow& r : rows)
       add_row(table, r.row, r.count, &cells[first] + table.bins[feature * table.n_rows + r.row] * per_bin);
   }
-  return best_split(table, recipe, candidates.data(), node, cells.data());
+  return best_split(table, recipe, node_key, candidates.data(), node, cells.data());
 }
 
 // The splits of a tree's inner nodes in heap order, kNoSplit where a node is left alone or not there.

@@ -38,15 +38,6 @@ std::int64_t rows_of_chunk(const Table& table, std::int64_t first) {
   return table.n_rows - first < kChunk ? table.n_rows - first : kChunk;
 }
 
-std::int32_t feature_of(const Block& block, std::int32_t split) {
-  std::int32_t low = 0, high = block.table.n_features;
-  while (high - low > 1) {
-    const std::int32_t middle = (low + high) / 2;
-    (block.recipe.split_offset[middle] <= split ? low : high) = middle;
-  }
-  return low;
-}
-
 void build_route(Block& block, int node) {
   Route& route = block.route[node];
   route.n_tables = 0;
@@ -56,7 +47,7 @@ void build_route(Block& block, int node) {
     if (tree >= block.memory.n_groups * kLanes) continue;
     const auto split = static_cast<std::int32_t>(block.split[node][tree / kLanes][tree % kLanes]);
     if (split == kNoSplit) continue;
-    const std::int32_t feature = feature_of(block, split);
+    const std::int32_t feature = feature_of(block.table, block.recipe, split);
     const std::int32_t n_bins = block.table.n_bins[feature];
     int t = 0;
     while (t < route.n_tables && route.feature[t] != feature) ++t;
@@ -193,7 +184,7 @@ bool is_constant(const Block& block, int node, int tree) {
   int length = 0;
   for (int child = node; child > 0; child = (child - 1) / 2) {
     const auto split = static_cast<std::int32_t>(block.split[(child - 1) / 2][tree / kLanes][tree % kLanes]);
-    const std::int32_t feature = feature_of(block, split);
+    const std::int32_t feature = feature_of(block.table, block.recipe, split);
     path[length++] = {table.bins + feature * table.n_rows, split - block.recipe.split_offset[feature],
                       n_known_bins(table, feature) - 1, child % 2 == 1};
   }
@@ -227,22 +218,25 @@ void split_node(Block& block, int number, int group) {
   }
   open &= block.wanted[group];
   if (!open) return;
-  draw_candidates(block.table, block.recipe, block.tree_keys + group * kLanes, static_cast<std::uint64_t>(number), open,
-                  block.memory.candidates);
+  std::uint64_t keys[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane)
+    keys[lane] = node_key(block.tree_keys[group * kLanes + lane], static_cast<std::uint64_t>(number));
+  draw_candidates(block.table, block.recipe, keys, open, block.memory.candidates);
   Node<Sum> node;
   node.cells = histogram_of<Sum>(block, number, group);
-  const Best best = best_split(block.table, block.recipe, block.memory, node);
+  const Best best = best_split(block.table, block.recipe, block.memory, keys, node);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (best.split[lane] == kNoSplit) continue;
     // What rounding can make of a zero: 2^-100 leaves room for n up to 2^32.
     double largest = 0.0;
+    const auto size = static_cast<double>(node.total[0][lane]);
     bool pure = false;
     for (int s = 0; s < block.table.n_sums; ++s) {
-      const double sum = node.sum[s][lane];
+      const auto sum = static_cast<double>(node.total[1 + s][lane]);
       largest = sum * sum > largest ? sum * sum : largest;
-      pure |= block.table.class_code && !block.table.value && sum == node.size[lane];
+      pure |= block.table.class_code && !block.table.value && sum == size;
     }
-    const bool no_gain = best.score[lane] <= 0x1p-100 * largest * node.size[lane];
+    const bool no_gain = best.score[lane] <= 0x1p-100 * largest * size;
     if (pure || (no_gain && is_constant(block, number, group * kLanes + lane))) continue;
     split.set(lane, best.split[lane]);
   }

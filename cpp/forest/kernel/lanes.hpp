@@ -140,11 +140,40 @@ inline bool any(const Lanes<T>& v) {
 inline i64x spread(std::uint16_t bits) {
   i64x result;
   for (int i = 0; i < i64x::kParts; ++i) {
-    i64x::Part lane_bit;
+    i64x::Part lane_bit{};
     for (int k = 0; k < i64x::kWidth; ++k) lane_bit[k] = std::int64_t{1} << (i * i64x::kWidth + k);
     result.part[i] = (lane_bit & std::int64_t{bits}) != 0;
   }
   return result;
+}
+
+// A bit for each lane in which `a` is greater than `b`, and one for each in which they are equal.
+struct Order {
+  std::uint16_t greater = 0, equal = 0;
+};
+[[gnu::always_inline]]
+inline Order compare(const f64x& a, const f64x& b) {
+  Order order;
+#if defined(__AVX512F__) && !defined(PYSIRUS_PORTABLE)
+  const auto bits = [](unsigned low, unsigned high) { return static_cast<std::uint16_t>(low | high << 8); };
+  order.greater =
+      bits(_mm512_cmp_pd_mask(a.part[0], b.part[0], _CMP_GT_OQ), _mm512_cmp_pd_mask(a.part[1], b.part[1], _CMP_GT_OQ));
+  order.equal =
+      bits(_mm512_cmp_pd_mask(a.part[0], b.part[0], _CMP_EQ_OQ), _mm512_cmp_pd_mask(a.part[1], b.part[1], _CMP_EQ_OQ));
+#elif defined(__AVX2__) && !defined(PYSIRUS_PORTABLE)
+  for (int i = 0; i < f64x::kParts; ++i) {
+    const int greater = _mm256_movemask_pd(_mm256_cmp_pd(a.part[i], b.part[i], _CMP_GT_OQ));
+    const int equal = _mm256_movemask_pd(_mm256_cmp_pd(a.part[i], b.part[i], _CMP_EQ_OQ));
+    order.greater |= static_cast<std::uint16_t>(greater << (4 * i));
+    order.equal |= static_cast<std::uint16_t>(equal << (4 * i));
+  }
+#else
+  for (int lane = 0; lane < kLanes; ++lane) {
+    order.greater |= static_cast<std::uint16_t>((a[lane] > b[lane]) << lane);
+    order.equal |= static_cast<std::uint16_t>((a[lane] == b[lane]) << lane);
+  }
+#endif
+  return order;
 }
 
 }  // namespace pysirus::PYSIRUS_ISA

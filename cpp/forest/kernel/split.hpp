@@ -1,9 +1,5 @@
-// Histograms in, best cut out. The decrease in variance of a split is proportional to sum_k D_k^2 / (n_L n_R) with
-// D_k = s_kL n - s_k n_L, s the sums and n the sizes of the node and its left side. It is computed in double precision
-// from exact integers, in this order of operations and without fused multiply-add: the same number everywhere.
+// Histograms in, best cut out: reference.hpp in sixteen lanes.
 #pragma once
-
-#include <limits>
 
 #include "forest/kernel.hpp"
 #include "forest/kernel/lanes.hpp"
@@ -11,22 +7,20 @@
 
 namespace pysirus::PYSIRUS_ISA {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Best {
-  f64x score;  // -1 where no candidate separates the node
-  i64x split;
+  f64x score = fill(-1.0);  // -1 where no candidate separates the node
+  i64x split = fill<std::int64_t>(kNoSplit);
 };
 
 // Draws each wanted lane's candidate features without replacement (Floyd's method), a bit a lane.
-inline void draw_candidates(const Table& table, const Recipe& recipe, const std::uint64_t* tree_keys,
-                            std::uint64_t node, std::uint16_t wanted, std::uint16_t* candidates) {
+inline void draw_candidates(const Table& table, const Recipe& recipe, const std::uint64_t* node_keys,
+                            std::uint16_t wanted, std::uint16_t* candidates) {
   const std::int32_t p = table.n_features;
   for (std::int32_t f = 0; f < p; ++f) candidates[f] = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     const auto bit = static_cast<std::uint16_t>(1u << lane);
     if (!(wanted & bit)) continue;
-    const std::uint64_t key = node_key(tree_keys[lane], node);
+    const std::uint64_t key = node_keys[lane];
     for (std::int32_t last = p - recipe.max_features; last < p; ++last) {
       const auto drawn = below(key, static_cast<std::uint64_t>(last), static_cast<std::uint64_t>(last) + 1);
       candidates[candidates[drawn] & bit ? static_cast<std::uint64_t>(last) : drawn] |= bit;
@@ -34,15 +28,15 @@ inline void draw_candidates(const Table& table, const Recipe& recipe, const std:
   }
 }
 
-template <class Sum>
-struct Node {
-  const Lanes<Sum>* cells;  // its histogram
-  f64x size, sum[kMaxBins];
-};
-
 // Sums from left to right. Those of 32 bits are exact in double precision, in which they are needed.
 template <class Sum>
 using Running = Lanes<std::conditional_t<sizeof(Sum) == 4, double, Sum>>;
+
+template <class Sum>
+struct Node {
+  const Lanes<Sum>* cells;           // its histogram
+  Running<Sum> total[1 + kMaxBins];  // its size and sums
+};
 
 template <class Sum>
 [[gnu::always_inline]]
@@ -63,17 +57,17 @@ inline void add_cell(Running<Sum>* total, const Lanes<Sum>* cell, int n_sums) {
 template <class Sum>
 [[gnu::always_inline]]
 inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sums, std::int64_t split, Best& best) {
-  const f64x n_left = convert<double>(left[0]);
+  const f64x n_left = convert<double>(left[0]), n_right = convert<double>(node.total[0] - left[0]);
   f64x score{};
-  for (int k = 0; k < n_sums; ++k) {
-    const f64x d = convert<double>(left[1 + k]) * node.size - node.sum[k] * n_left;
-    score = k == 0 ? d * d : score + d * d;
+  for (int k = 1; k <= n_sums; ++k) {
+    const f64x d = convert<double>(left[k]) * n_right - convert<double>(node.total[k] - left[k]) * n_left;
+    score = k == 1 ? d * d : score + d * d;
   }
-  score /= n_left * (node.size - n_left);
+  score /= n_left * n_right;
   assign_where_greater(score, best.score, fill<std::int64_t>(split), best.split);
 }
 
-// Tries the cuts of a feature in the lanes that have it as a candidate, lowest cut first.
+// Tries the cuts of a feature, lowest cut first.
 template <int kSums, class Sum>
 inline void search_feature(const Table& table, const Recipe& recipe, const Node<Sum>& node, std::int32_t feature,
                            const Lanes<Sum>* cell, Best& best) {
@@ -101,39 +95,59 @@ inline void search_feature(const Table& table, const Recipe& recipe, const Node<
   try_split(node, left, n_sums, first + 2 * n_cuts, best);
 }
 
-// Tries all candidates, lowest feature first; a later one must be strictly better. Lanes that have other candidates
-// are shown a best that nothing can beat.
-template <int kSums, class Sum>
-inline void search_splits(const Table& table, const Recipe& recipe, const Memory& memory, const Node<Sum>& node,
-                          Best& best) {
-  for (std::int32_t feature = 0; feature < table.n_features; ++feature) {
-    if (!memory.candidates[feature]) continue;
-    const i64x allowed = spread(memory.candidates[feature]);
-    Best shown{fill(kInfinity), best.split};
-    assign_where(allowed, shown.score, best.score);
-    search_feature<kSums>(table, recipe, node, feature, node.cells + memory.cell_offset[feature], shown);
-    assign_where(allowed, best.score, shown.score);
-    best.split = shown.split;
+inline std::int32_t feature_of(const Table& table, const Recipe& recipe, std::int64_t split) {
+  std::int32_t low = 0, high = table.n_features;
+  while (high - low > 1) {
+    const std::int32_t middle = (low + high) / 2;
+    (recipe.split_offset[middle] <= split ? low : high) = middle;
   }
+  return low;
+}
+
+// In which of the tied lanes does a feature win against the best so far? Asked seldom, so one lane after the other.
+inline std::uint16_t win_ties(const Table& table, const Recipe& recipe, const std::uint64_t* node_keys,
+                              std::uint16_t tied, std::int32_t feature, const Best& best) {
+  unsigned won = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (!(tied >> lane & 1) || best.split[lane] == kNoSplit) continue;
+    const std::int32_t other = feature_of(table, recipe, best.split[lane]);
+    const bool wins = tie_bits(node_keys[lane], static_cast<std::uint32_t>(feature)) >
+                      tie_bits(node_keys[lane], static_cast<std::uint32_t>(other));
+    won |= static_cast<unsigned>(wins) << lane;
+  }
+  return static_cast<std::uint16_t>(won);
+}
+
+// Tries all candidates. Between features that are equally good the draw decides.
+template <int kSums, class Sum>
+inline Best search_splits(const Table& table, const Recipe& recipe, const Memory& memory,
+                          const std::uint64_t* node_keys, const Node<Sum>& node) {
+  Best best;
+  for (std::int32_t feature = 0; feature < table.n_features; ++feature) {
+    const std::uint16_t allowed = memory.candidates[feature];
+    if (!allowed) continue;
+    Best found;
+    search_feature<kSums>(table, recipe, node, feature, node.cells + memory.cell_offset[feature], found);
+    const Order order = compare(found.score, best.score);
+    std::uint16_t better = order.greater & allowed;
+    if (const std::uint16_t tied = order.equal & allowed)
+      better |= win_ties(table, recipe, node_keys, tied, feature, best);
+    const i64x mask = spread(better);
+    assign_where(mask, best.score, found.score);
+    assign_where(mask, best.split, found.split);
+  }
+  return best;
 }
 
 template <class Sum>
-inline Best best_split(const Table& table, const Recipe& recipe, const Memory& memory, Node<Sum>& node) {
+inline Best best_split(const Table& table, const Recipe& recipe, const Memory& memory, const std::uint64_t* node_keys,
+                       Node<Sum>& node) {
   const Lanes<Sum>* cell = node.cells;
-  Running<Sum> total[1 + kMaxBins];
-  total[0] = Running<Sum>{};
-  for (int k = 1; k <= table.n_sums; ++k) total[k] = Running<Sum>{};
+  for (int k = 0; k <= table.n_sums; ++k) node.total[k] = Running<Sum>{};
   for (std::int32_t bin = 0; bin < table.n_bins[0]; ++bin, cell += 1 + table.n_sums)
-    add_cell(total, cell, table.n_sums);
-  node.size = convert<double>(total[0]);
-  for (int k = 0; k < table.n_sums; ++k) node.sum[k] = convert<double>(total[1 + k]);
-
-  Best best{fill(-1.0), fill<std::int64_t>(kNoSplit)};
-  if (table.n_sums == 1)
-    search_splits<1>(table, recipe, memory, node, best);
-  else
-    search_splits<0>(table, recipe, memory, node, best);
-  return best;
+    add_cell(node.total, cell, table.n_sums);
+  return table.n_sums == 1 ? search_splits<1>(table, recipe, memory, node_keys, node)
+                           : search_splits<0>(table, recipe, memory, node_keys, node);
 }
 
 }  // namespace pysirus::PYSIRUS_ISA
