@@ -13,7 +13,7 @@ from benchmarks.problems import made_up
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse
 
 
 class Growth(NamedTuple):
@@ -34,7 +34,7 @@ def forest_of(
 ) -> Forest:
     """A forest without trees on a made-up table."""
     problem = made_up(n_rows, n_columns)
-    response = Response(problem.y, None, 1, None)
+    response = NumberResponse(problem.y)
     binned = bin_table(read_table(problem.X), response, n_bins=n_bins, discrete_limit=10)
     return Forest(binned, response, Recipe(seed=0, max_features=max_features, n_threads=n_threads))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pysirus import datasets
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import Feature, read_table, recode_table
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def as_numbers(train: pd.DataFrame, test: pd.DataFrame, y: Array) -> tuple[Array
 def as_bins(train: pd.DataFrame, test: pd.DataFrame, y: Array) -> tuple[Any, Any]:
     """Both tables as numbers of bins between the ten-quantile cuts of the training rows."""
     table = read_table(train)
-    binned = bin_table(table, Response(y, None, 1, None), n_bins=10, discrete_limit=10)
+    binned = bin_table(table, NumberResponse(y), n_bins=10, discrete_limit=10)
     features = [Feature(c.column.name, c.column.kind, c.levels) for c in binned.cuts]
     held_out = recode_table(read_table(test, part=True), features)
     bins = np.empty((len(binned.cuts), held_out.n_rows), dtype=np.uint8)

@@ -26,14 +26,21 @@ from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Forest, Recipe
+from pysirus._kind.numbers import Numbers, SquaredErrors
 from pysirus._model.file import write_text
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
 from pysirus._select.select import Span, select
 from pysirus._stages.correct import holds_in_bins
-from pysirus._tuning.stages import GrowingList, growing_path
-from pysirus._weights.weights import gram_of, ridge_weights, rule_moments, with_outputs
-from pysirus.estimators.sirus import Training, rules_of
+from pysirus._training.grow import rules_of
+from pysirus._training.settings import Settings
+from pysirus._training.training import MemoryTraining, bin_rows
+from pysirus._tuning.fold import GrowingList
+from pysirus._tuning.growing import growing_path
+from pysirus._weights.gram import gram_of
+from pysirus._weights.moments import rule_moments
+from pysirus._weights.ridge import ridge_weights
+from pysirus._weights.weighted import with_outputs
 
 MAX_RULES = 25
 THRESHOLDS = (0.25, 0.18, 0.13, 0.10, 0.08, 0.06, 0.05)  # the values of p0 that are tried
@@ -102,25 +109,26 @@ class List:
         return np.asarray(self.intercept + np.where(holds, inside, outside) @ self.weights)
 
 
-def _weigh(rules: list[Rule], training: Training, response: Response, lowest: int) -> tuple[NDArray[np.float64], float]:
+def _weigh(
+    rules: list[Rule], training: MemoryTraining, response: Response, lowest: int
+) -> tuple[NDArray[np.float64], float]:
     """Weights of a list by non-negative ridge on a response, and the intercept."""
     gram = gram_of(rule_moments(rules, training.binned, response, training.seed), rules)
     weights = ridge_weights(gram, [len(rules)], np.logspace(2, lowest, 4 * (2 - lowest) + 1))[0][0]
     return weights, float(gram.mean - weights @ gram.mean_output)
 
 
-def _holds(rules: tuple[Rule, ...], training: Training) -> NDArray[np.bool_]:
+def _holds(rules: tuple[Rule, ...], training: MemoryTraining) -> NDArray[np.bool_]:
     return np.column_stack([holds_in_bins(rule, training.binned) for rule in rules])
 
 
-def staged_lists(training: Training, form: Form, p0: float | None) -> Iterator[List]:
+def staged_lists(training: MemoryTraining, form: Form, p0: float | None) -> Iterator[List]:
     """The list after each stage."""
-    y, span = training.response.values, Span()
-    assert y is not None
+    y, span = training.response.answers, Span()
     rules: list[Rule] = []
     weights, fitted, intercept = np.zeros(0), np.full(len(y), y.mean()), float(y.mean())
     for stage in range(1, MAX_RULES + 1):
-        residual = replace(training.response, values=y - y.mean() - form.shrinkage * (fitted - y.mean()))
+        residual = NumberResponse(y - y.mean() - form.shrinkage * (fitted - y.mean()))
         target = training.response if stage == 1 else residual
         if target.is_constant:
             return
@@ -135,9 +143,9 @@ def staged_lists(training: Training, form: Form, p0: float | None) -> Iterator[L
         if not kept:
             return
         new = rules_of(paths, kept, training.binned)
-        sources = {"forest": target, "residual": replace(target, values=y - fitted), "response": training.response}
+        sources = {"forest": target, "residual": NumberResponse(y - fitted), "response": training.response}
         source = sources[form.outputs if stage > 1 else "forest"]
-        new = with_outputs(new, rule_moments(new, training.binned, source, training.seed))
+        new = with_outputs(new, rule_moments(new, training.binned, source, training.seed), source)
         rules += [replace(rule, stage=stage) for rule in new]
         lowest = FIRST_GRID if stage == 1 else form.lowest
         if form.refit or stage == 1:
@@ -152,12 +160,12 @@ def staged_lists(training: Training, form: Form, p0: float | None) -> Iterator[L
             return
 
 
-def plain_lists(training: Training, form: Form) -> Iterator[List]:
+def plain_lists(training: MemoryTraining, form: Form) -> Iterator[List]:
     """One stage: a rule more a step."""
     paths = Forest(training.binned, training.response, Recipe(seed=training.seed)).grow_to(form.n_trees).paths()
     rules = rules_of(paths, select(paths, training.binned, n_rules=MAX_RULES), training.binned)
     moments = rule_moments(rules, training.binned, training.response, training.seed)
-    rules = with_outputs(rules, moments)
+    rules = with_outputs(rules, moments, training.response)
     for k in range(2, len(rules) + 1):
         yield List(tuple(rules[:k]), *_weigh(rules[:k], training, training.response, FIRST_GRID))
 
@@ -170,25 +178,24 @@ def look(lists: list[List], held_out: Table, y: NDArray[np.float64]) -> GrowingL
         errors.append(float(((y - each.predict(holds)) ** 2).sum()))
         in_use.append(frozenset(rule.key for rule, weight in zip(each.rules, each.weights) if weight > 0))
     lowest = [min(rule.frequency for rule in each.rules) for each in lists]
-    return GrowingList(tuple(in_use), tuple(lowest), tuple(errors))
+    return GrowingList(tuple(in_use), tuple(lowest), SquaredErrors(y, np.ones(len(y)), np.array(errors)))
 
 
 def measure_fold(
-    training: Training, form: Form, held_out: Table, y: NDArray[np.float64]
+    training: MemoryTraining, form: Form, held_out: Table, y: NDArray[np.float64]
 ) -> tuple[GrowingList, list[int]]:
     """A form in a fold, after each step, and the number of stages there."""
     if form.common_p0:  # a sequence for every p0, of which the end counts; no rule at all is the mean
-        assert training.response.values is not None
-        mean = float(training.response.values.mean())
+        mean = float(training.response.answers.mean())
         ends, errors, in_use, lowest = [], [], [], []
         for p0 in THRESHOLDS:
             lists = list(staged_lists(training, form, p0))
             ends.append(len(lists))
             end = look(lists[-1:], held_out, y)
-            errors += end.errors or (float(((y - mean) ** 2).sum()),)
+            errors += end.judged.errors.tolist() or [float(((y - mean) ** 2).sum())]
             in_use += end.in_use or (frozenset(),)
             lowest.append(p0)
-        return GrowingList(tuple(in_use), tuple(lowest), tuple(errors)), ends
+        return GrowingList(tuple(in_use), tuple(lowest), SquaredErrors(y, np.ones(len(y)), np.array(errors))), ends
     lists = list(plain_lists(training, form) if form.one_stage else staged_lists(training, form, None))
     return look(lists, held_out, y), [max(rule.stage for rule in each.rules) for each in lists]
 
@@ -200,12 +207,12 @@ def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
     table, response, _ = estimator._read(problem.X, problem.y, None)
     folds, stages = [], []
     for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=repeat).split(problem.X)):
-        training = replace(estimator._bin(table.take(train), response.take(train), ""), seed=1_000 * repeat + i)
+        training = bin_rows(table.take(train), response.take(train), Settings(seed=1_000 * repeat + i), "")
         held_out = recode_table(table.take(test), training.features)
         growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
         folds.append(growing)
         stages.append(n_stages)
-    path, _ = growing_path([folds], [float(((problem.y - problem.y.mean()) ** 2).sum())], MAX_RULES)
+    path, _ = growing_path([folds], Numbers(), MAX_RULES, "stability")
     steps = range(len(path))
     return {
         "n_rules": path.n_rules.tolist(),

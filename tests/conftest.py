@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 import oracle
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse
 
 QUIET = [HealthCheck.filter_too_much, HealthCheck.too_slow]
 settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=QUIET)
@@ -45,9 +45,9 @@ def read_reference(name: str) -> dict:
     return json.loads(path.read_text())
 
 
-def bin_arrays(X, y, weights=None, *, n_bins=10, discrete_limit=10) -> tuple[Binned, Response]:
+def bin_arrays(X, y, weights=None, *, n_bins=10, discrete_limit=10) -> tuple[Binned, NumberResponse]:
     """A table in bins, with its response."""
-    response = Response(np.asarray(y, dtype=np.float64), None, 1, weights)
+    response = NumberResponse(np.asarray(y, dtype=np.float64), weights=weights)
     return bin_table(read_table(X), response, n_bins=n_bins, discrete_limit=discrete_limit), response
 
 

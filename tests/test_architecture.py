@@ -15,85 +15,128 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted(p for p in SOURCE.rglob("*.py"))
 CORE = sorted((ROOT / "cpp").rglob("*.?pp"))
 
+# The rooms in the order in which data flows: a module imports only from its own room and from those before it.
+ROOMS = ["_core", "_warn", "_format", "_parameters", "_data", "_response", "_bins", "_rules", "_model", "_forest"]
+ROOMS += ["_progress", "_select", "_weights", "_training", "_kind", "_stages", "_tuning", "_peers", "engine"]
+ROOMS += ["stability", "_use", "export", "plot", "report", "estimators", "dask", "spark", "datasets", "_public"]
+ROOMS += ["cli", "__main__"]
+
 
 def name_of(path):
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(("pysirus", *parts)).removesuffix(".__init__")
 
 
+def room_of(module):
+    return module.split(".")[1] if "." in module else ""
+
+
+def imports_in(tree):
+    """The import statements of a module, those inside functions too; only ``if TYPE_CHECKING`` is left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield from (found for other in node.orelse for found in imports_in(other))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        else:
+            yield from imports_in(node)
+
+
 def imports_of(path):
-    """The pysirus modules that a module imports at its top, type checking aside."""
-    found = set()
-    known = {name_of(p) for p in MODULES} | {"pysirus._core"}
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "pysirus":
+    """The pysirus modules that a module imports, at its top or later."""
+    found, known = set(), {name_of(p) for p in MODULES} | {"pysirus._core"}
+    for node in imports_in(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "pysirus"}
+        elif (node.module or "").split(".")[0] == "pysirus" and not node.level:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                found.add(full if full in known else node.module)
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "pysirus"}
+                public = node.module == "pysirus" and full not in known and alias.name in pysirus.__all__
+                found.add(full if full in known else "pysirus._public" if public else node.module)
+        assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path.name}: a relative import"
     return found - {"pysirus", name_of(path)}
 
 
-# table -> bins -> rule -> forest -> select -> weights -> model -> file -> estimators: each may import from those before
-# it. A module that is not named here is an estimator, or comes after them.
-FLOW = [
-    "_core",
-    "_format",
-    "_parameters",
-    "_data.column",
-    "_data.frame",
-    "_data.zero_weights",
-    "_data.table",
-    "_response.response",
-    "_response.sums",
-    "_bins.levels",
-]
-FLOW += [
-    "_bins.cuts",
-    "_rules.rule",
-    "_rules.term",
-    "_model.evaluate",
-    "_forest.forest",
-    "_select.select",
-    "_weights.weights",
-    "_weights.likelihood",
-    "_weights.deviance",
-]
-FLOW += ["_peers.trees", "_peers.lasso", "_peers.harvest", "stability", "_tuning.path"]
-FLOW += ["estimators.actions", "_model.model", "_model.file"]
-FLOW += ["estimators.base", "_progress", "estimators.sirus", "estimators.tree_based"]
-FLOW += ["engine.tally", "engine.summary", "engine.columns"]
+GRAPH = {name_of(path): imports_of(path) for path in MODULES}
 
 
-def test_data_flows_one_way():
-    place = {f"pysirus.{name}": i for i, name in enumerate(FLOW)}
-    assert set(place) - {"pysirus._core"} <= {name_of(p) for p in MODULES}
+def test_every_module_has_a_room():
+    assert {room_of(name) for name in GRAPH} - {""} == set(ROOMS) - {"_core"}
+
+
+def test_rooms_import_only_earlier_rooms():
+    place = {room: i for i, room in enumerate(ROOMS)}
     wrong = [
-        f"{name_of(path)} imports {imported}"
-        for path in MODULES
-        for imported in imports_of(path)
-        if name_of(path) in place and place.get(imported, len(FLOW)) > place[name_of(path)]
+        f"{name} imports {imported}"
+        for name, found in GRAPH.items()
+        if name != "pysirus"
+        for imported in found
+        if place[room_of(imported)] > place[room_of(name)]
     ]
-    assert not wrong, f"{'; '.join(wrong)}: a new module stands in FLOW before those that import it"
+    assert not wrong, "; ".join(wrong)
 
 
 def test_imports_have_no_circle():
-    graph = {name_of(path): imports_of(path) for path in MODULES}
     done, open_ = set(), []
 
     def visit(name):
         assert name not in open_, f"a circle: {' -> '.join([*open_, name])}"
-        if name in done or name not in graph:
+        if name in done or name not in GRAPH:
             return
         open_.append(name)
-        for imported in sorted(graph[name]):
+        for imported in sorted(GRAPH[name]):
             visit(imported)
         open_.pop()
         done.add(name)
 
-    for name in graph:
+    for name in GRAPH:
         visit(name)
+
+
+def test_contributing_shows_the_rooms():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    shown = [line.split()[0] for line in text.split("```rooms\n")[1].split("```")[0].splitlines()]
+    assert shown == [room for room in ROOMS if room not in ("_core", "dask", "spark", "_public", "__main__")]
+
+
+def walk_of(call):
+    """The files that a call enters, in the order in which it enters each first."""
+    entered, start = [], f"{SOURCE}/"
+
+    def watch(frame, event, _):
+        name = frame.f_code.co_filename.removeprefix(start)
+        if event == "call" and not name.startswith("/") and name not in entered:
+            entered.append(name)
+
+    sys.setprofile(watch)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return [name for name in entered if name.endswith(".py")]
+
+
+def test_contributing_walks_as_the_code_does():
+    pytest.importorskip("dask.dataframe")
+    import dask
+    import dask.dataframe as dd
+
+    import pysirus.dask
+
+    X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
+    small = {"n_trees": 50, "random_state": 0}
+    table = dd.from_pandas(X.assign(y=y), npartitions=2)
+    calls = {
+        "fit": lambda: pysirus.SirusRegressor(n_stages=2, **small).fit(X, y),
+        "tune": lambda: pysirus.SirusRegressorCV(n_stages=2, n_repeats=1, cv=2, **small).fit(X, y),
+        "dask": lambda: pysirus.dask.SirusRegressor(**small).fit(table, "y"),
+    }
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    with dask.config.set(scheduler="sync"):
+        for name, call in calls.items():
+            told = text.split(f"```{name}\n")[1].split("```")[0].split()
+            entered = walk_of(call)
+            assert len(set(told)) == len(told) and told == [file for file in entered if file in told], name
 
 
 def test_only_the_bindings_know_python():

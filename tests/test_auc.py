@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pysirus._tuning.auc import HeldOut, auc, merge, pooled_error, rank
+from pysirus._kind.auc import HeldOut, auc, merge, pooled_error, rank
 
 
 @pytest.mark.parametrize("weighted", [False, True])

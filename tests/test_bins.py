@@ -13,14 +13,14 @@ from pysirus import _core
 from pysirus._bins.cuts import bin_table, find_cuts
 from pysirus._data.column import Column
 from pysirus._data.table import read_table
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 
 
 def cuts_of(values, weights=None, *, n_bins=10, discrete_limit=10):
     values = np.asarray(values)
-    response = Response(np.zeros(len(values)), None, 1, weights)
+    response = NumberResponse(np.zeros(len(values)), weights=weights)
     return find_cuts(Column("x", "numeric", values), response, n_bins=n_bins, discrete_limit=discrete_limit)
 
 
@@ -273,7 +273,7 @@ def test_threads_find_the_same_bins(rng):
     X = rng.normal(size=(25_000, 7)).astype(np.float32)
     X[::5, 2] = np.nan
     X[:, 3] = np.round(X[:, 3])
-    table, response = read_table(X), Response(X[:, 0].astype(float), None, 1, None)
+    table, response = read_table(X), NumberResponse(X[:, 0].astype(float))
     one, three = (bin_table(table, response, n_bins=10, discrete_limit=10, n_threads=n) for n in (1, 3))
     np.testing.assert_array_equal(one.bins, three.bins)
     for a, b in zip(one.cuts, three.cuts):

@@ -22,8 +22,8 @@ from parts import assert_equal_models, make_frame, response_of
 from pysirus import DataError
 from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskShards, Scheduler
+from pysirus.engine.options import EngineOptions
 from pysirus.engine.shard import LevelSums
-from pysirus.engine.train import Wishes
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
 OPTIONS = {"n_trees": 100, "random_state": 5, "n_rules": 12}
@@ -281,7 +281,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
 
     monkeypatch.setattr(DaskShards, "ask", watched)
     monkeypatch.setattr(
-        "pysirus.estimators.dask.WISHES", Wishes(sum_bytes=1)
+        "pysirus.estimators.dask.OPTIONS", EngineOptions(sum_bytes=1)
     )  # blocks of 64 trees: sixteen levels to ask for
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()

@@ -17,10 +17,13 @@ from parts import KINDS, assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
-from pysirus.engine.fit import fit_rows
 from pysirus.engine.holders.memory import MemoryRows
+from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
-from pysirus.engine.train import Wishes
+
+
+def fit_rows(estimator, rows, target, options=None):
+    return estimator._fit_parts(rows, target, options or EngineOptions())
 
 
 def parts_of(frame, y, weights, limits):
@@ -71,8 +74,8 @@ def test_small_tallies_and_many_passes_change_nothing(depth):
     y = pd.Series(y, name="y")
     options = {"n_trees": "auto", "random_state": 2, "max_depth": depth, "alpha": 0.3}
     expected = SirusRegressor(**options).fit(frame, y)
-    wishes = Wishes(tally=64, sum_bytes=1)
-    found = fit_rows(SirusRegressor(**options), MemoryRows(parts_of(frame, y, None, [7, 1500, 2999])), "y", wishes)
+    engine = EngineOptions(tally=64, sum_bytes=1)
+    found = fit_rows(SirusRegressor(**options), MemoryRows(parts_of(frame, y, None, [7, 1500, 2999])), "y", engine)
     assert_equal_models(found.model_, expected.model_)
 
 
@@ -80,7 +83,7 @@ def test_cuts_from_one_pass_say_how_near_they_are():
     frame, y, _ = make_frame(3000)
     y = pd.Series(y, name="y")
     rows = MemoryRows(parts_of(frame, y, None, [1500]))
-    model = fit_rows(SirusRegressor(n_trees=100, random_state=2), rows, "y", Wishes(exact=False, tally=64))
+    model = fit_rows(SirusRegressor(n_trees=100, random_state=2), rows, "y", EngineOptions(exact=False, tally=64))
     assert 0 < model.model_.facts["quantile_error"] < 0.1
 
 

@@ -1,6 +1,7 @@
 """Cuts of a table in parts are those of the whole, bit for bit, however it is split and however little is stored."""
 
 import pickle
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 from pysirus._bins.cuts import bin_column, bin_table
 from pysirus._data.column import Column, DataError
 from pysirus._data.table import Table, read_table
-from pysirus._response.response import Response
-from pysirus._response.sums import IntegerRows, group_sums, product_sums
+from pysirus._response.group_sums import group_sums, product_sums
+from pysirus._response.integer_rows import IntegerRows
+from pysirus._response.response import ClassResponse, NumberResponse
 from pysirus.engine.columns import (
     cuts_of_columns,
     merge_summaries,
@@ -34,7 +36,7 @@ def parts_of(table, response, splits):
     scale = response.scale
     for rows in splits:
         part = response.take(rows)
-        yield table.take(rows), Response(part.values, part.slots, part.n_slots, part.weights, part.classes, scale)
+        yield table.take(rows), replace(part, part_of=scale)
 
 
 def fold(merge, answers, order):
@@ -135,9 +137,9 @@ def any_response(rng, n, kind, weighting):
         "uneven": np.exp(6 * rng.normal(size=n)),
     }[weighting]
     if kind == "number":
-        return Response(np.round(rng.normal(size=n), 2), None, 1, weights)
+        return NumberResponse(np.round(rng.normal(size=n), 2), weights=weights)
     slots = rng.integers(0, kind, n).astype(np.uint8)
-    return Response(None, slots, kind, weights, np.arange(kind))
+    return ClassResponse(slots, np.arange(kind), weights=weights)
 
 
 @settings(max_examples=150, deadline=None)
@@ -262,11 +264,11 @@ def test_budgets_that_cannot_work_are_refused(rng):
 def merged(*frames, **settings):
     tables = [read_table(frame, **settings) for frame in frames]
     n_rows = sum(table.n_rows for table in tables)
-    scale = Response(np.arange(float(n_rows)), None, 1, None).scale
+    scale = NumberResponse(np.arange(float(n_rows))).scale
     answers, start = [], 0
     for table in tables:
         y = np.arange(float(start), start + table.n_rows)
-        answers.append(summarise_columns(table, Response(y, None, 1, None, None, scale), budget=64))
+        answers.append(summarise_columns(table, NumberResponse(y, part_of=scale), budget=64))
         start += table.n_rows
     return reduce(merge_summaries, answers)
 

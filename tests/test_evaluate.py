@@ -16,9 +16,9 @@ from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, Sir
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._model.evaluate import Addend, Evaluator, readable
-from pysirus._model.model import RuleModel
 from pysirus._rules.rule import Condition, Rule, RuleSet
 from pysirus._rules.term import LinearTerm
+from pysirus.estimators.rule_model import RuleModel
 
 
 def twin(model: RuleModel, table: Table) -> np.ndarray:
@@ -44,7 +44,7 @@ def same(model: RuleModel, X) -> None:
     table = model.align(X)
     expected = twin(model, table)
     np.testing.assert_array_equal(model.decision(table), expected)
-    np.testing.assert_array_equal(model.decide(X), expected)
+    np.testing.assert_array_equal(model.raw_predict(X), expected)
     for name in _core.instruction_sets():
         np.testing.assert_array_equal(model._combine(model._evaluator.sums(table, name)), expected)
 

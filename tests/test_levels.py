@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._bins.cuts import find_cuts
 from pysirus._data.table import read_table
-from pysirus._response.response import Response, class_response
+from pysirus._kind.classes import ClassShares
+from pysirus._response.response import NumberResponse
+
+
+def class_response(labels, weights):
+    return ClassShares().read(labels, weights, len(labels))
 
 
 def order_of(labels, response, dtype=None):
@@ -19,14 +24,14 @@ def order_of(labels, response, dtype=None):
 
 def test_levels_are_in_order_of_their_mean_response():
     labels = ["a", "b", "c", "a", "b", "c"]
-    assert order_of(labels, Response(np.array([5.0, 1, 3, 5, 2, 3]), None, 1, None)) == ("b", "c", "a")
-    heavy = Response(np.array([5.0, 1, 3, 0, 9, 3]), None, 1, np.array([1.0, 1, 1, 9, 9, 1]))
+    assert order_of(labels, NumberResponse(np.array([5.0, 1, 3, 5, 2, 3]))) == ("b", "c", "a")
+    heavy = NumberResponse(np.array([5.0, 1, 3, 0, 9, 3]), weights=np.array([1.0, 1, 1, 9, 9, 1]))
     assert order_of(labels, heavy) == ("a", "c", "b")
 
 
 def test_equal_means_are_in_order_of_their_levels():
     y = np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.2, 0.2, 0.2])  # sums that differ in the last bit
-    assert order_of(list("bbbcccaaa"), Response(y, None, 1, None)) == ("a", "b", "c")
+    assert order_of(list("bbbcccaaa"), NumberResponse(y)) == ("a", "b", "c")
 
 
 def test_two_classes_order_levels_by_the_share_of_the_second():
@@ -73,7 +78,7 @@ def test_where_the_first_class_does_not_move_the_second_rises(scale):
 
 
 def test_one_level_makes_no_cut():
-    assert order_of(["a"] * 4, Response(np.arange(4.0), None, 1, None)) == ("a",)
+    assert order_of(["a"] * 4, NumberResponse(np.arange(4.0))) == ("a",)
     with pytest.warns(UserWarning, match="every column is constant"):
         model = SirusRegressor().fit(pd.DataFrame({"c": ["a"] * 20}), np.arange(20.0))
     assert model.idle_columns_ == {"c": "constant"}
@@ -82,7 +87,7 @@ def test_one_level_makes_no_cut():
 
 def test_missing_values_are_no_level():
     labels = ["b", None, "a", "b", None, "a"]
-    assert order_of(labels, Response(np.arange(6.0), None, 1, None), dtype=object) == ("b", "a")
+    assert order_of(labels, NumberResponse(np.arange(6.0)), dtype=object) == ("b", "a")
 
 
 # ------------------------------------------------------------------------------------------------- tuning on tables

@@ -5,7 +5,7 @@ import pytest
 
 import oracle
 from pysirus import _core
-from pysirus._weights.weights import MomentSums
+from pysirus._weights.moments import MomentSums
 
 
 def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_folds):

@@ -10,8 +10,8 @@ import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus._kind.numbers import SHRINKAGE
 from pysirus._rules.rule import Rule
-from pysirus._stages.correct import SHRINKAGE
 from pysirus.report import page, summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")

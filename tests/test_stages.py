@@ -13,10 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._forest.forest import Recipe
+from pysirus._kind.numbers import SHRINKAGE, Numbers
 from pysirus._parameters import ParameterError
-from pysirus._stages.correct import SHRINKAGE, STAGE_SAMPLES, stage_recipe
-from pysirus._tuning.stages import PER_STAGE
-from pysirus.estimators.tuned import _derive
+from pysirus._stages.correct import STAGE_SAMPLES, stage_recipe
+from pysirus._training.training import bin_rows
+from pysirus._tuning.folds import derive
+from pysirus._tuning.plan import PER_STAGE
 
 COMMON = {"n_trees": 1500, "random_state": 0}
 
@@ -163,7 +165,7 @@ def test_staged_path_is_what_separate_fits_say() -> None:
     step = model.model_.tuning.step
     assert model.n_stages_ == step + 1 > 1
     fits = [
-        SirusRegressor(n_rules=PER_STAGE, n_stages=step + 1, n_trees=1500, random_state=_derive(0, 0, i)).fit(
+        SirusRegressor(n_rules=PER_STAGE, n_stages=step + 1, n_trees=1500, random_state=derive(0, 0, i)).fit(
             X.iloc[train], y.iloc[train]
         )
         for i, (train, _) in enumerate(folds)
@@ -322,14 +324,17 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     from paper import stages as study
 
     from pysirus._forest.forest import Forest
-    from pysirus._tuning.stages import staged_lists
+    from pysirus._tuning.plan import TuningPlan
 
     X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
     estimator = SirusRegressor(random_state=5)
-    training = estimator._bin(*estimator._read(X, y, None))
+    table, response, target = estimator._read(X, y, None)
+    settings = estimator._settings()
+    training = bin_rows(table, response, settings, target)
     recipe = Recipe(seed=training.seed)
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
-    ours = staged_lists(training, paths, recipe, None, 25)
+    plan = TuningPlan(Numbers(), settings, 25, "stability", 1, None)
+    ours = plan.staged_lists(training, paths, recipe)
     form = replace(study.FORMS[-1], n_trees=300)
     assert (form.per_stage, form.shrinkage, form.samples) == (PER_STAGE, SHRINKAGE, STAGE_SAMPLES)
     theirs = list(study.staged_lists(training, form, None))

@@ -7,14 +7,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 from pysirus._data.table import read_table
 from pysirus._peers.trees import code_table, distinct_nodes, membership, node_key, nodes_of
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse
 from pysirus._rules.rule import SplitSide
 
 
 def coded_of(frame, y, n_bins=None):
-    return code_table(
-        read_table(frame), Response(np.asarray(y, float), None, 1, None), n_bins=n_bins, discrete_limit=10
-    )
+    return code_table(read_table(frame), NumberResponse(np.asarray(y, float)), n_bins=n_bins, discrete_limit=10)
 
 
 def some_table(n=300, seed=0):

@@ -103,11 +103,11 @@ def test_path_is_what_separate_fits_say(machine) -> None:
     X, y = _data("machine")
     folds = list(KFold(5, shuffle=True, random_state=3).split(X))
     model = SirusRegressorCV(cv=folds, n_repeats=1, n_trees=1500, random_state=4).fit(X, y)
-    from pysirus.estimators.tuned import _derive
+    from pysirus._tuning.folds import derive
 
     p0 = model.p0_
     fits = [
-        SirusRegressor(p0=p0, n_trees=1500, max_rules=50, random_state=_derive(4, 0, i)).fit(X.iloc[tr], y.iloc[tr])
+        SirusRegressor(p0=p0, n_trees=1500, max_rules=50, random_state=derive(4, 0, i)).fit(X.iloc[tr], y.iloc[tr])
         for i, (tr, _) in enumerate(folds)
     ]
     residuals = np.concatenate([y.iloc[te] - m.predict(X.iloc[te]) for m, (_, te) in zip(fits, folds)])

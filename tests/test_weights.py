@@ -12,10 +12,18 @@ from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._rules.rule import rule_of
 from pysirus._select.select import select
-from pysirus._weights.weights import PENALTY_GRID, gram_of, ridge_weights, rule_moments, weigh_by_ridge, with_outputs
-from pysirus.estimators.sirus import rules_of
+from pysirus._training.grow import rules_of
+from pysirus._weights.gram import gram_of
+from pysirus._weights.moments import rule_moments
+from pysirus._weights.ridge import PENALTY_GRID, ridge_weights, weigh_by_ridge
+from pysirus._weights.weighted import with_outputs
 
 SEED = 12
+
+
+def weigh(rules, binned, response, sizes, seed):
+    moments = rule_moments(rules, binned, response, seed)
+    return weigh_by_ridge(with_outputs(rules, moments, response), moments, sizes)
 
 
 def make_case(n_rows=150, n_rules=12, weighted=False, missing=False, seed=0, depth=2, collinear=False):
@@ -72,7 +80,7 @@ def test_moments_are_sums_over_rows(case):
 def test_outputs_are_plain_means(case):
     _, y, weights, binned, response, rules, holds = make_case(**case)
     expected = outputs_of(holds, y, weights)
-    for i, rule in enumerate(weigh_by_ridge(rules, rule_moments(rules, binned, response, SEED), [len(rules)]).rules):
+    for i, rule in enumerate(weigh(rules, binned, response, [len(rules)], SEED).rules):
         inside = holds[:, i]
         assert rule.inside == pytest.approx(expected[inside, i][0], rel=1e-9)
         assert rule.outside == pytest.approx(expected[~inside, i][0], rel=1e-9)
@@ -83,7 +91,7 @@ def test_outputs_are_plain_means(case):
 def test_gram_matrices_are_covariances_of_outputs(case):
     _, y, weights, binned, response, rules, holds = make_case(**case)
     moments = rule_moments(rules, binned, response, SEED)
-    gram = gram_of(moments, with_outputs(rules, moments))
+    gram = gram_of(moments, with_outputs(rules, moments, response))
     w = np.ones(len(y)) if weights is None else weights
     outputs = outputs_of(holds, y, weights)
     full = np.cov(np.column_stack([outputs, y]).T, aweights=w, bias=True)
@@ -103,7 +111,7 @@ def test_gram_matrices_are_covariances_of_outputs(case):
 @pytest.mark.parametrize("case", CASES)
 def test_weights_are_the_ridge_of_scipy_at_the_cross_validated_penalty(case):
     _, y, weights, binned, response, rules, holds = make_case(**case)
-    weighed = weigh_by_ridge(rules, rule_moments(rules, binned, response, SEED), [len(rules)])
+    weighed = weigh(rules, binned, response, [len(rules)], SEED)
     outputs = outputs_of(holds, y, weights)
     w = np.ones(len(y)) if weights is None else weights
     mean = np.average(outputs, axis=0, weights=w)
@@ -112,7 +120,7 @@ def test_weights_are_the_ridge_of_scipy_at_the_cross_validated_penalty(case):
     errors = [oracle.cross_validated_error(outputs, y, folds, penalty, weights) for penalty in grid]
     assert weighed.penalties[0] == pytest.approx(grid[np.argmin(errors)], rel=1e-9)
     moments = rule_moments(rules, binned, response, SEED)
-    gram = gram_of(moments, with_outputs(rules, moments))
+    gram = gram_of(moments, with_outputs(rules, moments, response))
     found = _core.ridge_errors(
         gram.train_gram,
         gram.train_cross,
@@ -168,9 +176,9 @@ def test_weights_meet_the_optimality_conditions(problem):
 def test_each_prefix_is_a_fit_of_its_own():
     _, _, _, binned, response, rules, _ = make_case()
     sizes = [0, 1, 2, 5, len(rules)]
-    together = weigh_by_ridge(rules, rule_moments(rules, binned, response, SEED), sizes)
+    together = weigh(rules, binned, response, sizes, SEED)
     for row, size in enumerate(sizes):
-        alone = weigh_by_ridge(rules[:size], rule_moments(rules[:size], binned, response, SEED), [size])
+        alone = weigh(rules[:size], binned, response, [size], SEED)
         assert np.allclose(together.weights[row, :size], alone.weights[0], atol=1e-12)
         assert (together.weights[row, size:] == 0).all()
         assert together.penalties[row] == pytest.approx(alone.penalties[0], rel=1e-12)
@@ -179,14 +187,14 @@ def test_each_prefix_is_a_fit_of_its_own():
 
 def test_one_rule_has_weight_one_and_no_intercept():
     _, _, _, binned, response, rules, _ = make_case()
-    weighed = weigh_by_ridge(rules[:1], rule_moments(rules[:1], binned, response, SEED), [1])
+    weighed = weigh(rules[:1], binned, response, [1], SEED)
     assert weighed.weights.tolist() == [[1.0]]
     assert weighed.intercepts == (0.0,)
 
 
 def test_no_rule_is_the_mean():
     _, y, weights, binned, response, _, _ = make_case(weighted=True)
-    weighed = weigh_by_ridge([], rule_moments([], binned, response, SEED), [0])
+    weighed = weigh([], binned, response, [0], SEED)
     assert weighed.weights.shape == (1, 0)
     assert weighed.intercepts[0] == pytest.approx(np.average(y, weights=weights))
 
@@ -197,7 +205,7 @@ def test_folds_may_be_empty(n_rows):
     binned, response = bin_arrays(X, y)
     rules = [rule_of([2 * split], binned, 0.1) for split in (0, n_rows - 1)]
     for seed in range(20):
-        weighed = weigh_by_ridge(rules, rule_moments(rules, binned, response, seed), [2])
+        weighed = weigh(rules, binned, response, [2], seed)
         assert np.isfinite(weighed.weights).all()
         assert np.isfinite(weighed.intercepts[0])
 
@@ -206,7 +214,7 @@ def test_collinear_rules_share_their_weight():
     """A rule and its complement have the same outputs: the ridge gives both the same weight."""
     _, _, _, binned, response, rules, _ = make_case(collinear=True)
     moments = rule_moments(rules, binned, response, SEED)
-    gram = gram_of(moments, with_outputs(rules, moments))
+    gram = gram_of(moments, with_outputs(rules, moments, response))
     weights, _ = ridge_weights(gram, [2])
     assert weights[0, 0] == pytest.approx(weights[0, 1])
     assert weights[0, 0] > 0
@@ -231,7 +239,7 @@ def test_the_training_error_on_the_rules_of_r_is_that_of_r(name):
     rules = [rule_of(codes_of(binned, rule["conditions"]), binned, 0.0) for rule in reference["rules"]]
     table = read_table(X)
     for seed in range(5):
-        weighed = weigh_by_ridge(rules, rule_moments(rules, binned, response, seed), [25])
+        weighed = weigh(rules, binned, response, [25], seed)
         total = weighed.intercepts[0] + sum(
             weight * np.where(rule.holds(table), rule.inside, rule.outside)
             for weight, rule in zip(weighed.weights[0], weighed.rules)

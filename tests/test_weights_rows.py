@@ -21,10 +21,13 @@ from pysirus import (
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
+from pysirus._kind.classes import ClassShares
 from pysirus._model.file import model_to_json
-from pysirus._response.response import Response, class_response
-from pysirus._weights.weights import gram_of, rule_moments, with_outputs
-from pysirus.estimators.sirus import rules_of
+from pysirus._response.response import NumberResponse
+from pysirus._training.grow import rules_of
+from pysirus._weights.gram import gram_of
+from pysirus._weights.moments import rule_moments
+from pysirus._weights.weighted import with_outputs
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -45,8 +48,8 @@ def mixed_table(rng, n):
 
 def response_of(y, weights, classes):
     if classes:
-        return class_response(np.digitize(y, [0.5, 1.5]), weights)
-    return Response(y, None, 1, weights)
+        return ClassShares().read(np.digitize(y, [0.5, 1.5]), weights, len(y))
+    return NumberResponse(y, weights=weights)
 
 
 @given(SEEDS, st.booleans())

@@ -7,12 +7,12 @@ from pysirus import SirusRegressor
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._response.response import Response
+from pysirus._response.response import NumberResponse
 
 
 def make_forest(problem: Problem) -> Forest:
     """Bins, and a forest on them that has no trees yet."""
-    response = Response(problem.y, None, 1, None)
+    response = NumberResponse(problem.y)
     binned = bin_table(read_table(problem.X), response, n_bins=10, discrete_limit=10)
     return Forest(binned, response, Recipe(seed=0, n_threads=1))
 

@@ -3,7 +3,6 @@
 from pysirus import datasets, plot, stability
 from pysirus._data.column import DataError
 from pysirus._model.file import ModelFileError
-from pysirus._model.model import RuleModel
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
 from pysirus.estimators.base import load
@@ -12,6 +11,7 @@ from pysirus.estimators.classifier_cv import SirusClassifierCV
 from pysirus.estimators.node_harvest import NodeHarvestRegressor
 from pysirus.estimators.regressor import SirusRegressor
 from pysirus.estimators.regressor_cv import SirusRegressorCV
+from pysirus.estimators.rule_model import RuleModel
 from pysirus.estimators.rulefit import RuleFitRegressor
 
 __all__ = [

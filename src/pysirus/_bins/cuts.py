@@ -1,4 +1,4 @@
-"""Columns in, cut points and uint8 bins out (the paper's quantile discretisation; spec, section 1).
+"""Columns in, cut points and uint8 bins out (the paper's quantile discretisation; docs/method.md, "Bins").
 
 Bin ``b`` holds the values with exactly ``b`` cuts at or below them, so cut ``c`` sends bins ``0..c`` to its ``<`` side.
 Missing values, where the training column has some, are in a last bin of their own.
@@ -22,8 +22,8 @@ from pysirus import _core
 from pysirus._bins.levels import level_sums, order_levels
 from pysirus._data.column import Column
 from pysirus._data.table import Table
+from pysirus._response.integer_rows import Count, IntegerRows
 from pysirus._response.response import Response
-from pysirus._response.sums import Count, IntegerRows
 
 CutIdentity = tuple[str, Hashable]
 NumericCuts = tuple[tuple[CutIdentity, ...], NDArray[np.float64]]  # and the thresholds

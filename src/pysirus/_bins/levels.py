@@ -1,4 +1,4 @@
-"""A column of labels in, its levels in the order of their bins out (spec, section 1).
+"""A column of labels in, its levels in the order of their bins out (docs/method.md, "Bins").
 
 Ordered categories keep their order. Others are ordered by their mean response, two classes by the share of the second,
 several by the first principal component of their shares: all from exact sums, so that parts of a table add up to it.
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, Kind
-from pysirus._response.response import MOMENT_BITS
-from pysirus._response.sums import IntegerRows, product_sums
+from pysirus._response.fixed_point import MOMENT_BITS
+from pysirus._response.integer_rows import IntegerRows
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
 # 44 bits is off by up to 3e-14 of its range: of equal means of decimal numbers, 40 pairs in 10,000 were parted by
@@ -31,12 +31,12 @@ class LevelSums:
     """How much the levels of a column count and what they answer."""
 
     sizes: NDArray[np.int64]  # weight of each level
-    sums: NDArray[Any]  # [level, slot] weight of each class; of numbers [level, 1] weight times response
-    of_classes: bool
+    sums: NDArray[Any]  # [level, output] weight of each class; of numbers [level, 1] weight times response
+    by_class: bool
 
     def scores(self) -> NDArray[np.float64]:
         """What levels are ordered by; every level must count."""
-        if not self.of_classes:
+        if not self.by_class:
             means = (total / size for total, size in zip(self.sums[:, 0].tolist(), self.sizes.tolist()))
             return np.array([round(ldexp(mean, -MOMENT_BITS - 1), MEAN_DECIMALS) for mean in means])
         shares = self.sums / self.sizes[:, None]
@@ -63,13 +63,8 @@ def principal_axis(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
 def level_sums(column: Column, rows: IntegerRows) -> LevelSums:
     """The exact sums of the levels of a column."""
     groups = column.values.astype(np.intp) + 1  # the missing first
-    n_groups, n_slots = len(column.levels) + 1, rows.response.n_slots
-    if rows.values is not None:
-        sums = product_sums(groups, rows.weights, rows.values, n_groups)[1:, None]
-        return LevelSums(rows.sizes(groups, n_groups)[1:], sums, False)
-    assert rows.response.slots is not None
-    cells = rows.sizes(groups * n_slots + rows.response.slots, n_groups * n_slots).reshape(n_groups, n_slots)[1:]
-    return LevelSums(cells.sum(axis=1), cells, True)
+    sizes, sums = rows.sums(groups, len(column.levels) + 1)
+    return LevelSums(sizes[1:], sums[1:], rows.response.by_class)
 
 
 def order_levels(kind: Kind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[Any, ...]:
@@ -77,5 +72,5 @@ def order_levels(kind: Kind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[
     present = np.flatnonzero(sums.sizes > 0).tolist()
     if kind == "ordered" or not present:
         return tuple(levels[i] for i in present)
-    scores = LevelSums(sums.sizes[present], sums.sums[present], sums.of_classes).scores().tolist()
+    scores = LevelSums(sums.sizes[present], sums.sums[present], sums.by_class).scores().tolist()
     return tuple(levels[i] for _, i in sorted(zip(scores, present)))  # levels come sorted

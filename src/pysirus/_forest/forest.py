@@ -1,4 +1,4 @@
-"""Bins in, path frequencies out (the paper's rule generation; spec, sections 2 to 4).
+"""Bins in, path frequencies out (the paper's rule generation; docs/method.md, "Forest").
 
 Trees are numbered: growing more of them continues the forest, so one of 10,000 trees begins with the one of 4,000.
 """
@@ -53,7 +53,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths of a forest, the most frequent first (spec, section 5: ties by fewer splits, more `<`, then place)."""
+    """The paths of a forest, the most frequent first (ties: fewer splits, more `<`, then place)."""
 
     codes: NDArray[np.int32]  # [path, 4]: 2 * split + side in rising order, padded with -1
     counts: NDArray[np.int64]
@@ -103,14 +103,14 @@ def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
     return float(1 - epsilon.mean())
 
 
-def plan_of(binned: Binned, n_slots: int, classes: bool, recipe: Recipe) -> _core.Plan:
+def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
     """What the core must know to grow trees, but for the rows."""
     return _core.Plan(
         n_bins=binned.n_bins.tolist(),
         has_missing=binned.has_missing.tolist(),
         split_offset=binned.split_offset.tolist(),
-        n_slots=n_slots,
-        classes=classes,
+        n_slots=response.n_outputs,
+        classes=response.by_class,
         thresholds=poisson_thresholds(recipe.max_samples).tolist(),
         seed=recipe.seed,
         max_depth=recipe.max_depth,
@@ -121,7 +121,7 @@ def plan_of(binned: Binned, n_slots: int, classes: bool, recipe: Recipe) -> _cor
 
 def rows_of(binned: Binned, response: Response, first_row: int = 0) -> _core.Rows:
     """Rows as the core takes them: all of them, or those of one part from ``first_row`` on."""
-    return _core.Rows(binned.bins, response.forest_values(), response.slots, response.forest_weights(), first_row)
+    return _core.Rows(binned.bins, *response.forest_arrays(), response.forest_weights(), first_row)
 
 
 class GrowingForest(ABC):
@@ -184,7 +184,7 @@ class Forest(GrowingForest):
 
     def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
         super().__init__(first_tree)
-        self._plan = plan_of(binned, response.n_slots, response.slots is not None, recipe)
+        self._plan = plan_of(binned, response, recipe)
         self._rows = rows_of(binned, response)
         self._recipe = recipe
 

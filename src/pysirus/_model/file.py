@@ -16,11 +16,11 @@ import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.table import Feature
-from pysirus._model.model import AGGREGATIONS, RuleModel
+from pysirus._model.model import AGGREGATIONS, Model
+from pysirus._model.moments import Moments
+from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
-from pysirus._tuning.path import Size, Tuning, TuningPath
-from pysirus._weights.weights import Moments
 
 FORMAT = "pysirus-model"
 MAX_MOMENTS = 200  # rules; about half a megabyte
@@ -206,7 +206,7 @@ def _from_moments(d: Mapping[str, Any] | None) -> Moments | None:
     )
 
 
-def model_to_json(model: RuleModel) -> dict[str, Any]:
+def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
     return {
         "format": FORMAT,
@@ -228,7 +228,7 @@ def model_to_json(model: RuleModel) -> dict[str, Any]:
     }
 
 
-def model_from_json(document: Mapping[str, Any]) -> RuleModel:
+def model_from_json(document: Mapping[str, Any]) -> Model:
     """A model back from its JSON document."""
     classes = None if document["classes"] is None else tuple(document["classes"])
     if (classes is None) != (document["task"] == "regression"):
@@ -236,7 +236,7 @@ def model_from_json(document: Mapping[str, Any]) -> RuleModel:
     aggregation = document["aggregation"]
     if aggregation not in AGGREGATIONS:
         raise ValueError(f"aggregation {aggregation!r}, which is none of {', '.join(AGGREGATIONS)}")
-    return RuleModel(
+    return Model(
         selected=RuleSet([rule_from_json(rule, classes) for rule in document["rules"]]),
         intercept=_from_output(document["intercept"]),
         mean=_from_output(document["mean"]),

@@ -1,4 +1,4 @@
-"""Rules, weights and a schema: a model that predicts. It knows nothing of how it was learned.
+"""Rules, weights and a schema: a model that predicts. It knows neither how it was learned nor what can be done with it.
 
 Two ways of combining rules (``AGGREGATIONS``): ``"sum"`` adds the weighted outputs of all rules, inside or outside, the
 linear terms and the intercept (SIRUS, RuleFit); ``"mean"`` is the weighted mean of the inside outputs of the rules that
@@ -8,12 +8,10 @@ hold, the node of all rows among them (Node harvest).
 from __future__ import annotations
 
 import html
-import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +19,13 @@ from numpy.typing import NDArray
 from pysirus._data.table import Feature, Table, align_table, warn_unseen
 from pysirus._format import decimals_for, format_number, format_shares, one_line
 from pysirus._model.evaluate import Addend, Evaluator
+from pysirus._model.moments import Moments
+from pysirus._model.tuning import Tuning
 from pysirus._rules.rule import Rule, RuleSet, with_weights
 from pysirus._rules.term import LinearTerm
-from pysirus._tuning.path import Size, Tuning
-from pysirus._weights.weights import Moments
-from pysirus.estimators.actions import Actions
+from pysirus._warn import warn_user
 
+Self = TypeVar("Self", bound="Model")
 Aggregation = Literal["sum", "mean"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
@@ -42,7 +41,7 @@ def _scaled(rule: Rule, output: float | tuple[float, ...] | None) -> list[float]
 
 
 @dataclass(frozen=True)
-class RuleModel(Actions):
+class Model:
     """A list of rules and their weights.
 
     By ``aggregation="sum"`` the prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``,
@@ -104,8 +103,17 @@ class RuleModel(Actions):
         """The same under the name that estimators use."""
         return self.rules
 
-    def sized(self, tuning: Tuning, size: Size) -> RuleModel:
+    @property
+    def tuned(self) -> Tuning:
+        """What tuning found."""
+        if self.tuning is None:
+            raise AttributeError("This model was not tuned.")
+        return self.tuning
+
+    def at_size(self: Self, n_rules: int) -> Self:
         """The model of one size of its tuned list, with the error and stability of such lists among its facts."""
+        tuning = self.tuned
+        size = next(size for size in tuning.sizes if size.n_rules == n_rules)
         facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
         if self.classes is None:
             facts["ridge_penalty"] = size.penalty
@@ -122,14 +130,14 @@ class RuleModel(Actions):
     def align(self, X: Any, owner: str = "RuleModel") -> Table:
         """Read a table as the model's columns."""
         table = align_table(X, self.features, named=self.named, owner=owner)
-        warn_unseen(table, lambda message: warnings.warn(message, UserWarning, stacklevel=4))
+        warn_unseen(table, warn_user)
         return table
 
     def decision(self, table: Table) -> NDArray[np.float64]:
         """The combined outputs of an aligned table: one number a row, or a row of class shares."""
         return self._combine(self._evaluator.sums(table))
 
-    def decide(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
+    def raw_predict(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
         """The combined outputs of any table; an array of plain numbers is read where it lies."""
         sums = self._evaluator.matrix_sums(X)
         return self.decision(self.align(X, owner)) if sums is None else self._combine(sums)
@@ -160,7 +168,7 @@ class RuleModel(Actions):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict each row: a number, or the most likely class."""
-        decision = self.decide(X)
+        decision = self.raw_predict(X)
         if self.classes is None:
             return decision
         return np.asarray(self.labels[decision.argmax(axis=1)])
@@ -169,7 +177,11 @@ class RuleModel(Actions):
         """The probability of each class, one column a class."""
         if self.classes is None:
             raise AttributeError("predict_proba is for classes; this model predicts numbers.")
-        return self.decide(X)
+        return self.raw_predict(X)
+
+    def _as_model(self: Self) -> Self:
+        """Anything fitted answers this with its model."""
+        return self
 
     def average_output(self, rule: Rule) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.
@@ -179,15 +191,6 @@ class RuleModel(Actions):
         """
         mean = np.asarray(self.mean, dtype=np.float64)
         return mean if rule.stage == 1 else np.zeros_like(mean)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a JSON file that ``pysirus.load`` reads."""
-        from pysirus._model.file import model_to_json, write_document
-
-        write_document(path, model_to_json(self))
-
-    def _as_model(self) -> RuleModel:
-        return self
 
     def _repr_html_(self) -> str:
         terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""

@@ -1,37 +1,46 @@
-"""A list of rules in, the same list with corrections out (spec, section 9; docs/stages.md).
+"""A list of rules in, the same list with corrections out (docs/method.md, "Stages"; docs/stages.md).
 
-A forest is grown on what the list leaves unexplained: the residuals of 85 hundredths of its prediction. Its trees try
-all features at every node and draw three tenths of the rows. Its frequent paths that are not combinations of any rule
-kept so far become corrections: rules whose outputs are the means of these residuals inside and outside. Then all
-weights are fitted again together on the response, by the same non-negative ridge. One stage is the paper.
+A forest is grown on what the list leaves unexplained: the residuals of its prediction shrunk by 0.85. Its trees try all
+features at every node and draw three tenths of the rows. Its frequent paths that are not combinations of any rule kept
+so far become corrections: rules whose outputs are the means of these residuals inside and outside. Then all weights are
+fitted again together on the response. One stage is the paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import count
+from dataclasses import dataclass, replace
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Recipe
+from pysirus._kind.kind import Kind
 from pysirus._rules.rule import Rule
 from pysirus._select.select import Span, select
-from pysirus._weights.weights import Weighed, bins_inside, weigh_moments, with_outputs
-from pysirus.estimators.sirus import Training, rules_of
-
-# The share of the prediction, as a distance from the mean, that the next stage takes as explained. When less than all
-# of it is believed, some of the main signal stays in the residuals, and lists come back better from fold to fold; when
-# much less is, they say the same again (docs/stages.md).
-SHRINKAGE = 0.85
+from pysirus._training.grow import rules_of
+from pysirus._training.training import Training
+from pysirus._weights.moments import bins_inside
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 # The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most: the error
 # of Housing goes down from 0.21 to 0.19. With all rows drawn they are too much alike, and the most frequent path hangs
 # on a few rows (stability of Housing 0.71); with three tenths it comes back (0.81). With a tenth, or half of the rows,
 # lists are farther from the ideal on average (docs/stages.md).
 STAGE_SAMPLES = 0.3
+
+
+@dataclass(frozen=True)
+class StageLimits:
+    """How far a list is corrected."""
+
+    n_stages: int | None  # in all; None: until no path is left or the list is full
+    n_trees: int  # of each stage
+    max_rules: int  # of the whole list
+    n_rules: int  # most frequent paths that a stage keeps, where p0 is None
+    p0: float | None = None
 
 
 def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
@@ -49,58 +58,71 @@ def holds_in_bins(rule: Rule, binned: Binned) -> NDArray[np.bool_]:
     return inside
 
 
-def fitted_values(weighed: Weighed, binned: Binned) -> NDArray[np.float64]:
-    """The prediction of the last of the weighed lists on the training rows."""
-    total = np.full(binned.bins.shape[1], weighed.intercepts[-1], dtype=np.float64)
-    for rule, weight in zip(weighed.rules, weighed.weights[-1]):
+def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.float64]:
+    """The prediction of the last of the weighted lists on the training rows, rule by rule.
+
+    The forest is grown on it, so it is added up in a fixed order, unlike ``WeightedPrefixes.scores``.
+    """
+    total = np.full(binned.bins.shape[1], weighted.intercepts[-1], dtype=np.float64)
+    for rule, weight in zip(weighted.rules, weighted.weights[-1]):
         if weight > 0:
             outputs = np.array([rule.outside, rule.inside], dtype=np.float64)
             total += weight * outputs[holds_in_bins(rule, binned).astype(np.intp)]
     return total
 
 
-def on_residuals(training: Training, weighed: Weighed) -> Training | None:
-    """The training rows with what the last of the weighed lists leaves unexplained; None where it explains all."""
-    response = training.response
-    assert response.values is not None
-    fitted = fitted_values(weighed, training.binned)
-    if replace(response, values=response.values - fitted).is_constant:
-        return None
-    mean = np.float64(weighed.mean)  # type: ignore[arg-type]
-    return replace(training, response=replace(response, values=response.values - mean - SHRINKAGE * (fitted - mean)))
+def on_residuals(training: Training, weighted: WeightedPrefixes, kind: Kind) -> Training | None:
+    """The training rows with what the last of the weighted lists leaves unexplained; None where it explains all."""
+    fitted = fitted_values(weighted, training.binned)
+    residuals = kind.residuals(training.response, fitted, weighted.mean)
+    return None if residuals is None else replace(training, response=residuals)
 
 
 def correct(
     training: Training,
-    first: Weighed,
+    first: WeightedPrefixes,
+    first_tree: int,
+    *,
+    kind: Kind,
     span: Span,
     recipe: Recipe,
-    *,
-    first_tree: int,
-    n_trees: int,
-    p0: float | None,
-    n_rules: int,
-    max_rules: int,
-) -> Iterator[Weighed]:
-    """The weighed list after the second stage, the third, ...; ends when no path is left above p0 or the list is full.
+    limits: StageLimits,
+) -> list[WeightedPrefixes]:
+    """The weighted list after the first stage, the second, ...
 
-    Each stage grows ``n_trees`` trees, numbered from ``first_tree`` on, and keeps its paths above ``p0``, or its
-    ``n_rules`` most frequent ones when p0 is None.
+    Trees of the second stage are numbered from ``first_tree`` on; ``span`` is that of the rules of the first.
     """
-    recipe = stage_recipe(recipe, len(training.binned.cuts))
-    weighed = first
+    if limits.n_stages == 1 or not first.rules:
+        return [first]
+    stages = _corrections(
+        training, first, first_tree, kind, span, stage_recipe(recipe, len(training.binned.cuts)), limits
+    )
+    return [first, *islice(stages, None if limits.n_stages is None else limits.n_stages - 1)]
+
+
+def _corrections(
+    training: Training,
+    weighted: WeightedPrefixes,
+    first_tree: int,
+    kind: Kind,
+    span: Span,
+    recipe: Recipe,
+    limits: StageLimits,
+) -> Iterator[WeightedPrefixes]:
+    """Ends when no path is left above p0 or the list is full."""
     for stage in count(2):
-        room = max_rules - len(weighed.rules)
-        unexplained = on_residuals(training, weighed) if room > 0 else None
+        room = limits.max_rules - len(weighted.rules)
+        unexplained = on_residuals(training, weighted, kind) if room > 0 else None
         if unexplained is None:
             return
-        paths = unexplained.forest(recipe, first_tree).grow_to(n_trees).paths()
-        first_tree += n_trees
-        kept = select(paths, training.binned, p0=p0, n_rules=room if p0 is not None else min(n_rules, room), span=span)
+        paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
+        first_tree += limits.n_trees
+        most = room if limits.p0 is not None else min(limits.n_rules, room)
+        kept = select(paths, training.binned, p0=limits.p0, n_rules=most, span=span)
         if not kept:
             return
         new = rules_of(paths, kept, training.binned)
-        new = with_outputs(new, unexplained.moments(new))
-        rules = [*weighed.rules, *(replace(rule, stage=stage) for rule in new)]
-        weighed = weigh_moments(rules, training.moments(rules), [len(rules)])
-        yield weighed
+        new = with_outputs(new, unexplained.moments(new), unexplained.response)
+        rules = [*weighted.rules, *(replace(rule, stage=stage) for rule in new)]
+        weighted = kind.weigh(rules, training.moments(rules), training.response, [len(rules)])
+        yield weighted

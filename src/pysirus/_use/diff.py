@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysirus._format import format_number, html_table, one_line, text_table
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._rules.rule import Condition, Rule
 from pysirus.stability import dice_sorensen
@@ -118,7 +118,7 @@ def _shape(rule: Rule) -> Hashable:
     return frozenset(map(sides, rule.conditions))
 
 
-def _check_targets(old: RuleModel, new: RuleModel) -> None:
+def _check_targets(old: Model, new: Model) -> None:
     """Refuse numbers beside classes; a target of another name may be a renamed one."""
     before, after = one_line(old.target), one_line(new.target)
     kinds = ["numbers" if model.classes is None else "classes" for model in (old, new)]
@@ -141,7 +141,7 @@ def diff(old: Any, new: Any) -> Diff:
 
     Parameters
     ----------
-    old, new : RuleModel or fitted estimator
+    old, new : Model or fitted estimator
         The models, both of numbers or both of classes; their rules of positive weight are compared.
 
     Returns

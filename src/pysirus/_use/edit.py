@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._parameters import check_integer
 from pysirus._rules.rule import Rule, with_weights
-from pysirus._weights.weights import weigh_moments
+from pysirus._weights.ridge import weigh_by_ridge
+
+Fitted = TypeVar("Fitted", bound=Model)
 
 
-def _positions(model: RuleModel, which: Rule | int | Sequence[Rule | int]) -> list[int]:
+def _positions(model: Model, which: Rule | int | Sequence[Rule | int]) -> list[int]:
     """Positions among the selected rules of rules given as such or by their number in ``rules``."""
     items = list(which) if isinstance(which, (Sequence, np.ndarray)) else [which]
     shown = model.rules
@@ -36,7 +38,7 @@ def _positions(model: RuleModel, which: Rule | int | Sequence[Rule | int]) -> li
     return positions
 
 
-def without(model: RuleModel, rules: Rule | int | Sequence[Rule | int]) -> RuleModel:
+def without(model: Fitted, rules: Rule | int | Sequence[Rule | int]) -> Fitted:
     """Strike rules and fit the weights of the others again; see ``RuleModel.without``."""
     struck = set(_positions(model, rules))
     texts = [model.selected[i].condition_text for i in sorted(struck)]
@@ -44,17 +46,16 @@ def without(model: RuleModel, rules: Rule | int | Sequence[Rule | int]) -> RuleM
     return replace(edited, facts={**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]})
 
 
-def with_rules(model: RuleModel, n_rules: int) -> RuleModel:
+def with_rules(model: Fitted, n_rules: int) -> Fitted:
     """Keep the first rules of the list; see ``RuleModel.with_rules``. A tuned model has them ready."""
-    kept = {} if model.tuning is None else {size.n_rules: size for size in model.tuning.sizes}
+    kept = [] if model.tuning is None else [size.n_rules for size in model.tuning.sizes]
     check_integer("n_rules", n_rules, 0, max([len(model.selected), *kept]))
     if n_rules in kept:
-        assert model.tuning is not None
-        return model.sized(model.tuning, kept[n_rules])
+        return model.at_size(n_rules)
     return refit(model, list(range(n_rules)))
 
 
-def refit(model: RuleModel, kept: Sequence[int]) -> RuleModel:
+def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
     """The model of some of the selected rules."""
     rules = [model.selected[i] for i in kept]
     if model.classes is not None:
@@ -68,15 +69,15 @@ def refit(model: RuleModel, kept: Sequence[int]) -> RuleModel:
             "This model keeps no sums to fit its weights again: it comes from another method, or from a file of a very "
             "long list. Fit it again on its data."
         )
-    weighed = weigh_moments(rules, model.moments.take(kept), [len(rules)])
-    facts = {**model.facts, "ridge_penalty": float(weighed.penalties[0])}
+    weighted = weigh_by_ridge(rules, model.moments.take(kept), [len(rules)])
+    facts = {**model.facts, "ridge_penalty": float(weighted.penalties[0])}
     if "n_stages" in facts:
         facts["n_stages"] = max((rule.stage for rule in rules), default=1)
     return replace(
         model,
-        selected=with_weights(weighed.rules, weighed.weights[0].tolist()),
-        intercept=weighed.intercepts[0],
-        moments=weighed.moments,
+        selected=with_weights(weighted.rules, weighted.weights[0].tolist()),
+        intercept=weighted.intercepts[0],
+        moments=weighted.moments,
         tuning=None,
         facts=facts,
     )

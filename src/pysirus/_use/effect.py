@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._rules.rule import Condition, Rule
 from pysirus._rules.term import LinearTerm
@@ -71,11 +71,11 @@ class Effect:
     classes: tuple[Any, ...] | None
 
 
-def _conditions_on(model: RuleModel, index: int) -> list[Condition]:
+def _conditions_on(model: Model, index: int) -> list[Condition]:
     return [c for rule in model.rules for c in rule.conditions if c.index == index]
 
 
-def find_feature(model: RuleModel, feature: str | int) -> int:
+def find_feature(model: Model, feature: str | int) -> int:
     """The number of a feature given by name or number."""
     names = [f.name for f in model.features]
     if isinstance(feature, str) and feature in names:
@@ -86,7 +86,7 @@ def find_feature(model: RuleModel, feature: str | int) -> int:
     raise ParameterError(f"feature must be the name or the number of a column, got {feature!r}. Columns are {known}.")
 
 
-def axis_of(model: RuleModel, feature: str | int) -> Axis:
+def axis_of(model: Model, feature: str | int) -> Axis:
     """The steps in which the model does not change along a feature."""
     index = find_feature(model, feature)
     known, conditions = model.features[index], _conditions_on(model, index)
@@ -149,12 +149,12 @@ def _set(columns: Sequence[Column], axes: Sequence[Axis], steps: Sequence[int], 
     return Table(tuple(changed), n_rows, None)
 
 
-def _table(model: RuleModel, X: Any) -> Table:
+def _table(model: Model, X: Any) -> Table:
     """X as the model's columns, unless it is that already."""
     return X if isinstance(X, Table) else model.align(X)
 
 
-def _mean_effect(model: RuleModel, axes: tuple[Axis, ...], X: Any) -> NDArray[np.float64]:
+def _mean_effect(model: Model, axes: tuple[Axis, ...], X: Any) -> NDArray[np.float64]:
     """The average prediction at each step, by predicting all rows there."""
     if X is None:
         raise ParameterError(
@@ -167,12 +167,12 @@ def _mean_effect(model: RuleModel, axes: tuple[Axis, ...], X: Any) -> NDArray[np
     return values
 
 
-def effect(model: RuleModel, features: str | int | Sequence[str | int], X: Any = None) -> Effect:
+def effect(model: Model, features: str | int | Sequence[str | int], X: Any = None) -> Effect:
     """The exact effect of one or two features.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     features : str, int, or a pair of these
         Columns by name or number.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import Table
 from pysirus._format import decimals_for, make_frame, text_table
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
 
@@ -145,12 +145,12 @@ class Explanation:
         return "\n\n".join(blocks)
 
 
-def explain(model: RuleModel, X: Any) -> Explanation:
+def explain(model: Model, X: Any) -> Explanation:
     """Explain the predictions of some rows.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     X : data frame or array of shape (n_rows, n_columns)
         The rows.
@@ -188,7 +188,7 @@ def explain(model: RuleModel, X: Any) -> Explanation:
     return Explanation(rules, baseline, contributions, fired, averages, model.target, model.classes, terms)
 
 
-def _explain_mean(model: RuleModel, table: Table) -> Explanation:
+def _explain_mean(model: Model, table: Table) -> Explanation:
     """The parts of a weighted mean, measured from the mean of the training data."""
     rules, mean = model.rules, float(np.asarray(model.mean))
     fired = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), table.n_rows).T
@@ -205,7 +205,7 @@ def output_gap(rule: Rule) -> float:
     return float(gap.sum() / 2 if gap.ndim else gap)
 
 
-def feature_importance(model: RuleModel, backend: str | None = None) -> Any:
+def feature_importance(model: Model, backend: str | None = None) -> Any:
     """How much of the model each feature carries, measured twice.
 
     ``frequency`` is the share of the rules' frequencies: how firmly the forest holds on to the feature. ``gap`` is the
@@ -215,7 +215,7 @@ def feature_importance(model: RuleModel, backend: str | None = None) -> Any:
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     backend : {"pandas", "polars", "pyarrow"}, optional
         The library of the frame; by default the first of these that is installed.

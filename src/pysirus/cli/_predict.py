@@ -14,10 +14,10 @@ import pyarrow.parquet
 from pysirus._data.column import DataError
 from pysirus._data.read import list_names
 from pysirus._model.file import replacing, write_text
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 
 
-def features_of(table: pa.Table, model: RuleModel) -> pa.Table:
+def features_of(table: pa.Table, model: Model) -> pa.Table:
     """The columns that the model asks for; others, such as the target, are left out."""
     if not model.named:
         return table

@@ -13,8 +13,9 @@ from rich.text import Text
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
 from pysirus._format import format_number, one_line
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
+from pysirus.estimators.rule_model import RuleModel
 
 
 def model_of(estimator: Any) -> RuleModel:
@@ -30,7 +31,7 @@ def _rule_text(rule: Rule) -> Text:
     return text
 
 
-def _rule_table(model: RuleModel) -> Table:
+def _rule_table(model: Model) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
     staged = any(rule.stage > 1 for rule in model.rules)
     if staged:
@@ -44,7 +45,7 @@ def _rule_table(model: RuleModel) -> Table:
     return table
 
 
-def print_model(model: RuleModel) -> None:
+def print_model(model: Model) -> None:
     """Print the rules: wrapped and in bold for a terminal, one line a rule for a pipe."""
     console = Console(highlight=False)
     if not console.is_terminal or not len(model.rules):
@@ -58,7 +59,7 @@ def print_model(model: RuleModel) -> None:
         console.print("\n".join(map(str, model.terms)), markup=False)
 
 
-def print_columns(model: RuleModel, gaps: Mapping[str, float], *, weighed: bool) -> None:
+def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> None:
     """Say on standard error what each column was taken for and what it lacks, in a line or two."""
     parts = []
     for kind in ("numeric", "categorical", "ordered"):
@@ -91,7 +92,7 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def print_facts(model: RuleModel) -> None:
+def print_facts(model: Model) -> None:
     """Say on standard error how the model came about."""
     facts = model.facts
     parts = []

@@ -13,8 +13,8 @@ import typer
 from pysirus._data.column import DataError, reads_as_number
 from pysirus._data.read import check_column, did_you_mean, list_names, read_file
 from pysirus._data.zero_weights import rows_that_weigh, take
-from pysirus._model.model import RuleModel
-from pysirus._response.response import check_weights, classes_of, read_labels
+from pysirus._model.model import Model
+from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -83,9 +83,7 @@ def is_files(name: str) -> bool:
     return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
-def open_table(
-    name: str, model: RuleModel | None = None, labels: Sequence[str] = (), text: Sequence[str] = ()
-) -> pa.Table:
+def open_table(name: str, model: Model | None = None, labels: Sequence[str] = (), text: Sequence[str] = ()) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name.
 
     What was text when a model was learned is text in a CSV file of new rows, also where they all look like numbers.

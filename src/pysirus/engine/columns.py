@@ -37,8 +37,8 @@ from pysirus._bins.cuts import (
 from pysirus._bins.levels import order_levels
 from pysirus._data.column import Column, DataError
 from pysirus._data.table import Table
+from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._response.sums import IntegerRows
 from pysirus.engine.summary import ColumnSummary, Window, summary_of
 from pysirus.engine.tally import BUDGET, LEAST_BUDGET, tally_of
 

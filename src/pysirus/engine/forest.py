@@ -19,13 +19,21 @@ WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: 
 class ShardForest(GrowingForest):
     """A forest on rows that lie in several places: split for split the one of all rows together."""
 
-    def __init__(self, shards: ShardHolder, shape: Binned, response: Response, recipe: Recipe, sum_bytes: int) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        shards: ShardHolder,
+        shape: Binned,
+        response: Response,
+        recipe: Recipe,
+        sum_bytes: int,
+        first_tree: int = 0,
+    ) -> None:
+        super().__init__(first_tree)
         self._shards = shards
         self._shape = shape
         self._recipe = recipe
-        self._plan = plan_of(shape, response.n_slots, response.classes is not None, recipe)
-        self._trees_a_pass = trees_a_pass(shape, response.n_slots, recipe, sum_bytes)
+        self._plan = plan_of(shape, response, recipe)
+        self._trees_a_pass = trees_a_pass(shape, response.n_outputs, recipe, sum_bytes)
         self.watched = min(self.watched, max(1, WATCHED_ROWS // (BLOCK * response.scale.n_rows)) * BLOCK)
 
     def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
@@ -48,9 +56,9 @@ class ShardForest(GrowingForest):
         return splits
 
 
-def trees_a_pass(shape: Binned, n_slots: int, recipe: Recipe, sum_bytes: int) -> int:
+def trees_a_pass(shape: Binned, n_outputs: int, recipe: Recipe, sum_bytes: int) -> int:
     """How many trees have room for their sums: whole blocks of the core, at least one."""
     widest = np.sort(shape.n_bins)[::-1][: recipe.candidates(len(shape.cuts))]
     n_nodes = 1 << (recipe.max_depth - 1)
-    per_tree = 8 * n_nodes * (1 + int(widest.sum()) * (1 + n_slots))
+    per_tree = 8 * n_nodes * (1 + int(widest.sum()) * (1 + n_outputs))
     return max(1, sum_bytes // (BLOCK * per_tree)) * BLOCK

@@ -14,19 +14,11 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
-from pysirus._response.response import (
-    ALL_ZERO,
-    Response,
-    Scale,
-    all_whole,
-    check_spread,
-    check_weights,
-    classes_of,
-    read_labels,
-    read_numbers,
-    slots_of,
-)
-from pysirus.engine.parts import Part
+from pysirus._kind.kind import Kind, PartReading
+from pysirus._response.fixed_point import Scale, all_whole
+from pysirus._response.read import ALL_ZERO, check_spread, check_weights, class_codes, classes_of, read_labels
+from pysirus._response.response import Response
+from pysirus.engine.parts import Part, RowHolder
 
 
 @contextmanager
@@ -75,8 +67,8 @@ class LabelQuestion:
             classes = classes_of(labels)
         if not len(classes):
             return None
-        slots = slots_of(labels, classes)
-        return Labels(classes, tuple(exact_sum(weights[slots == k]) for k in range(len(classes))))
+        codes = class_codes(labels, classes)
+        return Labels(classes, tuple(exact_sum(weights[codes == k]) for k in range(len(classes))))
 
 
 def _labels_and_weights(part: Part) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -87,26 +79,22 @@ def _labels_and_weights(part: Part) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How the response of a part is read: as numbers, or as classes with their weights."""
+    """How the response of a part is read, with the scale of all rows once it is known."""
 
-    classes: NDArray[Any] | None = None
-    factors: NDArray[np.float64] | None = None  # of the classes
+    read: PartReading
     weighted: bool = True  # whether some row weighs other than one
-    scale: Scale | None = None  # of all rows, once it is known
+    scale: Scale | None = None
 
     def __call__(self, part: Part) -> Response:
-        """The response of rows that weigh something."""
-        n_rows = len(part.y)
-        if self.classes is None:
-            values = read_numbers(part.y, n_rows, part=True)
-            weights = np.ones(n_rows) if part.weights is None else check_weights(part.weights, n_rows)
-            response = Response(values, None, 1, weights, None, self.scale)
-        else:
-            labels, weights = _labels_and_weights(part)
-            slots, repeats = slots_of(labels, self.classes), None
-            if self.factors is not None:
-                weights, repeats = self.factors[slots] * weights, weights
-            response = Response(None, slots, len(self.classes), weights, self.classes, self.scale, repeats)
+        """The response of rows of positive weight."""
+        return self._settled(self.read(part.y, part.weights, len(part.y)))
+
+    def no_rows(self) -> Response:
+        """The response of no row."""
+        return self._settled(self.read.no_rows())
+
+    def _settled(self, response: Response) -> Response:
+        response = replace(response, part_of=self.scale)
         return response if self.weighted else replace(response, weights=None)
 
 
@@ -159,17 +147,23 @@ class ExtentQuestion:
     def __call__(self, part: Part) -> Extent:
         with naming(part):
             response = self.reading(part.weighing())
-        assert response.weights is not None
+        weights = response.row_weights()
         if response.n_rows == 0:
             return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True, False)
-        answers = response.slots if response.values is None else response.values
-        assert answers is not None
+        answers = response.answers
         return Extent(
             {part.number: response.n_rows},
             float(answers.min()),
             float(answers.max()),
-            float(response.weights.max()),
-            all_whole(response.weights),
+            float(weights.max()),
+            all_whole(weights),
             response.repeats is None or all_whole(response.repeats),
-            bool((response.weights != 1).any()),
+            bool((weights != 1).any()),
         )
+
+
+def read_response(rows: RowHolder, kind: Kind) -> tuple[Reading, Extent]:
+    """How the responses are to be read, and what they are like."""
+    reading = Reading(kind.part_reading(lambda: rows.ask_response(LabelQuestion())))
+    extent = rows.ask_response(ExtentQuestion(reading))
+    return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent

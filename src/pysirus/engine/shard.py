@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Recipe, plan_of, rows_of
+from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._response.sums import IntegerRows
 from pysirus._rules.rule import Rule
-from pysirus._weights.weights import MomentSums, moment_sums
+from pysirus._weights.moments import MomentSums, moment_sums
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class LevelSums:
 
     def plan(self, response: Response) -> _core.Plan:
         """What the core must know of the trees."""
-        return plan_of(self.shape, response.n_slots, response.slots is not None, self.recipe)
+        return plan_of(self.shape, response, self.recipe)
 
     def __call__(self, shard: Shard) -> NDArray[np.int64]:
         rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)

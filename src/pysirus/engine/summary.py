@@ -11,7 +11,7 @@ from pysirus._bins.cuts import as_compared
 from pysirus._bins.levels import LevelSums, level_sums
 from pysirus._data.column import Column, DataError, Kind, check_same_type
 from pysirus._data.table import check_levels
-from pysirus._response.sums import Count, IntegerRows
+from pysirus._response.integer_rows import Count, IntegerRows
 from pysirus.engine.tally import Tally, tally_of
 
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "ordered")
@@ -119,4 +119,4 @@ def _with_merged_levels(merged: ColumnSummary, a: ColumnSummary, b: ColumnSummar
         at = [position[level] for level in part.levels]
         sizes[at] += part.level_sums.sizes
         sums[at] += part.level_sums.sums
-    return replace(merged, levels=levels, level_sums=LevelSums(sizes, sums, first.of_classes))
+    return replace(merged, levels=levels, level_sums=LevelSums(sizes, sums, first.by_class))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, with_sizes
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, check_columns, read_table, recode_table
 from pysirus._forest.forest import GrowingForest, Recipe
-from pysirus._response.response import Response, Scale
+from pysirus._kind.kind import Kind
+from pysirus._model.moments import Moments
+from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
-from pysirus._weights.weights import Moments
+from pysirus._training.idle import name_idle
+from pysirus._training.settings import Settings
+from pysirus._training.training import Training, features_of
 from pysirus.engine.columns import (
     ZoomAnswer,
     ZoomPlan,
@@ -28,45 +31,27 @@ from pysirus.engine.columns import (
     zoom_columns,
 )
 from pysirus.engine.forest import ShardForest
+from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part, RowHolder, ShardHolder
-from pysirus.engine.response import Extent, ExtentQuestion, LabelQuestion, Reading, naming
+from pysirus.engine.response import Reading, naming, read_response
 from pysirus.engine.shard import RuleMoments, Shard, SizeQuestion
 from pysirus.engine.summary import ColumnSummary
-from pysirus.estimators.sirus import TrainingBase, name_idle
-
-SUM_BYTES = 1 << 28  # sums of nodes held at once
-TALLY = 1 << 16  # distinct values of a column held at once ...
-LEAST_TALLY = 1 << 10  # ... and of each of very many columns
 
 
 @dataclass(frozen=True)
-class ShardTraining(TrainingBase):
+class ShardTraining(Training):
     """Training rows in bins, in several places."""
 
     shards: ShardHolder
-    response: Response  # of no row: classes and scale
     idle: dict[str, str]
     quantile_error: float
-    sum_bytes: int = SUM_BYTES
-
-    @property
-    def _scale(self) -> Scale:
-        return self.response.scale
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of positive weight."""
-        return self._scale.n_rows
-
-    @property
-    def classes(self) -> NDArray[Any] | None:
-        """The labels, for classes."""
-        return self.response.classes
+    sum_bytes: int
 
     @property
     def is_constant(self) -> bool:
         """Whether every row answers the same."""
-        return self._scale.low == self._scale.high
+        scale = self.response.scale
+        return scale.low == scale.high
 
     @property
     def idle_columns(self) -> dict[str, str]:
@@ -78,9 +63,9 @@ class ShardTraining(TrainingBase):
         """What a model remembers of its training; how far from the true quantiles its cuts may be, if they are."""
         return {**super().facts, **({"quantile_error": self.quantile_error} if self.quantile_error else {})}
 
-    def forest(self, recipe: Recipe) -> GrowingForest:
-        """A forest on these rows, not yet grown."""
-        return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes)
+    def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
+        """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+        return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes, first_tree)
 
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""
@@ -167,78 +152,36 @@ class Encoder:
 # --------------------------------------------------------------------------------------------------------- training
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """How rows in parts are trained on, beside the estimator's own parameters."""
-
-    exact: bool = True  # as many passes over the columns as their true quantiles take
-    tally: int = TALLY
-    sum_bytes: int = SUM_BYTES
-
-
-def tally_of_bytes(n_bytes: int, n_columns: int) -> int:
-    """How many values of a column a tally may hold where those of all columns are to take so many bytes, 24 a value."""
-    return min(TALLY, max(LEAST_TALLY, n_bytes // (24 * n_columns)))
-
-
-def read_response(
-    rows: RowHolder, classes: bool, factors: Callable[[NDArray[Any], Sequence[float]], NDArray[np.float64] | None]
-) -> tuple[Reading, Extent]:
-    """How the responses are to be read, and what they are like."""
-    reading = Reading()
-    if classes:
-        labels = rows.ask_response(LabelQuestion())
-        totals = [float(weight) for weight in labels.weights]
-        reading = Reading(labels.classes, factors(labels.classes, totals))
-    extent = rows.ask_response(ExtentQuestion(reading))
-    return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent
-
-
 def train(
-    rows: RowHolder,
-    reading: Reading,
-    extent: Extent,
-    *,
-    categorical: Any,
-    n_bins: int,
-    discrete_limit: int,
-    seed: int,
-    target: str,
-    wishes: Wishes,
+    rows: RowHolder, kind: Kind, settings: Settings, options: EngineOptions, *, categorical: Any, target: str
 ) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins."""
+    reading, extent = read_response(rows, kind)
     read = PartReader(reading, categorical)
-    columns = rows.ask(ColumnQuestion(read, wishes.tally))
+    columns = rows.ask(ColumnQuestion(read, options.tally))
     summaries = columns.summaries
     check_columns(summaries)
-    while wishes.exact and (plan := needs_zoom(summaries, n_bins, discrete_limit)) is not None:
+    settings.check_columns(len(summaries))
+    limits = {"n_bins": settings.n_bins, "discrete_limit": settings.discrete_limit}
+    while options.exact and (plan := needs_zoom(summaries, **limits)) is not None:
         summaries = refine(summaries, plan, rows.ask(ZoomQuestion(read, plan)))
-    cuts = cuts_of_columns(summaries, n_bins=n_bins, discrete_limit=discrete_limit)
-    features = tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in cuts)
+    cuts = cuts_of_columns(summaries, **limits)
+    features = features_of(cuts)
     shards = rows.encode(Encoder(read, features, cuts, extent.first_rows))
     try:
         sizes = shards.ask(SizeQuestion([c.n_bins for c in cuts]))
         cuts = tuple(with_sizes(own, size) for own, size in zip(cuts, sizes.sizes))
-        no_rows = np.zeros(0)
-        response = Response(
-            None if reading.classes is not None else no_rows,
-            None if reading.classes is None else no_rows.astype(np.uint8),
-            1 if reading.classes is None else len(reading.classes),
-            no_rows if reading.weighted else None,
-            reading.classes,
-            reading.scale,
-        )
         return ShardTraining(
             Binned(np.empty((len(cuts), 0), dtype=np.uint8), cuts),
-            seed,
+            reading.no_rows(),
+            settings.seed,
             features,
             columns.named,
             target,
             shards=shards,
-            response=response,
             idle=name_idle(cuts, sizes.marks, lambda i, k: True),
-            quantile_error=quantile_error(summaries, n_bins=n_bins, discrete_limit=discrete_limit),
-            sum_bytes=wishes.sum_bytes,
+            quantile_error=quantile_error(summaries, **limits),
+            sum_bytes=options.sum_bytes,
         )
     except BaseException:
         shards.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,10 +15,10 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json, read_document, write_document
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._parameters import check_jobs
 from pysirus._rules.rule import RuleSet
-from pysirus.estimators.actions import Actions
+from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 
@@ -63,11 +62,11 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in self.__dict__
 
-    def _decide(self, X: Any) -> NDArray[np.float64]:
+    def _raw_predict(self, X: Any) -> NDArray[np.float64]:
         """The combined outputs of the rules: one number a row, or a row of class shares."""
         if "model_" not in self.__dict__:
             check_is_fitted(self)
-        return self.model_.decide(X, owner=type(self).__name__)
+        return self.model_.raw_predict(X, owner=type(self).__name__)
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
         """Store the constructor's arguments under their names, as scikit-learn wants it."""
@@ -75,8 +74,8 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
 
-    def _set_model(self, model: RuleModel) -> None:
-        self.model_ = model
+    def _set_model(self, model: Model) -> None:
+        self.model_ = RuleModel.of(model)
         self.n_features_in_ = len(model.features)
         if model.named:
             self.feature_names_in_ = np.array([f.name for f in model.features], dtype=object)
@@ -123,13 +122,6 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
         return str(self.model_) if self.__sklearn_is_fitted__() else repr(self)
 
 
-def made_with() -> dict[str, str]:
-    """The versions that a model is made with."""
-    from pysirus import __version__
-
-    return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-
-
 def _plain(value: Any) -> Any:
     """Numbers and labels of NumPy as those of Python."""
     if isinstance(value, dict):
@@ -168,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         record = document.get("estimator")
         if record is None:
-            return model_from_json(document)
+            return RuleModel.of(model_from_json(document))
         if record["name"] not in ESTIMATORS:
             raise ModelFileError(f"'{path}' holds a {record['name']}, which this pysirus does not know.")
         estimator = ESTIMATORS[record["name"]](**record["parameters"])

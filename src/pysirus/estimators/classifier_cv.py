@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pysirus._response.response import Response
-from pysirus._rules.rule import Rule
-from pysirus._tuning.auc import HeldOut, pooled_error
-from pysirus._tuning.path import PooledError
-from pysirus._weights.weights import Weighed, weigh_by_mean
-from pysirus.estimators.classifier import ClassBase
-from pysirus.estimators.sirus import Training
-from pysirus.estimators.tuned import TunedBase
+from pysirus._parameters.table import ClassWeight, Folds, Forest, Running, documented, replaced
+from pysirus.estimators.sirus import ClassBase
+from pysirus.estimators.tuned import TunedSirus
 
 
-class SirusClassifierCV(ClassBase, TunedBase):
+@documented
+@dataclass(eq=False, repr=False)
+class SirusClassifierCV(ClassBase, TunedSirus, Running, ClassWeight, Forest, Folds):
     """Stable and interpretable rules for classes, with the number of rules chosen by cross-validation.
 
     In each fold one forest is grown; then p0 is walked down the frequencies. The choice is the largest p0 whose error
@@ -26,19 +19,7 @@ class SirusClassifierCV(ClassBase, TunedBase):
     more than two classes, 1 - the mean AUC of each class against the rest. After ``fit`` it is a fitted classifier at
     that p0.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable, default=10
-        Folds. With ``groups`` in ``fit``, rows of a group stay together.
-    n_repeats : int, default=10
-        Repetitions with other folds and forests.
-    criterion : {"error", "stability"}, default="error"
-        "stability" takes the p0 nearest to no error and a stability of 0.9, the median over repetitions.
-    max_rules : int, default=25
-        The longest list to consider.
-    n_bins, max_depth, max_features, n_trees, alpha, discrete_limit, min_node_size, max_samples,
-    categorical_features, class_weight, n_jobs, random_state, verbose
-        As in ``SirusClassifier``. Folds are fitted on ``n_jobs`` threads.
+    {parameters}
 
     Attributes
     ----------
@@ -63,62 +44,4 @@ class SirusClassifierCV(ClassBase, TunedBase):
     True
     """
 
-    def __init__(
-        self,
-        cv: Any = 10,
-        n_repeats: int = 10,
-        criterion: str = "error",
-        max_rules: int = 25,
-        n_bins: int = 10,
-        max_depth: int = 2,
-        max_features: int | None = None,
-        n_trees: int | str = "auto",
-        alpha: float = 0.05,
-        discrete_limit: int = 10,
-        min_node_size: int = 5,
-        max_samples: float | None = None,
-        categorical_features: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SirusClassifierCV:
-        """Tune p0 and learn the rules.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            The table.
-        y : array of shape (n_rows,)
-            The labels: text, whole numbers or booleans.
-        sample_weight : array of shape (n_rows,), optional
-            How much each row counts.
-        groups : array of shape (n_rows,), optional
-            Rows of a group stay in one fold.
-
-        Returns
-        -------
-        self : SirusClassifierCV
-        """
-        self._check_parameters()
-        self._check_tuning()
-        self._tune(X, y, sample_weight, groups)
-        return self
-
-    def _weigh(self, training: Training, rules: list[Rule]) -> Weighed:
-        assert training.classes is not None
-        return weigh_by_mean(rules, training.moments(rules), training.classes, range(len(rules) + 1))
-
-    def _outcome(self, weighed: Weighed, holds: NDArray[np.bool_], response: Response) -> HeldOut:
-        """What ranks the held-out rows."""
-        assert response.slots is not None and isinstance(weighed.mean, tuple)
-        shape = (len(weighed.rules), response.n_slots)
-        inside = np.array([rule.inside for rule in weighed.rules], dtype=np.float64).reshape(shape)
-        outside = np.array([rule.outside for rule in weighed.rules], dtype=np.float64).reshape(shape)
-        return HeldOut(holds, inside, outside, np.asarray(weighed.mean), response.slots, response.weights)
-
-    def _pooled_error(self, outcomes: Sequence[HeldOut]) -> PooledError:
-        return lambda sizes: np.array([pooled_error(outcomes, step) for step in sizes.tolist()])
+    criterion: str = replaced("criterion", "error")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +22,17 @@ except ImportError as error:
 
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
-from pysirus._model.model import RuleModel
-from pysirus.engine.fit import Estimator, fit_rows
+from pysirus._model.model import Model
 from pysirus.engine.holders.dask import Block, DaskRows, Partition
-from pysirus.engine.train import Wishes, tally_of_bytes
+from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
+from pysirus.estimators.plain import PlainSirus
 
+Estimator = TypeVar("Estimator", bound=PlainSirus)
 __all__ = ["SirusClassifier", "SirusRegressor"]
 COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
 # answers travel between workers: some megabytes each, for the cuts about 400 kilobytes a column, at most 32 megabytes
-WISHES = Wishes(tally=1 << 14, sum_bytes=1 << 24)
+OPTIONS = EngineOptions(tally=1 << 14, sum_bytes=1 << 24)
 TALLY_BYTES = 1 << 25
 
 
@@ -59,8 +60,8 @@ def _fit(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
     name = y if isinstance(y, str) else getattr(y, "name", None)
     named = isinstance(name, str) and name and not isinstance(y, da.Array)
     n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
-    wishes = replace(WISHES, tally=min(WISHES.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
-    return fit_rows(estimator, rows, str(name) if named else "y", wishes)
+    options = replace(OPTIONS, tally=min(OPTIONS.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
+    return estimator._fit_parts(rows, str(name) if named else "y", options)
 
 
 def _number(blocks: Sequence[Block], responses: Sequence[Block], weights: Sequence[Block]) -> list[Partition]:
@@ -125,7 +126,7 @@ def _check_lined_up(X: Any, other: Any, role: str) -> None:
 class _Predictor:
     """What a model says of a block of rows, in the kind of the block."""
 
-    model: RuleModel
+    model: Model
     shares: bool  # of the classes, or the prediction
     __name__: ClassVar[str] = "sirus-predict"  # of the tasks
 
@@ -152,7 +153,7 @@ class _Predictor:
         return pd.Series(self.values(X), index=X.index, name=self.model.target, dtype=dtype)
 
 
-def _predict(model: RuleModel, X: Any, shares: bool = False) -> Any:
+def _predict(model: Model, X: Any, shares: bool = False) -> Any:
     """Predictions of a Dask collection, not yet computed: a series or frame for a frame, an array for an array."""
     predict = _Predictor(replace(model, moments=None, tuning=None), shares)
     if isinstance(X, dd.DataFrame):
@@ -175,7 +176,7 @@ def _predict(model: RuleModel, X: Any, shares: bool = False) -> Any:
 class OnDask:
     """An estimator that takes Dask collections too."""
 
-    _as_model: Callable[[], RuleModel]
+    _as_model: Callable[[], Any]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn the rules; the rows stay where they are.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from pysirus import _parameters as params
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._peers.harvest import harvest_weights
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
 from pysirus._rules.rule import RuleSet
@@ -174,7 +174,7 @@ class NodeHarvestRegressor(TreeRuleRegressor):
         return [nodes[i] for i in large], [np.packbits(inside[:, i]).tobytes() for i in large]
 
 
-def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> RuleModel:
+def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model:
     """The weighted nodes, as a model."""
     outputs = outputs_of(candidates.inside, training)
     weights: NDArray[np.float64] = np.array([1.0])
@@ -192,7 +192,7 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> RuleM
         "n_rows": len(training.y),
         "seed": training.seed,
     }
-    return RuleModel(
+    return Model(
         RuleSet(rules),
         intercept=0.0,
         mean=training.mean,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from pysirus import _parameters as params
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._peers.lasso import N_FOLDS, fit_lasso
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._rules.rule import RuleSet
@@ -233,7 +233,7 @@ def linear_columns(training: TreeTraining, winsor: float) -> LinearColumns:
 
 def combine(
     training: TreeTraining, candidates: Candidates, linear: LinearColumns, rng: np.random.Generator, choice: str
-) -> RuleModel:
+) -> Model:
     """The lasso on rules and linear terms, as a model."""
     outputs = outputs_of(candidates.inside, training)
     gap = outputs.inside - outputs.outside
@@ -265,4 +265,4 @@ def combine(
         "n_rows": len(training.y),
         "seed": training.seed,
     }
-    return RuleModel(RuleSet(rules), intercept, training.mean, facts=facts, terms=terms, **training.schema)
+    return Model(RuleSet(rules), intercept, training.mean, facts=facts, terms=terms, **training.schema)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import RuleSet
-from pysirus.engine.fit import fit_rows
 from pysirus.engine.holders.spark import SparkRows
-from pysirus.engine.train import Wishes, tally_of_bytes
+from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
 from pysirus.export._conditions import level_type, used_features
 from pysirus.export.sql import shares_and_label, sum_as
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["SirusClassifier", "SirusRegressor", "transform"]
 
 ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and on the driver
-Self = TypeVar("Self", bound="_OnSpark")
 
 
 def _check_frame(frame: Any, what: str) -> None:
@@ -51,7 +49,7 @@ def _is_spark(X: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------- prediction
 
 
-def _input(frame: DataFrame, feature: Feature, model: RuleModel, index: int) -> Column:
+def _input(frame: DataFrame, feature: Feature, model: Model, index: int) -> Column:
     """A column as the expressions want it: NULL for missing, doubles for numbers."""
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
@@ -75,7 +73,7 @@ def _input(frame: DataFrame, feature: Feature, model: RuleModel, index: int) -> 
     return F.nanvl(column, F.lit(None)) if accepted is T.NumericType else column
 
 
-def _with_inputs(model: RuleModel, names: Mapping[int, str]) -> RuleModel:
+def _with_inputs(model: Model, names: Mapping[int, str]) -> Model:
     """The model with other names for the columns that its rules look at."""
     rules = [
         replace(rule, conditions=tuple(replace(c, feature=names[c.index]) for c in rule.conditions))
@@ -111,7 +109,7 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
     _check_frame(frame, "transform")
     from pyspark.sql import functions as F
 
-    rules: RuleModel = model._as_model()
+    rules: Model = model._as_model()
     names = {i: f"_pysirus_{i}" for i in used_features(rules)}
     inputs = {name: _input(frame, rules.features[i], rules, i) for i, name in names.items()}
     renamed = _with_inputs(rules, names)
@@ -138,14 +136,14 @@ class _OnSpark:
     """What the two estimators share."""
 
     def fit(
-        self: Self,
+        self,
         frame: DataFrame,
         target: str,
         *,
         weights: str | None = None,
         row_id: str | None = None,
         drop: Sequence[str] = (),
-    ) -> Self:
+    ) -> Any:
         """Learn the rules: the same as in memory, from the same rows in the same order.
 
         Parameters
@@ -172,8 +170,8 @@ class _OnSpark:
             frame, target, weights=weights, row_id=row_id, drop=[drop] if isinstance(drop, str) else list(drop)
         )
         try:
-            wishes = Wishes(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
-            return fit_rows(self, rows, target, wishes)  # type: ignore[type-var]
+            options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
+            return self._fit_parts(rows, target, options)  # type: ignore[attr-defined]
         finally:
             rows.close()
 

@@ -13,8 +13,10 @@ from sklearn.utils import Tags
 from pysirus import _parameters as params
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._data.zero_weights import without_weightless
+from pysirus._parameters.seed import to_seed
 from pysirus._peers.trees import Candidates, CodedTable, code_table
-from pysirus._response.response import Response, read_numbers, read_weights, target_name
+from pysirus._response.read import read_numbers, read_weights, target_name
+from pysirus._response.response import NumberResponse
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus.estimators.base import RuleEstimator
 
@@ -89,14 +91,14 @@ class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
             table = read_table(X, categorical=self.categorical_features)
             values = read_numbers(y, table.n_rows)
             weights = read_weights(sample_weight, table.n_rows)
-        response = Response(values, None, 1, weights)
+        response = NumberResponse(values, weights=weights)
         coded = code_table(table, response, n_bins=self.n_bins, discrete_limit=self.discrete_limit)
         return TreeTraining(
             table=table,
             coded=coded,
             y=values,
-            weights=np.ones(table.n_rows) if weights is None else weights,
-            seed=params.to_seed(self.random_state),
+            weights=response.row_weights(),
+            seed=to_seed(self.random_state),
             target=target_name(y),
         )
 
@@ -123,7 +125,7 @@ class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
         -------
         y : ndarray of shape (n_rows,)
         """
-        return self._decide(X)
+        return self._raw_predict(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from pysirus._model.file import write_bytes, write_text
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus.export._conditions import ExportError
 
 __all__ = ["FORMATS", "ExportError", "export", "format_of"]
@@ -37,12 +37,12 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     return next((format for format, endings in FORMATS.items() if name.endswith(endings)), None)
 
 
-def export(model: RuleModel, format: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str | bytes:
+def export(model: Model, format: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str | bytes:
     """Write a model in another format.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     format : str
         One of ``FORMATS``.

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Condition, Rule
 
 
@@ -37,7 +37,7 @@ class Test:
     levels: tuple[Any, ...] = ()
 
 
-def resolve(condition: Condition, model: RuleModel) -> Test:
+def resolve(condition: Condition, model: Model) -> Test:
     """The test that a condition amounts to."""
     feature = model.features[condition.index]
     numeric = feature.kind == "numeric"
@@ -56,7 +56,7 @@ def resolve(condition: Condition, model: RuleModel) -> Test:
     return Test(*names, "in" if wanted else "never", missing, levels=wanted)
 
 
-def tests_of(rule: Rule, model: RuleModel) -> list[Test]:
+def tests_of(rule: Rule, model: Model) -> list[Test]:
     """The tests of a rule; all must pass."""
     return [resolve(condition, model) for condition in rule.conditions]
 
@@ -75,7 +75,7 @@ class Sums:
     weights: list[float] | None = None
 
 
-def sums_of(model: RuleModel, k: int = 0) -> Sums:
+def sums_of(model: Model, k: int = 0) -> Sums:
     """The numbers of a prediction; of class ``k`` for classes."""
 
     def of(value: Any) -> float:
@@ -89,7 +89,7 @@ def sums_of(model: RuleModel, k: int = 0) -> Sums:
     return Sums(of(model.intercept), [(w * of(r.inside), w * of(r.outside)) for w, r in zip(weights, model.rules)])
 
 
-def used_features(model: RuleModel) -> list[int]:
+def used_features(model: Model) -> list[int]:
     """The columns that rules look at, in the order of the table."""
     return sorted({c.index for rule in model.rules for c in rule.conditions} | {term.index for term in model.terms})
 
@@ -100,7 +100,7 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
-def level_type(model: RuleModel, index: int, format: str) -> type:
+def level_type(model: Model, index: int, format: str) -> type:
     """str, bool, int or float: what the levels of a column are; anything else cannot be exported."""
     kinds = {type(level) for level in model.features[index].levels}
     for kind in (str, bool, int, float):
@@ -113,7 +113,7 @@ def level_type(model: RuleModel, index: int, format: str) -> type:
     )
 
 
-def check_doubles(model: RuleModel, index: int, format: str) -> None:
+def check_doubles(model: Model, index: int, format: str) -> None:
     """Refuse levels that are whole numbers of more digits than a double holds: several would be one."""
     feature = model.features[index]
     for level in feature.levels:
@@ -124,7 +124,7 @@ def check_doubles(model: RuleModel, index: int, format: str) -> None:
             )
 
 
-def check_labels(model: RuleModel, format: str) -> None:
+def check_labels(model: Model, format: str) -> None:
     """Refuse classes that are neither text nor numbers nor true and false."""
     for label in model.classes or ():
         if not isinstance(label, (str, int, float)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pysirus._format import decimals_for, format_levels, format_number, format_threshold
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Condition, Rule
 
 
@@ -66,18 +66,18 @@ def _row(rule: Rule, staged: bool) -> RuleRow:
     )
 
 
-def is_staged(model: RuleModel) -> bool:
+def is_staged(model: Model) -> bool:
     """Whether some rules correct others."""
     return any(rule.stage > 1 for rule in model.rules)
 
 
-def rule_rows(model: RuleModel) -> list[RuleRow]:
+def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
     staged = is_staged(model)
     return [_row(rule, staged) for rule in model.rules]
 
 
-def head_pairs(model: RuleModel) -> list[tuple[str, str]]:
+def head_pairs(model: Model) -> list[tuple[str, str]]:
     """What stands above the table: the mean and the intercept, or the share of each class."""
     if isinstance(model.mean, tuple):
         return [(f"share of {c}", f"{100 * s:.1f}%") for c, s in zip(model.classes or (), model.mean)]

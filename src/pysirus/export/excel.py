@@ -13,7 +13,7 @@ from typing import Any
 
 from pysirus._data.table import Feature
 from pysirus._format import one_line
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
 
 LONGEST_FORMULA = 8192
@@ -73,7 +73,7 @@ def _check_levels(feature: Feature) -> None:
 class _Workbook:
     """The sheets as they are filled; ``Rules`` hands out addresses."""
 
-    def __init__(self, model: RuleModel) -> None:
+    def __init__(self, model: Model) -> None:
         from openpyxl import Workbook
 
         self.model = model
@@ -255,7 +255,7 @@ class _Workbook:
         self.rules.column_dimensions["B"].width = min(80, longest + 2)
 
 
-def _rows_of(model: RuleModel, X: Any) -> list[list[Any]]:
+def _rows_of(model: Model, X: Any) -> list[list[Any]]:
     """The values of the features in use, None for missing."""
     table = model.align(X)
     columns = []
@@ -270,12 +270,12 @@ def _rows_of(model: RuleModel, X: Any) -> list[list[Any]]:
     return [list(row) for row in zip(*columns)] if columns else [[] for _ in range(table.n_rows)]
 
 
-def to_excel(model: RuleModel, *, X: Any = None) -> bytes:
+def to_excel(model: Model, *, X: Any = None) -> bytes:
     """A workbook with live formulas.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     X : data frame or array, optional
         Rows to fill in. By default 100 rows are left blank to type or paste into; copy formulas down for more.

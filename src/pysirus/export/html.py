@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus.export._table import head_pairs, is_staged, rule_rows
 
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
 
 
-def to_html(model: RuleModel) -> str:
+def to_html(model: Model) -> str:
     """The rules as an HTML table."""
     caption = ", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model))
     stage_head = f"<th{RIGHT}>stage</th>" if is_staged(model) else ""

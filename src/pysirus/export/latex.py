@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pysirus._format import one_line
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus.export._table import ConditionText, RuleRow, head_pairs, is_staged, rule_rows
 
 SPECIAL = {
@@ -65,12 +65,12 @@ def _is_long(row: RuleRow) -> bool:
     return sum(len(str(condition)) for condition in row.conditions) > 70
 
 
-def to_latex(model: RuleModel, *, caption: str | None = None, label: str | None = None) -> str:
+def to_latex(model: Model, *, caption: str | None = None, label: str | None = None) -> str:
     """A table float with the rules; the document needs the packages array, booktabs and textcomp.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     caption : str, optional
         The caption, as LaTeX. By default it names the target.

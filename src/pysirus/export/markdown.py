@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pysirus._format import one_line
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus.export._table import head_pairs, is_staged, rule_rows
 
 
@@ -16,7 +16,7 @@ def escape(text: str) -> str:
     return re.sub(r"(://|www\.|@)", lambda m: m[0][0] + "\u200b" + m[0][1:], text)  # no automatic links
 
 
-def to_markdown(model: RuleModel) -> str:
+def to_markdown(model: Model) -> str:
     """The rules as a table of GitHub's Markdown."""
     lines = [", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model)), ""]
     stage = ("| stage ", "|---:") if is_staged(model) else ("", "")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import ExportError, Test, check_doubles, level_type, sums_of, tests_of, used_features
 
@@ -21,7 +21,7 @@ OPSET, ML_OPSET, IR = 17, 3, 8
 class _Graph:
     """Nodes and constants as they are added; methods return the name of their result."""
 
-    def __init__(self, model: RuleModel) -> None:
+    def __init__(self, model: Model) -> None:
         import onnx
         from onnx import helper, numpy_helper
 
@@ -167,7 +167,7 @@ def _label_array(classes: tuple[Any, ...]) -> Any:
     return array.astype(np.int64) if array.dtype.kind == "i" else array
 
 
-def to_onnx(model: RuleModel) -> bytes:
+def to_onnx(model: Model) -> bytes:
     """An ONNX model (operator sets 17 and ai.onnx.ml 3), as the bytes of its file."""
     try:
         import onnx

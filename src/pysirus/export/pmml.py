@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus.export._conditions import (
     ExportError,
@@ -40,7 +40,7 @@ def _type_of(kind: type, values: tuple[Any, ...]) -> str:
     return "double" if kind is int and any(abs(value) >= 2**31 for value in values) else TYPES[kind]
 
 
-def _level_type(model: RuleModel, index: int) -> str:
+def _level_type(model: Model, index: int) -> str:
     """The PMML type of the levels of a column."""
     check_doubles(model, index, "PMML")
     return _type_of(level_type(model, index, "PMML"), model.features[index].levels)
@@ -62,7 +62,7 @@ def _constant(value: Any, kind: str = "double") -> ET.Element:
     return element
 
 
-def _known(test: Test, model: RuleModel) -> ET.Element:
+def _known(test: Test, model: Model) -> ET.Element:
     """What is asked of known values."""
     if test.kind == "interval":
         ends = []
@@ -76,7 +76,7 @@ def _known(test: Test, model: RuleModel) -> ET.Element:
     return _apply("isIn" if test.kind == "in" else "isNotIn", _field(test.feature), *levels)
 
 
-def _test(test: Test, model: RuleModel) -> ET.Element:
+def _test(test: Test, model: Model) -> ET.Element:
     missing = _apply("isMissing", _field(test.feature))
     known = _apply("isNotMissing", _field(test.feature))
     if test.kind == "known":
@@ -88,7 +88,7 @@ def _test(test: Test, model: RuleModel) -> ET.Element:
     return _apply("if", known, _known(test, model), outcome)
 
 
-def _derived(model: RuleModel, k: int) -> list[ET.Element]:
+def _derived(model: Model, k: int) -> list[ET.Element]:
     """For each rule and linear term a field that holds what it adds (to class ``k``)."""
     sums = sums_of(model, k)
     fields = []
@@ -104,7 +104,7 @@ def _derived(model: RuleModel, k: int) -> list[ET.Element]:
     return fields
 
 
-def _if(rule: Rule, model: RuleModel, inside: float, outside: float) -> ET.Element:
+def _if(rule: Rule, model: Model, inside: float, outside: float) -> ET.Element:
     tests = [_test(test, model) for test in tests_of(rule, model)]
     condition = tests[0] if len(tests) == 1 else _apply("and", *tests)
     return _apply("if", condition, _constant(inside), _constant(outside))
@@ -116,7 +116,7 @@ def _double_field(name: str, content: ET.Element) -> ET.Element:
     return field
 
 
-def _mean_fields(model: RuleModel) -> list[ET.Element]:
+def _mean_fields(model: Model) -> list[ET.Element]:
     """For Node harvest: the weights of the rules that hold, and the weighted mean that the model adds to its base."""
     sums, n = sums_of(model), len(model.rules)
     assert sums.weights is not None
@@ -133,7 +133,7 @@ def _mean_fields(model: RuleModel) -> list[ET.Element]:
     return [*fields, _double_field(_rule_name(model, 2 * n + 2, 0), _apply("if", some, mean, _constant(0.0)))]
 
 
-def _rule_name(model: RuleModel, r: int, k: int) -> str:
+def _rule_name(model: Model, r: int, k: int) -> str:
     names = {_target(model), *(feature.name for feature in model.features)}
     name = f"part {r}" if model.classes is None else f"part {r} class {k + 1}"
     while name in names:
@@ -141,7 +141,7 @@ def _rule_name(model: RuleModel, r: int, k: int) -> str:
     return name
 
 
-def _data_dictionary(model: RuleModel, features: list[int]) -> ET.Element:
+def _data_dictionary(model: Model, features: list[int]) -> ET.Element:
     dictionary = ET.Element("DataDictionary")
     for index in features:
         feature = model.features[index]
@@ -169,12 +169,12 @@ def _label_type(classes: tuple[Any, ...]) -> str:
     return _type_of(kinds.pop(), classes) if len(kinds) == 1 and kinds <= set(TYPES) and exact else "string"
 
 
-def _target(model: RuleModel) -> str:
+def _target(model: Model) -> str:
     name = _text(model.target)
     return name if name not in {feature.name for feature in model.features} else f"{name} (target)"
 
 
-def _schema(model: RuleModel, features: list[int]) -> ET.Element:
+def _schema(model: Model, features: list[int]) -> ET.Element:
     schema = ET.Element("MiningSchema")
     for index in features:
         ET.SubElement(schema, "MiningField", name=_text(model.features[index].name), invalidValueTreatment="asIs")
@@ -182,7 +182,7 @@ def _schema(model: RuleModel, features: list[int]) -> ET.Element:
     return schema
 
 
-def _tables(model: RuleModel) -> list[ET.Element]:
+def _tables(model: Model) -> list[ET.Element]:
     tables = []
     for k in range(len(model.classes or (None,))):
         table = ET.Element("RegressionTable", intercept=number(sums_of(model, k).base))
@@ -202,7 +202,7 @@ def _share_name(label: Any) -> str:
     return f"probability({_text(label)})"
 
 
-def _output(model: RuleModel) -> ET.Element:
+def _output(model: Model) -> ET.Element:
     output = ET.Element("Output")
     predicted = ET.SubElement(output, "OutputField", name="prediction", feature="predictedValue")
     predicted.set("optype", "continuous" if model.classes is None else "categorical")
@@ -215,7 +215,7 @@ def _output(model: RuleModel) -> ET.Element:
     return output
 
 
-def to_pmml(model: RuleModel) -> str:
+def to_pmml(model: Model) -> str:
     """A PMML document; the prediction is the output field ``prediction``."""
     features = used_features(model)
     outputs = {"prediction", *(_share_name(label) for label in model.classes or ())}

@@ -11,7 +11,7 @@ import keyword
 from typing import Any
 
 from pysirus._format import one_line
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import Test, check_labels, level_type, number, sums_of, tests_of, used_features
@@ -39,7 +39,7 @@ def _test(test: Test) -> str:
     return f"({value} is None or {known})" if test.missing else f"({value} is not None and {known})"
 
 
-def _rule_lines(number_: int, rule: Rule, model: RuleModel) -> list[str]:
+def _rule_lines(number_: int, rule: Rule, model: Model) -> list[str]:
     condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
     return [f"    # {one_line(str(rule))}", f"    rule{number_} = {condition}"]
 
@@ -49,7 +49,7 @@ def _linear(term: LinearTerm) -> str:
     return f"{number(term.weight)} * ({number(term.missing)} if {value} is None else {clipped})"
 
 
-def _sum(model: RuleModel, k: int = 0) -> str:
+def _sum(model: Model, k: int = 0) -> str:
     sums = sums_of(model, k)
     parts = enumerate(sums.parts, start=1)
     terms = [f"({number(inside)} if rule{r} else {number(outside)})" for r, (inside, outside) in parts]
@@ -63,7 +63,7 @@ def _sum(model: RuleModel, k: int = 0) -> str:
     return f"_mean({number(sums.base)},\n        {total},\n        {weight}\n    )"
 
 
-def _body(model: RuleModel) -> list[str]:
+def _body(model: Model) -> list[str]:
     lines = []
     for i in used_features(model):
         read = "_number" if model.features[i].kind == "numeric" else "_known"
@@ -101,12 +101,12 @@ MEAN = '''def _mean(base, total, weight):
 '''
 
 
-def _regression(model: RuleModel, name: str) -> str:
+def _regression(model: Model, name: str) -> str:
     lines = [f"def {name}(row):", '    """The predicted value."""', *_body(model), f"    return {_sum(model)}"]
     return "\n".join(lines)
 
 
-def _classification(model: RuleModel, name: str) -> str:
+def _classification(model: Model, name: str) -> str:
     assert model.classes is not None
     entries = [f"    share{k} = {_sum(model, k)}" for k in range(len(model.classes))]
     pairs = ", ".join(f"({label!r}, share{k})" for k, label in enumerate(model.classes))
@@ -126,12 +126,12 @@ def _classification(model: RuleModel, name: str) -> str:
     return "\n".join(lines)
 
 
-def to_python(model: RuleModel, *, name: str = "predict") -> str:
+def to_python(model: Model, *, name: str = "predict") -> str:
     """Source of a module with the function ``predict(row)``; for classes also ``predict_proba(row)``.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     name : str, default="predict"
         Name of the function.
@@ -147,7 +147,7 @@ def to_python(model: RuleModel, *, name: str = "predict") -> str:
     return HEAD.format(title=title, name=name) + helper + function + "\n"
 
 
-def _check(model: RuleModel, name: Any) -> None:
+def _check(model: Model, name: Any) -> None:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name must be a Python identifier, got {name!r}.")
     if name in TAKEN:

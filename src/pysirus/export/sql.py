@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from pysirus._format import one_line
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import ExportError, Test, check_labels, level_type, number, sums_of, tests_of
@@ -38,7 +38,7 @@ def _number(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def _known(test: Test, column: str, model: RuleModel) -> str:
+def _known(test: Test, column: str, model: Model) -> str:
     """What is asked of known values; NULL, which is not true, for missing ones."""
     if test.kind == "interval":
         ends = []
@@ -52,7 +52,7 @@ def _known(test: Test, column: str, model: RuleModel) -> str:
     return f"{column} {'IN' if test.kind == 'in' else 'NOT IN'} ({listed})"
 
 
-def _test(test: Test, model: RuleModel) -> str:
+def _test(test: Test, model: Model) -> str:
     column = identifier(test.feature)
     if test.kind == "never":
         return f"{column} IS NULL" if test.missing else "1 = 0"
@@ -62,7 +62,7 @@ def _test(test: Test, model: RuleModel) -> str:
     return f"({column} IS NULL OR {known})" if test.missing else known
 
 
-def _when(rule: Rule, model: RuleModel) -> str:
+def _when(rule: Rule, model: Model) -> str:
     return " AND ".join(_test(test, model) for test in tests_of(rule, model)) or "1 = 1"
 
 
@@ -73,7 +73,7 @@ def _term(term: LinearTerm) -> str:
     return f"{_number(term.weight)} * {value} WHEN {column} > {upper} THEN {upper} ELSE {column} END"
 
 
-def _sum(model: RuleModel, k: int = 0) -> str:
+def _sum(model: Model, k: int = 0) -> str:
     """The prediction as an expression; that of class ``k`` for classes."""
     sums = sums_of(model, k)
     whens = [_when(rule, model) for rule in model.rules]
@@ -91,12 +91,12 @@ def _sum(model: RuleModel, k: int = 0) -> str:
     return f"({base} + CASE WHEN ({weight}) > 0e0 THEN ({total})\n / ({weight}) ELSE 0e0 END)"
 
 
-def sum_as(model: RuleModel, dialect: str) -> str:
+def sum_as(model: Model, dialect: str) -> str:
     """The prediction of a number as an expression in another dialect."""
     return _translate(_sum(model), dialect, False)
 
 
-def _label(model: RuleModel, shares: list[str]) -> str:
+def _label(model: Model, shares: list[str]) -> str:
     """The class of the largest share; the first of those that are equal."""
     assert model.classes is not None
     cases = []
@@ -111,7 +111,7 @@ def share_name(label: Any) -> str:
     return f"probability_{label}"
 
 
-def shares_and_label(model: RuleModel, dialect: str | None = None) -> tuple[dict[str, str], str]:
+def shares_and_label(model: Model, dialect: str | None = None) -> tuple[dict[str, str], str]:
     """The share of each class by the name of its column, and the label in terms of these columns."""
     assert model.classes is not None
     shares = {share_name(label): _sum(model, k) for k, label in enumerate(model.classes)}
@@ -121,7 +121,7 @@ def shares_and_label(model: RuleModel, dialect: str | None = None) -> tuple[dict
     return {name: _translate(s, dialect, False) for name, s in shares.items()}, _translate(label, dialect, False)
 
 
-def _check_columns(model: RuleModel, prediction: str) -> None:
+def _check_columns(model: Model, prediction: str) -> None:
     """Refuse to add a column twice, or one that the table has: databases would read the wrong one, or none."""
     taken = {feature.name.casefold(): feature.name for feature in model.features}  # many do not tell case apart
     for name in [*map(share_name, model.classes or ()), prediction]:
@@ -133,7 +133,7 @@ def _check_columns(model: RuleModel, prediction: str) -> None:
         taken[name.casefold()] = name
 
 
-def _statement(model: RuleModel, table: str | None, prediction: str) -> str:
+def _statement(model: Model, table: str | None, prediction: str) -> str:
     source = None if table is None else ".".join(map(identifier, table.split(".")))
     if source is not None:
         _check_columns(model, prediction)
@@ -168,13 +168,13 @@ def _translate(statement: str, dialect: str, is_query: bool) -> str:
 
 
 def to_sql(
-    model: RuleModel, *, table: str | None = None, dialect: str | None = None, prediction: str = "prediction"
+    model: Model, *, table: str | None = None, dialect: str | None = None, prediction: str = "prediction"
 ) -> str:
     """SQL that computes the prediction.
 
     Parameters
     ----------
-    model : RuleModel
+    model : Model
         The model.
     table : str, optional
         The table to read, ``schema.table`` for one in a schema. Then a SELECT statement is written that adds the

@@ -21,7 +21,7 @@ def effect(
 
     Parameters
     ----------
-    model : RuleModel or fitted estimator
+    model : Model or fitted estimator
         The model.
     feature : str, int, or a pair of these
         Columns by name or number.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pysirus._format import format_number
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus.plot._axes import BAR, DOWN, GREY, INSIDE, OUTSIDE, bare, class_number, plain, pyplot, two_lines
 
@@ -20,7 +20,7 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
 
     Parameters
     ----------
-    model : RuleModel or fitted estimator
+    model : Model or fitted estimator
         The model.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure whose height fits the list.
@@ -53,7 +53,7 @@ def _output(value: Any, k: int) -> float:
     return float(value[k]) if isinstance(value, tuple) else float(value)
 
 
-def _draw_outputs(whole: Any, ax: Any, model: RuleModel, shown: list[Rule], k: int) -> None:
+def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     mean = _output(model.mean, k)
     starts = [mean if rule.stage > 1 else 0.0 for rule in shown]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._model.tuning import IDEAL, Tuning, TuningPath
 from pysirus._parameters import ParameterError
-from pysirus._tuning.path import IDEAL, Tuning, TuningPath
 from pysirus.plot._axes import GREY, INSIDE, UP, bare, pyplot
 
 ERROR_OF_NUMBERS, ERROR_OF_CLASSES = "unexplained variance", "1 - AUC"
@@ -33,7 +33,7 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
 
     Parameters
     ----------
-    model : RuleModel or fitted estimator
+    model : Model or fitted estimator
         A tuned model.
     axes : pair of matplotlib Axes, optional
         Where to draw the error and the stability; by default a new figure with one above the other.
@@ -90,7 +90,7 @@ def pareto(model: Any, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    model : RuleModel or fitted estimator
+    model : Model or fitted estimator
         A tuned model.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.

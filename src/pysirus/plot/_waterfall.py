@@ -16,7 +16,7 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
 
     Parameters
     ----------
-    model : RuleModel or fitted estimator
+    model : Model or fitted estimator
         The model.
     row : data frame, array or Explanation of one row
         The row, for example ``X[12:13]``.

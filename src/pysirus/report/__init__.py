@@ -27,7 +27,7 @@ def report(
 
     Parameters
     ----------
-    model : RuleModel or fitted estimator
+    model : Model or fitted estimator
         The model; a tuned one brings its path, and the list of every size.
     path : str or path, optional
         The file to write.

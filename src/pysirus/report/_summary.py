@@ -15,9 +15,10 @@ import numpy as np
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._format import format_number
-from pysirus._model.model import RuleModel
+from pysirus._model.model import Model
 from pysirus._parameters import check_integer
 from pysirus._rules.rule import Rule, RuleSet
+from pysirus._use.edit import with_rules
 from pysirus._use.effect import Effect, effect
 from pysirus._use.explain import feature_importance
 
@@ -48,14 +49,14 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _models(model: RuleModel) -> list[RuleModel]:
+def _models(model: Model) -> list[Model]:
     """The model of every size; the model alone when it was not tuned."""
     if model.tuning is None:
         return [model]
-    return [model.with_rules(size.n_rules) for size in model.tuning.sizes]
+    return [with_rules(model, size.n_rules) for size in model.tuning.sizes]
 
 
-def _size(model: RuleModel, whole: RuleModel) -> dict[str, Any]:
+def _size(model: Model, whole: Model) -> dict[str, Any]:
     size = {
         "nRules": len(model.selected),
         "nPositive": len(model.rules),
@@ -83,7 +84,7 @@ def _effect(found: Effect) -> dict[str, Any]:
     }
 
 
-def _effects(model: RuleModel, X: Any) -> list[dict[str, Any]]:
+def _effects(model: Model, X: Any) -> list[dict[str, Any]]:
     """The effect of each feature that the model looks at, the most important first."""
     if model.aggregation == "mean" and X is None:
         return []  # a weighted mean has effects on a table only
@@ -122,7 +123,7 @@ def _as_list(values: Any, what: str, n_rows: int) -> list[Any]:
     return items
 
 
-def _rows(model: RuleModel, rules: Iterable[Rule], table: Table, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
+def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
     """Rows to look up: their names, values, and which rules of the longest list fire."""
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
     rules = list(rules)
@@ -142,7 +143,7 @@ def _rows(model: RuleModel, rules: Iterable[Rule], table: Table, y: Any, labels:
     }
 
 
-def _made(model: RuleModel, data: str | None) -> list[list[str]]:
+def _made(model: Model, data: str | None) -> list[list[str]]:
     """How the model was made, as pairs of words and values."""
     from pysirus import __version__
 

@@ -19,16 +19,15 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import check_column
 from pysirus._progress import ShowPass, no_pass, show_pass
-from pysirus.engine.fit import Estimator, fit_rows
 from pysirus.engine.holders.scratch import Scratch
+from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.engine.parts import Answer, Part, sum_of, tables_of, width_of
 from pysirus.engine.shard import Shard
-from pysirus.engine.train import Wishes, tally_of_bytes
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+PathsLike = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def find_files(paths: Paths) -> list[Path]:
+def find_files(paths: PathsLike) -> list[Path]:
     """The files of a pattern, a folder or a list, in order of their names; a list is in its own order."""
     if not isinstance(paths, (str, os.PathLike)):
         return [file for path in paths for file in find_files(path)]
@@ -171,9 +170,8 @@ def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, floa
                 future.cancel()
 
 
-def fit_files(
-    estimator: Estimator,
-    paths: Paths,
+def open_files(
+    paths: PathsLike,
     target: str,
     *,
     weights: str | None,
@@ -181,24 +179,24 @@ def fit_files(
     memory: int,
     quantiles: str,
     scratch: str | os.PathLike[str] | None,
-) -> Estimator:
-    """Learn the rules from Parquet files."""
+    n_threads: int,
+    verbose: int,
+) -> tuple[ParquetRows, EngineOptions]:
+    """The rows of Parquet files, and how they are trained on in about so much memory."""
     params.check_integer("memory (bytes)", memory, 1 << 26)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
     if scratch is not None and not Path(scratch).is_dir():
         raise params.ParameterError(f"scratch must be a folder that is there, got {os.fspath(scratch)!r}.")
-    files = find_files(paths)
-    n_threads = estimator._n_threads()
     rows = ParquetRows(
-        files,
+        find_files(paths),
         target,
         weights=weights,
-        drop=[drop] if isinstance(drop, str) else drop,
+        drop=drop,
         n_threads=n_threads,
         memory=memory // 2,
         folder=scratch,
-        progress=show_pass if estimator.verbose else no_pass,
+        progress=show_pass if verbose else no_pass,
     )
     # the tallies of the parts at work, of all parts before, and of both
     tally = tally_of_bytes(memory // 4 // (n_threads + 2), len(rows.features))
-    return fit_rows(estimator, rows, target, Wishes(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4))
+    return rows, EngineOptions(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4)

@@ -52,11 +52,10 @@ class Scratch:
     def write(self, shard: Shard) -> None:
         """Add a shard at the end."""
         response = shard.response
-        arrays = {"values": response.values, "slots": response.slots, "weights": response.weights}
         with self._lock:
             bins = self._append(shard.bins)
-            places = {name: self._append(array) for name, array in arrays.items() if array is not None}
-            empty = replace(response, values=None, slots=None, weights=None)
+            places = {name: self._append(array) for name, array in response.row_arrays().items()}
+            empty = response.take(np.zeros(0, dtype=np.intp))
             self._stored.append(_Stored(bins, places, empty, shard.first_row))
 
     def _append(self, array: NDArray[Any]) -> _Place:

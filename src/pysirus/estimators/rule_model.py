@@ -1,23 +1,26 @@
-"""What can be done with a fitted model: each method hands it to the module of that name.
+"""A model and what can be done with it: each method hands the model to the module of that name.
 
-The modules come later in the flow than the model, so a method imports its module when it is called.
+A method imports its module when it is called, so that fitting and predicting do not wait for exports and reports.
 """
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from pysirus._model.file import model_to_json, write_document
+from pysirus._model.model import Model
+
 if TYPE_CHECKING:
-    from pysirus._model.model import RuleModel
     from pysirus._rules.rule import Rule
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
 
 
-class Actions:
+class Actions(ABC):
     """Methods that rule models and estimators share."""
 
     @abstractmethod
@@ -150,3 +153,20 @@ class Actions:
         from pysirus._use.diff import diff
 
         return diff(self, new)
+
+
+@dataclass(frozen=True)
+class RuleModel(Actions, Model):
+    __doc__ = Model.__doc__
+
+    @classmethod
+    def of(cls, model: Model) -> RuleModel:
+        """The same model, with everything that can be done with it."""
+        return model if isinstance(model, cls) else cls(**{f.name: getattr(model, f.name) for f in fields(Model)})
+
+    def _as_model(self) -> RuleModel:
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file that ``pysirus.load`` reads."""
+        write_document(path, model_to_json(self))

@@ -60,12 +60,12 @@ class HeldOut:
         inside: NDArray[np.float64],
         outside: NDArray[np.float64],
         mean: NDArray[np.float64],
-        slots: NDArray[np.uint8],
+        codes: NDArray[np.uint8],
         weights: NDArray[np.float64] | None,
     ) -> None:
         self._holds = holds
         self._gap, self._outside, self._mean = inside - outside, outside, mean
-        self._slots = slots
+        self._codes = codes
         self._weights = weights
         self._at: tuple[int, tuple[Ranks, ...]] | None = None
 
@@ -77,16 +77,16 @@ class HeldOut:
     def ranks(self, n_rules: int) -> tuple[Ranks, ...]:
         """The ranks by each class when the first ``n_rules`` rules are in use; the last answer is remembered."""
         if self._at is None or self._at[0] != n_rules:
-            self._at = (n_rules, tuple(self._rank(n_rules, slot) for slot in self.classes))
+            self._at = (n_rules, tuple(self._rank(n_rules, code) for code in self.classes))
         return self._at[1]
 
-    def _rank(self, n_rules: int, slot: int) -> Ranks:
+    def _rank(self, n_rules: int, code: int) -> Ranks:
         if n_rules == 0:
-            scores = np.full(len(self._slots), self._mean[slot])
+            scores = np.full(len(self._codes), self._mean[code])
         else:
-            total = self._holds[:, :n_rules] @ self._gap[:n_rules, slot] + self._outside[:n_rules, slot].sum()
+            total = self._holds[:, :n_rules] @ self._gap[:n_rules, code] + self._outside[:n_rules, code].sum()
             scores = total / n_rules
-        return rank(scores, self._slots == slot, self._weights)
+        return rank(scores, self._codes == code, self._weights)
 
 
 def pooled_error(folds: Sequence[HeldOut], sizes: Sequence[int]) -> float:

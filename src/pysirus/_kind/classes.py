@@ -1,0 +1,124 @@
+"""Classes, by the mean of shares: rules answer with the share of each class, all of them weigh the same.
+
+This is the form of the authors' paper on classification and of their R package. The error is 1 - AUC.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._kind.auc import HeldOut, pooled_error
+from pysirus._kind.kind import Kind, LabelTotals, PooledError
+from pysirus._model.moments import Moments
+from pysirus._parameters import ParameterError, check_real
+from pysirus._response.read import check_weights, class_codes, classes_of, read_labels, read_weights
+from pysirus._response.response import ClassResponse, Response
+from pysirus._rules.rule import Rule
+from pysirus._weights.equal import weigh_equally
+from pysirus._weights.weighted import WeightedPrefixes
+
+
+@dataclass(frozen=True)
+class ClassesOfPart:
+    """Reads labels from a part of the rows, as classes of the whole."""
+
+    classes: NDArray[Any]
+    factors: NDArray[np.float64] | None  # weights of the classes
+
+    def __call__(self, y: Any, weights: Any, n_rows: int) -> ClassResponse:
+        codes = class_codes(read_labels(y, n_rows), self.classes)
+        own = np.ones(n_rows) if weights is None else check_weights(weights, n_rows)
+        if self.factors is None:
+            return ClassResponse(codes, self.classes, weights=own)
+        return ClassResponse(codes, self.classes, weights=self.factors[codes] * own, repeats=own)
+
+    def no_rows(self) -> ClassResponse:
+        """The response of no row."""
+        return ClassResponse(np.zeros(0, np.uint8), self.classes, weights=np.zeros(0))
+
+
+@dataclass(frozen=True)
+class ClassShares(Kind):
+    """A class a row, by the mean of the shares that the rules answer."""
+
+    class_weight: Any = None
+
+    if_constant: ClassVar[str] = "y has only one class"
+    mean_name: ClassVar[str] = "share of each class"
+    has_penalty: ClassVar[bool] = False
+    has_stages: ClassVar[bool] = False
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> ClassResponse:
+        """Labels of one type, one a row, none missing; the weights of classes multiply those of rows."""
+        labels, weights = read_labels(y, n_rows), read_weights(sample_weight, n_rows)
+        classes = classes_of(labels)
+        response = ClassResponse(class_codes(labels, classes), classes, weights=weights)
+        if self.class_weight is None:
+            return response
+        codes, ones = response.codes, response.row_weights()
+        totals = [math.fsum(ones[codes == k]) for k in range(len(classes))]
+        factors = class_factors(self.class_weight, classes, totals)[codes]
+        return replace(response, weights=factors if weights is None else factors * weights, repeats=weights)
+
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> ClassesOfPart:
+        """Labels must be known before they are coded."""
+        labels = ask_labels()
+        factors = None
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, labels.classes, [float(weight) for weight in labels.weights])
+        return ClassesOfPart(labels.classes, factors)
+
+    def sizes(self, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Every size: each rule has a weight."""
+        return range(len(rules) + 1)
+
+    def weigh(
+        self, rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Equal weights."""
+        return weigh_equally(rules, moments, response, sizes)
+
+    def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> Response | None:
+        """The mean of shares is no fit that could be corrected."""
+        raise ParameterError("n_stages must be 1 for equal weights: a mean of shares has no residuals to learn from.")
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
+        """What ranks the held-out rows."""
+        shape = (len(weighted.rules), response.n_outputs)
+        inside = np.array([rule.inside for rule in weighted.rules], dtype=np.float64).reshape(shape)
+        outside = np.array([rule.outside for rule in weighted.rules], dtype=np.float64).reshape(shape)
+        return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
+
+    def pooled_error(self, judged: Sequence[HeldOut]) -> PooledError:
+        """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""
+        return lambda sizes: np.array([pooled_error(judged, step) for step in sizes.tolist()])
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[float]) -> NDArray[np.float64]:
+    """The weight of each class, from the parameter and what the rows of each class weigh together."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # weighed and not counted, so that a weight of two is a row that stands twice
+        sizes = np.array(totals)
+        return np.asarray(sizes.sum() / (len(classes) * sizes))
+    if isinstance(class_weight, Mapping):
+        return _given_weights(class_weight, classes)
+    raise ParameterError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+
+
+def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """A weight per class from a dict by label."""
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown and any(label not in class_weight for label in labels):
+        raise ParameterError(
+            f"class_weight names {unknown[0]!r}, which is no class. Classes are {', '.join(map(repr, labels[:8]))}."
+        )
+    for label, weight in class_weight.items():
+        check_real(f"class_weight of {label!r}", weight, 0, np.inf)
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])

@@ -1,0 +1,106 @@
+"""What the rooms that follow ask of a kind of response.
+
+A kind is one file: how its response is read, what its rules answer, how they are weighed, what is left to explain, how
+held-out rows judge it, and how it is spoken of. Estimators, stages, tuning and rows in parts know no other way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._model.model import Model
+from pysirus._model.moments import Moments
+from pysirus._response.response import Response
+from pysirus._rules.rule import Rule, with_weights
+from pysirus._training.training import Training
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+
+# the size that each fold uses, one row a step -> the error at each step
+PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
+
+
+class LabelTotals(Protocol):
+    """The classes of all rows, and what the rows of each weigh together."""
+
+    @property
+    def classes(self) -> NDArray[Any]: ...
+    @property
+    def weights(self) -> Sequence[Any]: ...
+
+
+class PartReading(Protocol):
+    """Reads the response of a part of the rows; it can be sent to where they lie."""
+
+    def __call__(self, y: Any, weights: Any, n_rows: int) -> Response: ...
+    def no_rows(self) -> Response:
+        """The response of no row."""
+        ...
+
+
+class Kind(ABC):
+    """How one kind of response is read, learned from, judged and spoken of."""
+
+    if_constant: ClassVar[str]  # what a response is of which every row answers the same
+    mean_name: ClassVar[str]  # what is predicted where there is no rule
+    has_penalty: ClassVar[bool]  # whether a penalty is chosen
+    has_stages: ClassVar[bool]  # whether its lists can be corrected
+
+    @abstractmethod
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
+        """The response of rows in memory, checked."""
+
+    @abstractmethod
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PartReading:
+        """How the response of a part is read, once what must be known of all parts is asked for."""
+
+    @abstractmethod
+    def sizes(self, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Sizes of a list that tuning looks at, from 0 on, so that ``most`` of its rules may have a weight."""
+
+    @abstractmethod
+    def weigh(
+        self, rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Weights of some prefixes of a list of rules with outputs."""
+
+    @abstractmethod
+    def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> Response | None:
+        """What a list leaves unexplained, shrunk; None where it explains all."""
+
+    @abstractmethod
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
+        """What the pooled error needs to know of a fold's held-out rows, for every size; ``holds`` is [row, rule]."""
+
+    @abstractmethod
+    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
+        """The error of all held-out rows together, given the size that each fold uses."""
+
+    def weigh_training(self, training: Training, rules: Sequence[Rule], sizes: Sequence[int]) -> WeightedPrefixes:
+        """Outputs and weights of rules on the rows that they came from."""
+        moments = training.moments(rules)
+        return self.weigh(with_outputs(rules, moments, training.response), moments, training.response, sizes)
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes."""
+        size = weighted.sizes[row]
+        facts = {**training.facts, "n_trees": n_trees, **training.response.facts}
+        if self.has_penalty:
+            facts["ridge_penalty"] = float(weighted.penalties[row])
+        if self.has_stages:
+            facts["n_stages"] = max((rule.stage for rule in weighted.rules[:size]), default=1)
+        return Model(
+            selected=with_weights(weighted.rules[:size], weighted.weights[row, :size].tolist()),
+            intercept=weighted.intercepts[row],
+            mean=weighted.mean,
+            features=training.features,
+            named=training.named,
+            target=training.target,
+            classes=training.response.labels,
+            moments=weighted.moments,
+            facts=facts,
+        )

@@ -1,0 +1,93 @@
+"""Numbers, by squared error: rules answer with means, ridge weighs them, the error is the unexplained variance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._kind.kind import Kind, LabelTotals, PooledError
+from pysirus._model.moments import Moments
+from pysirus._response.read import check_weights, read_numbers, read_weights
+from pysirus._response.response import NumberResponse, Response
+from pysirus._rules.rule import Rule
+from pysirus._weights.gram import gram_of
+from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
+from pysirus._weights.weighted import WeightedPrefixes
+
+# The share of the prediction, as a distance from the mean, that the next stage takes as explained. With less than all
+# of it, some of the main signal stays in the residuals, and lists are more alike from fold to fold; with much less,
+# they say the same again (docs/stages.md).
+SHRINKAGE = 0.85
+
+
+class SquaredErrors(NamedTuple):
+    """The held-out rows of a fold, and the sum of their squared errors for every size."""
+
+    y: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    errors: NDArray[np.float64]  # [size]
+
+
+@dataclass(frozen=True)
+class NumbersOfPart:
+    """Reads numbers from a part of the rows."""
+
+    def __call__(self, y: Any, weights: Any, n_rows: int) -> NumberResponse:
+        values = read_numbers(y, n_rows, part=True)
+        return NumberResponse(values, weights=np.ones(n_rows) if weights is None else check_weights(weights, n_rows))
+
+    def no_rows(self) -> NumberResponse:
+        """The response of no row."""
+        return NumberResponse(np.zeros(0), weights=np.zeros(0))
+
+
+class Numbers(Kind):
+    """A number a row, by squared error."""
+
+    if_constant: ClassVar[str] = "the response is constant"
+    mean_name: ClassVar[str] = "mean"
+    has_penalty: ClassVar[bool] = True
+    has_stages: ClassVar[bool] = True
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
+        """Finite numbers, one a row."""
+        values = read_numbers(y, n_rows)
+        return NumberResponse(values, weights=read_weights(sample_weight, n_rows))
+
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NumbersOfPart:
+        """Numbers need nothing of other parts."""
+        return NumbersOfPart()
+
+    def sizes(self, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
+        return useful_sizes(gram_of(moments, rules), most)
+
+    def weigh(
+        self, rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Non-negative ridge."""
+        return weigh_by_ridge(rules, moments, sizes)
+
+    def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> NumberResponse | None:
+        """The response minus the mean and the shrunk prediction; None where the list explains all."""
+        y = response.answers
+        if NumberResponse(y - fitted).is_constant:
+            return None
+        values = y - np.float64(mean) - SHRINKAGE * (fitted - np.float64(mean))
+        return NumberResponse(values, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
+        """Squared errors of every size."""
+        y, w = response.answers, response.row_weights()
+        return SquaredErrors(y, w, w @ (y[:, None] - weighted.scores(holds)) ** 2)
+
+    def pooled_error(self, judged: Sequence[SquaredErrors]) -> PooledError:
+        """The unexplained variance: squared errors over the sum of squares about the mean."""
+        y, w = (np.concatenate([fold[i] for fold in judged]) for i in (0, 1))
+        total = float(w @ (y - np.average(y, weights=w)) ** 2)
+        errors = [fold.errors / (total or 1.0) for fold in judged]
+        return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)

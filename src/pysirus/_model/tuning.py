@@ -1,0 +1,115 @@
+"""What tuning found, as a model remembers it: the path, the choice, and the list of every size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._format import make_frame
+from pysirus._response.response import Output
+from pysirus._rules.rule import RuleSet
+
+IDEAL = (0.0, 0.9)  # error, stability
+
+
+def distance_to_ideal(error: Any, stability: Any) -> Any:
+    """Distance to the ideal point of no error and a stability of 0.9, of numbers or arrays."""
+    return np.hypot(error - IDEAL[0], stability - IDEAL[1])
+
+
+@dataclass(frozen=True)
+class Size:
+    """A model of the first ``n_rules`` rules: its weights, and what cross-validation says of such lists."""
+
+    n_rules: int
+    p0: float
+    error: float
+    stability: float
+    weights: tuple[float, ...]
+    intercept: Output
+    penalty: float
+
+
+@dataclass(frozen=True, eq=False)
+class TuningPath:
+    """Number of rules, error and stability against p0, averaged over repetitions.
+
+    Attributes
+    ----------
+    p0 : ndarray
+        Falling; one entry for each step of the averaged functions.
+    n_rules, error, stability : ndarray
+        Means over the repetitions of the mean number of rules in a fold, the pooled out-of-fold error, and the mean
+        Dice-Sorensen index over pairs of folds.
+    n_rules_se, error_se, stability_se : ndarray
+        Their standard errors over the repetitions (zero for a single one).
+    n_repeats : int
+        Number of repetitions.
+    """
+
+    p0: NDArray[np.float64]
+    n_rules: NDArray[np.float64]
+    error: NDArray[np.float64]
+    stability: NDArray[np.float64]
+    n_rules_se: NDArray[np.float64]
+    error_se: NDArray[np.float64]
+    stability_se: NDArray[np.float64]
+    n_repeats: int
+
+    def __len__(self) -> int:
+        return len(self.p0)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TuningPath):
+            return NotImplemented
+        return (self.columns(), self.n_repeats) == (other.columns(), other.n_repeats)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def at(self, p0: float) -> int:
+        """The entry that holds at a p0: the nearest one."""
+        return int(np.abs(self.p0 - p0).argmin())
+
+    @property
+    def distance(self) -> NDArray[np.float64]:
+        """Distance to the ideal point of no error and a stability of 0.9."""
+        return np.asarray(distance_to_ideal(self.error, self.stability))
+
+    def columns(self) -> dict[str, list[float]]:
+        """The path as plain lists."""
+        names = ("p0", "n_rules", "error", "stability", "n_rules_se", "error_se", "stability_se")
+        return {name: getattr(self, name).tolist() for name in names}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The path as a data frame; ``backend`` is "pandas", "polars" or "pyarrow"."""
+        return make_frame(self.columns(), backend)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All that tuning found: the path, the choice, and the list of every size on the full data."""
+
+    path: TuningPath
+    p0: float
+    error: float
+    stability: float
+    criterion: str
+    step: int  # the entry of the path that was chosen
+    changed: float  # share of the rows that a fold leaves out
+    rules: RuleSet  # the longest list, with outputs; a model of size k has the first k
+    sizes: tuple[Size, ...]
+
+    def sentence(self, n_rules: int, stability: float) -> str:
+        """What stability means, in plain words."""
+        if n_rules == 0:
+            return "The model has no rules."
+        share = "a tenth" if abs(self.changed - 0.1) < 0.005 else f"{100 * self.changed:.0f}%"
+        rules = (
+            f"Of the {n_rules} rules, about {stability * n_rules:.0f} come"
+            if n_rules > 1
+            else (f"In {100 * stability:.0f} of 100 cases the one rule comes")
+        )
+        return f"{rules} back when {share} of the data changes (stability {stability:.2f})."

@@ -1,0 +1,270 @@
+"""The table of parameters: a field is a parameter, with its type, default, check, documentation and option.
+
+Estimators inherit the groups they take, so that scikit-learn finds real signatures; the command line makes its options
+from the same fields, and docstrings their sections. A new parameter is a field here and the code that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from textwrap import fill, indent
+from typing import Any, TypeVar
+
+from pysirus._parameters.check import check_choice, check_integer, check_jobs, check_real, to_share
+
+Check = Callable[[str, Any], None]
+Class = TypeVar("Class", bound=type)
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a parameter is said on the command line."""
+
+    name: str
+    metavar: str
+    help: str
+    type: Any = int
+    panel: str | None = "Forest"
+
+
+def parameter(default: Any, kind: str, help: str, check: Check | None = None, option: Option | None = None) -> Any:
+    """A parameter: its default, its type as numpydoc says it, what it is for, what it takes."""
+    return field(default=default, metadata={"kind": kind, "help": help, "check": check, "option": option})
+
+
+def whole(low: int, high: int | None = None, none: bool = False) -> Check:
+    """Whole numbers from low to high."""
+    return lambda name, value: check_integer(name, value, low, high, none)
+
+
+def whole_or_auto(low: int) -> Check:
+    """Whole numbers from low on, or "auto"."""
+
+    def check(name: str, value: Any) -> None:
+        if not (isinstance(value, str) and value == "auto"):
+            check_integer(f"{name} (a number or 'auto')", value, low)
+
+    return check
+
+
+def between(low: float, high: float, none: bool = False) -> Check:
+    """Numbers strictly between low and high."""
+    return lambda name, value: check_real(name, value, low, high, none)
+
+
+def share_of_rows(name: str, value: Any) -> None:
+    """A share of the rows, a number of them, or None."""
+    to_share(name, value, 1)
+
+
+@dataclass(eq=False, repr=False)
+class ListSize:
+    """How many rules are kept."""
+
+    p0: float | None = parameter(
+        None,
+        "float, optional",
+        "Keep the rules whose frequency is above p0 (at most ``max_rules``). By default the ``n_rules`` most frequent.",
+        between(0, 1, none=True),
+        Option("--p0", "X", "Keep the rules more frequent than X, instead of --rules.", float, None),
+    )
+    n_rules: int = parameter(
+        10,
+        "int, default=10",
+        "How many rules to keep when ``p0`` is None.",
+        whole(1),
+        Option("--rules", "N", "Keep the N most frequent rules.", int, None),
+    )
+
+
+@dataclass(eq=False, repr=False)
+class Folds:
+    """How the number of rules is chosen."""
+
+    cv: Any = parameter(
+        10,
+        "int, splitter or iterable, default=10",
+        "Folds. With ``groups`` in ``fit``, rows of a group stay together.",
+        option=Option("--folds", "N", "Folds of the cross-validation.", int, None),
+    )
+    n_repeats: int = parameter(
+        10,
+        "int, default=10",
+        "Repetitions with other folds and forests.",
+        whole(1),
+        Option("--repeats", "N", "Repetitions with other folds.", int, None),
+    )
+    criterion: str = parameter(
+        "stability",
+        '{"stability", "error"}, default="stability"',
+        '"stability" takes the list nearest to no error and a stability of 0.9, the median over repetitions; "error" '
+        "the shortest list whose error is within two standard errors of the least.",
+        lambda name, value: check_choice(name, value, ("stability", "error")),
+        Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", str, None),
+    )
+
+
+@dataclass(eq=False, repr=False)
+class Forest:
+    """How the forest is grown, and how long a list may become."""
+
+    max_rules: int = parameter(
+        25,
+        "int, default=25",
+        "The longest list, when ``p0`` is set, with stages, or when the number of rules is tuned.",
+        whole(1),
+        Option("--max-rules", "N", "At most N rules with --p0, --stages or tuning."),
+    )
+    n_bins: int = parameter(
+        10,
+        "int, default=10",
+        "Cut columns at the quantiles i / n_bins.",
+        whole(2, 255),
+        Option("--bins", "N", "Cut columns at their N-quantiles."),
+    )
+    max_depth: int = parameter(
+        2,
+        "int, default=2",
+        "Depth of the trees, 1 to 4: the most splits that a rule can have.",
+        whole(1, 4),
+        Option("--depth", "N", "Conditions in a rule, at most (1 to 4)."),
+    )
+    max_features: int | None = parameter(
+        None,
+        "int, optional",
+        "Candidate columns at each node; by default a third of them, at least 2, and all in the forests on residuals.",
+        whole(1, none=True),
+        Option("--max-features", "N", "Columns tried at a node. Default: a third."),
+    )
+    n_trees: int | str = parameter(
+        "auto",
+        'int or "auto", default="auto"',
+        'Trees in the forest; "auto" grows until two such forests would share ``1 - alpha`` of their rules.',
+        whole_or_auto(1),
+        Option("--trees", "N|auto", "Trees; auto grows until the rules are stable.", str),
+    )
+    alpha: float = parameter(0.05, "float, default=0.05", "See ``n_trees``.", between(0, 1))
+    discrete_limit: int = parameter(
+        10, "int, default=10", "A column with at most this many distinct values is cut at each of them.", whole(1, 255)
+    )
+    min_node_size: int = parameter(
+        5,
+        "int, default=5",
+        "A node with at most this many drawn rows is not split.",
+        whole(1, 2**31 - 1),
+        Option("--min-node-size", "N", "Nodes of at most N rows are not split."),
+    )
+    max_samples: float | None = parameter(
+        None,
+        "float or int, optional",
+        "Rows that each tree draws, on average: a share of them, or a number. By default as many as there are. "
+        "Millions of rows need only a part of them in each tree, and the paper's theory asks for a vanishing share.",
+        share_of_rows,
+        Option(
+            "--max-samples",
+            "X",
+            "Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are.",
+            float,
+        ),
+    )
+    categorical_features: Any = parameter(
+        None,
+        "str, int, list of them or list of bool, optional",
+        "Columns of numbers or text to take as labels, by name, by number or by a flag per column. Columns of text, "
+        "booleans and categories of a data frame are labels without being named.",
+    )
+
+
+@dataclass(eq=False, repr=False)
+class ClassWeight:
+    """How much classes count."""
+
+    class_weight: Any = parameter(
+        None,
+        'dict or "balanced", optional',
+        "How much the rows of each class count, on top of ``sample_weight``: a weight per label (1 where not given), "
+        'or "balanced" to make every class weigh the same.',
+    )
+
+
+@dataclass(eq=False, repr=False)
+class Stages:
+    """Corrections of the list."""
+
+    n_stages: int | str = parameter(
+        1,
+        'int or "auto", default=1',
+        "1 is the paper. More stages grow forests on the residuals and add rules that correct the list: at most this "
+        'many, or with "auto" until no path is above ``p0`` or ``max_rules`` are reached; when tuned, as many as '
+        "cross-validation chooses. Each stage keeps its rules above ``p0``, or its ``n_rules`` most frequent ones (one "
+        "when tuned). Trees on residuals draw three tenths of the rows that those of the first forest draw.",
+        whole_or_auto(1),
+        Option(
+            "--stages",
+            "N|auto",
+            "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
+            str,
+        ),
+    )
+
+
+@dataclass(eq=False, repr=False)
+class Running:
+    """How the work is done: nothing of it but the seed changes the rules."""
+
+    n_jobs: int | None = parameter(
+        None,
+        "int, optional",
+        "Threads; the rules do not depend on it. None is 1, -1 is all cores.",
+        lambda name, value: check_jobs(value),
+        Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", int, None),
+    )
+    random_state: Any = parameter(
+        None,
+        "int, Generator or RandomState, optional",
+        "The seed; the same seed gives the same rules on any machine.",
+        option=Option("--seed", "N", "Seed: the same seed gives the same rules.", int, None),
+    )
+    verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
+
+
+GROUPS = (ListSize, Folds, Forest, ClassWeight, Stages, Running)
+PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
+
+
+def replaced(name: str, default: Any) -> Any:
+    """A parameter of the table with another default."""
+    return field(default=default, metadata=PARAMETERS[name].metadata)
+
+
+def check_parameters(values: dict[str, Any]) -> None:
+    """Check the parameters of an estimator, in the order of the table; those it does not know are its own."""
+    for name, own in PARAMETERS.items():
+        if name in values and own.metadata["check"] is not None:
+            own.metadata["check"](name, values[name])
+
+
+def document(names: Iterable[str], replaced: dict[str, str] | None = None) -> str:
+    """The section of a docstring on some parameters."""
+    replaced = replaced or {}
+
+    def entry(name: str) -> str:
+        kind = PARAMETERS[name].metadata["kind"]
+        text = fill(PARAMETERS[name].metadata["help"], 112, break_long_words=False, break_on_hyphens=False)
+        return f"{name} : {replaced.get(name, kind)}\n{indent(text, '    ')}"
+
+    return "\n".join(["Parameters", "----------", *map(entry, names)])
+
+
+def documented(cls: Class) -> Class:
+    """Put the parameters of an estimator into its docstring, where it says ``{parameters}``."""
+    own = {f.name: f for f in fields(cls)}
+    kinds = {
+        n: f"{f.metadata['kind'].split(', default=')[0]}, default={f.default!r}".replace("'", '"')
+        for n, f in own.items()
+        if f.default != PARAMETERS[n].default
+    }
+    section = indent(document(own, kinds), "    ").lstrip()
+    cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", section)
+    return cls

@@ -1,0 +1,158 @@
+"""A response and its weights as given in, checked arrays out; every complaint about them is made here."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from pysirus._data.column import DataError, check_same_type, first_row, is_missing
+from pysirus._data.frame import as_frame
+
+MAX_CLASSES = 256
+ALL_ZERO = "sample_weight is zero for every row: there is nothing to learn from."
+
+
+def target_name(y: Any) -> str:
+    """What the response is called: the name of a series or of a frame's column, or y."""
+    frame = as_frame(y)
+    name = frame.columns[0] if frame is not None and frame.columns else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
+def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
+    """A response given as an array, a series or a frame of one column, as an array with an entry a row."""
+    if y is None:
+        raise DataError("This estimator requires y to be passed, but the target y is None.")
+    series = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
+    frame = None if isinstance(series, nw.Series) else as_frame(y)
+    plain = series.to_numpy() if isinstance(series, nw.Series) else y if frame is None else frame.to_numpy()
+    array = column_or_1d(plain, warn=frame is None)
+    check_consistent_length(array, np.empty(n_rows))
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: y holds complex numbers.")
+    return np.asarray(array)
+
+
+def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float64]:
+    """A regression response: finite numbers, one a row; the range of a part of it is not judged."""
+    array = _as_array(y, n_rows)
+    if array.dtype.kind in "MmV":
+        raise DataError("y must be numbers, found dates or times. Predict a number, such as the days since an event.")
+    if array.dtype.kind in "OUST":
+        try:
+            array = np.array([np.nan if is_missing(v) else v for v in array.tolist()]).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            found = array.tolist()[0]
+            raise DataError(f"y must be numbers, found {found!r}. For classes use SirusClassifier.") from error
+    array = array.astype(np.float64)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row = first_row(bad)
+        raise DataError(
+            f"Input y contains NaN or infinity: {array[row]} in row {row}"
+            f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
+            "Rows without a response cannot be learned from: drop them."
+        )
+    if not part:
+        check_spread(float(array.min()), float(array.max()))
+    return np.asarray(array)
+
+
+def check_spread(low: float, high: float) -> None:
+    """Refuse a range whose squares overflow or vanish."""
+    spread = high - low
+    if spread and not 1e-140 < spread < 1e140:
+        raise DataError(
+            f"The range of y is {spread:g}: its squares overflow or vanish. Rescale y, for example to [0, 1]."
+        )
+
+
+def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    """A response of classes: labels of one type, one a row, none missing."""
+    labels = _as_array(y, n_rows)
+    if labels.dtype.kind in "MmV":
+        raise DataError("y holds dates or times, which are no labels. Turn them into text or into numbers.")
+    if labels.dtype.kind in "OT":
+        items = labels.tolist()
+        missing = np.array([is_missing(v) for v in items], dtype=bool)
+        check_same_type("y", (v for v, bad in zip(items, missing) if not bad))
+        labels = labels if isinstance(next(iter(items), None), str) or missing.any() else np.array(items)
+    else:
+        missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(n_rows, dtype=bool)
+    if missing.any():
+        raise DataError(
+            f"Input y contains NaN or a missing label, first in row {first_row(missing)} ({missing.sum()} in all). "
+            "Rows without a label cannot be learned from: drop them."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError(f"Input y contains infinity, first in row {first_row(np.isinf(labels))}: it is no label.")
+    if labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
+        value = labels[first_row(labels != np.rint(labels))]
+        raise DataError(
+            f"Unknown label type: y holds numbers that are not whole ({value}), which are a quantity rather than "
+            "classes. Use SirusRegressor, or turn the labels into text."
+        )
+    return labels
+
+
+def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
+    """The place of each label among the classes."""
+    labels = labels.astype(object) if labels.dtype.kind == "T" else labels
+    return np.searchsorted(classes, labels).astype(np.uint8)
+
+
+def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
+    """The distinct labels, sorted."""
+    classes = np.unique(labels.astype(object) if labels.dtype.kind == "T" else labels)
+    if len(classes) > MAX_CLASSES:
+        raise DataError(
+            f"y has {len(classes)} classes; at most {MAX_CLASSES} are taken. Group the rare ones, or use "
+            "SirusRegressor if y is a quantity."
+        )
+    return classes
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Row weights: finite, not negative, not all zero. None when all are equal to one."""
+    if sample_weight is None:
+        return None
+    weights = check_weights(sample_weight, n_rows)
+    if not (weights > 0).any():
+        raise DataError(ALL_ZERO)
+    return None if (weights == 1).all() else _within_reach(weights)
+
+
+def _within_reach(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights whose sums and products neither overflow nor vanish: very large or small ones times a power of two."""
+    exponent = int(np.frexp(weights.max())[1])
+    if abs(exponent) <= 53:
+        return weights
+    return np.maximum(np.ldexp(weights, -exponent), np.finfo(np.float64).tiny * (weights > 0))
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """The weights of some rows: finite and not negative."""
+    if isinstance(sample_weight, numbers.Number):
+        raise DataError("sample_weight must be one weight per row, found a single number.")
+    series = nw.from_native(sample_weight, pass_through=True, allow_series=True)
+    weights = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else sample_weight)
+    if weights.ndim != 1:
+        raise DataError(f"Sample weights must be 1D: sample_weight has shape {weights.shape}.")
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight must be numbers, found {weights.tolist()[0]!r}.") from error
+    if len(weights) != n_rows:
+        raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n_rows},): one weight per row.")
+    for bad, found in ((~np.isfinite(weights), "NaN or infinity"), (weights < 0, "a negative weight")):
+        if bad.any():
+            raise DataError(
+                f"sample_weight contains {found}: {weights[first_row(bad)]} in row {first_row(bad)}. "
+                "Weights must be finite and at least 0."
+            )
+    return weights

@@ -1,0 +1,43 @@
+"""What an estimator's parameters say of learning, checked and in plain types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pysirus._forest.forest import Recipe
+from pysirus._parameters import ParameterError, to_share
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How rows are put into bins and how trees are grown on them."""
+
+    seed: int
+    n_bins: int = 10
+    discrete_limit: int = 10
+    max_depth: int = 2
+    max_features: int | None = None
+    min_node_size: int = 5
+    max_samples: float | None = None
+    n_trees: int | None = None  # None: until two such forests would share 1 - alpha of their rules
+    alpha: float = 0.05
+    n_threads: int = 1
+    verbose: int = 0
+
+    def recipe(self, n_rows: int) -> Recipe:
+        """How trees on so many rows are grown."""
+        return Recipe(
+            seed=self.seed,
+            max_depth=self.max_depth,
+            max_features=self.max_features,
+            min_node_size=self.min_node_size,
+            max_samples=to_share("max_samples", self.max_samples, n_rows),
+            n_threads=self.n_threads,
+        )
+
+    def check_columns(self, n_columns: int) -> None:
+        """Refuse more candidate columns than the table has."""
+        if self.max_features is not None and self.max_features > n_columns:
+            raise ParameterError(
+                f"max_features must be at most the number of columns ({n_columns}), got {self.max_features}."
+            )

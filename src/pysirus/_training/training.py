@@ -1,0 +1,110 @@
+"""Training rows in bins: what the forest, the outputs and the weights are computed from."""
+
+from __future__ import annotations
+
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pysirus import __version__
+from pysirus._bins.cuts import Binned, Cuts, bin_table
+from pysirus._data.table import Feature, Table
+from pysirus._forest.forest import Forest, GrowingForest, Recipe
+from pysirus._model.moments import Moments
+from pysirus._response.response import Response
+from pysirus._rules.rule import Rule
+from pysirus._training.idle import idle_columns
+from pysirus._training.settings import Settings
+from pysirus._weights.moments import rule_moments
+
+
+@dataclass(frozen=True)
+class Training(ABC):
+    """Training rows in bins, wherever they lie, and the seed of every draw."""
+
+    binned: Binned  # in memory the rows too, elsewhere only their cuts
+    response: Response  # in memory that of the rows, elsewhere of no row
+    seed: int
+    features: tuple[Feature, ...]
+    named: bool
+    target: str
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return self.response.scale.n_rows
+
+    @property
+    @abstractmethod
+    def is_constant(self) -> bool:
+        """Whether every row answers the same."""
+
+    @property
+    @abstractmethod
+    def idle_columns(self) -> dict[str, str]:
+        """Columns that add nothing to the forest, and why."""
+
+    @abstractmethod
+    def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
+        """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+
+    @abstractmethod
+    def moments(self, rules: Sequence[Rule]) -> Moments:
+        """What outputs and weights of rules are computed from."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a model remembers of its training, whatever its rules."""
+        facts = {"n_rows": self.n_rows, "seed": self.seed, "idle_columns": self.idle_columns}
+        return {**facts, "versions": made_with()}
+
+
+@dataclass(frozen=True)
+class MemoryTraining(Training):
+    """Training rows in memory."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every row answers the same."""
+        return self.response.is_constant
+
+    @property
+    def idle_columns(self) -> dict[str, str]:
+        """Columns that add nothing to the forest, and why."""
+        return idle_columns(self.binned)
+
+    def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
+        """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+        return Forest(self.binned, self.response, recipe, first_tree)
+
+    def moments(self, rules: Sequence[Rule]) -> Moments:
+        """What outputs and weights of rules are computed from."""
+        return rule_moments(rules, self.binned, self.response, self.seed)
+
+
+def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:
+    """Put a table into bins."""
+    settings.check_columns(table.n_columns)
+    binned = bin_table(
+        table,
+        response,
+        n_bins=settings.n_bins,
+        discrete_limit=settings.discrete_limit,
+        n_threads=settings.n_threads,
+    )
+    features = features_of(binned.cuts)
+    return MemoryTraining(binned, response, settings.seed, features, table.names is not None, target)
+
+
+def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:
+    """What a model remembers of the columns."""
+    return tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in cuts)
+
+
+def made_with() -> dict[str, str]:
+    """The versions that a model is made with."""
+    return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}

@@ -1,0 +1,95 @@
+"""Rows in, training and held-out rows of every fold out."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
+from sklearn.utils.validation import column_or_1d
+
+from pysirus._data.column import DataError
+from pysirus._parameters import ParameterError, check_integer
+
+Rows = NDArray[np.intp]
+Split = tuple[Rows, Rows]  # training, held out
+
+
+def derive(seed: int, *path: int) -> int:
+    """A seed of its own for each repetition and fold."""
+    return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
+
+
+def draw_folds(
+    cv: Any, n_repeats: int, *, y: NDArray[Any], groups: Any, kept: NDArray[np.bool_], seed: int
+) -> list[list[Split]]:
+    """The folds of every repetition, among the rows of positive weight (``kept`` of the rows as given)."""
+    groups = None if groups is None else _check_groups(groups, len(kept))[kept]
+    given = _given_folds(cv, kept)
+    return [_splits(cv, given, y, groups, derive(seed, repeat)) for repeat in range(n_repeats)]
+
+
+def share_left_out(splits: Sequence[Sequence[Split]]) -> float:
+    """The share of the rows that a fold leaves out, on average."""
+    return float(np.mean([len(test) / (len(train) + len(test)) for folds in splits for train, test in folds]))
+
+
+def _given_folds(cv: Any, kept: NDArray[np.bool_]) -> list[Split] | None:
+    """Folds that the user lists, by rows of the table as given; of those the rows of positive weight, as numbered.
+
+    None where folds are drawn among the rows of positive weight.
+    """
+    if isinstance(cv, PredefinedSplit):
+        listed: Any = cv.split()
+    elif isinstance(cv, numbers.Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
+        return None
+    elif isinstance(cv, str) or not isinstance(cv, Iterable):
+        raise ParameterError(f"cv must be a number of folds, a splitter or a list of folds, got {cv!r}.")
+    else:
+        listed = cv
+    number = np.cumsum(kept) - 1
+    every = np.arange(len(kept))
+    return [
+        (number[train[kept[train]]], number[test[kept[test]]])
+        for train, test in ((every[train], every[test]) for train, test in listed)
+    ]
+
+
+def _splits(cv: Any, given: list[Split] | None, y: NDArray[Any], groups: Any, seed: int) -> list[Split]:
+    """Training and held-out rows of each fold of a repetition."""
+    n_rows = len(y)
+    if given is not None:
+        splits: Iterable[Any] = given
+    elif isinstance(cv, numbers.Integral):
+        check_integer("cv", cv, 2)
+        _check_folds(int(cv), n_rows, groups)
+        kind = KFold if groups is None else GroupKFold
+        drawn: Any = kind(int(cv), shuffle=True, random_state=seed % 2**32)
+        splits = drawn.split(np.empty(n_rows), groups=groups)
+    else:
+        splits = cv.split(np.empty((n_rows, 1)), y, groups)
+    result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
+    if len(result) < 2:
+        raise ParameterError(f"cv must give at least 2 folds to measure stability, got {len(result)}.")
+    return result
+
+
+def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
+    groups = column_or_1d(groups)
+    if len(groups) != n_rows:
+        raise DataError(f"groups has {len(groups)} entries, the table has {n_rows} rows: one group per row.")
+    return np.asarray(groups)
+
+
+def _check_folds(n_folds: int, n_rows: int, groups: Any) -> None:
+    if groups is not None:
+        n_groups = len(np.unique(np.asarray(groups)))
+        if n_groups < n_folds:
+            raise ParameterError(
+                f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv."
+            )
+    elif n_rows < n_folds:
+        raise DataError(f"cv={n_folds} folds need at least {n_folds} rows, found n_samples={n_rows}: use a smaller cv.")

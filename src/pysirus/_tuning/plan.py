@@ -1,0 +1,55 @@
+"""What tuning is asked to do, and the lists that it compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pysirus._forest.forest import Paths, Recipe
+from pysirus._kind.kind import Kind
+from pysirus._select.select import Span, select
+from pysirus._stages.correct import StageLimits, correct
+from pysirus._training.grow import rules_of
+from pysirus._training.settings import Settings
+from pysirus._training.training import Training
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+
+# Every stage adds so many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all stages
+# needs a sequence for every p0, and was not better on six of eight datasets: docs/stages.md.)
+PER_STAGE = 1
+STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer trees than its first fifty
+
+
+@dataclass(frozen=True)
+class TuningPlan:
+    """What tuning is asked to do."""
+
+    kind: Kind
+    settings: Settings
+    max_rules: int
+    criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
+    n_repeats: int
+    n_stages: int | None = 1  # None: as many as it takes
+
+    @property
+    def with_stages(self) -> bool:
+        """Whether corrected lists are compared too."""
+        return self.n_stages != 1
+
+    def plain_list(self, training: Training, paths: Paths) -> WeightedPrefixes:
+        """Every prefix of the longest list worth looking at, so that max_rules of its rules may have a weight."""
+        kept = select(paths, training.binned, n_rules=2 * self.max_rules)
+        rules = rules_of(paths, kept, training.binned)
+        moments = training.moments(rules)
+        rules = with_outputs(rules, moments, training.response)
+        sizes = self.kind.sizes(rules, moments, self.max_rules)
+        return self.kind.weigh(rules[: sizes[-1]], moments.take(sizes[:-1]), training.response, sizes)
+
+    def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
+        """The list after each stage; the first is the beginning of the plain list."""
+        span = Span()
+        kept = select(paths, training.binned, n_rules=min(PER_STAGE, self.max_rules), span=span)
+        rules = rules_of(paths, kept, training.binned)
+        first = self.kind.weigh_training(training, rules, [len(rules)])
+        n_trees = min(STAGE_TREES, paths.n_trees)
+        limits = StageLimits(self.n_stages, n_trees, self.max_rules, PER_STAGE)
+        return correct(training, first, paths.n_trees, kind=self.kind, span=span, recipe=recipe, limits=limits)

@@ -1,0 +1,112 @@
+"""Rules and rows in, moments out: in each of ten folds, how often rules and pairs hold, and with which response.
+
+The rows are read once. The training moments of a fold are all moments minus its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned
+from pysirus._model.moments import Moments
+from pysirus._response.fixed_point import FixedPoint
+from pysirus._response.response import Response
+from pysirus._rules.rule import Condition, Rule
+
+N_FOLDS = 10
+
+
+def bins_inside(condition: Condition, binned: Binned) -> NDArray[np.bool_]:
+    """Which bins of its feature satisfy a condition of a rule that came from these bins."""
+    cuts = binned.cuts[condition.index]
+    position = {identity: i for i, identity in enumerate(cuts.identities)}
+    bins = np.arange(256)
+    inside = np.full(256, condition.known)
+    if condition.lower_cut is not None:
+        inside &= bins > position[condition.lower_cut]
+    if condition.upper_cut is not None:
+        inside &= bins <= position[condition.upper_cut]
+    if cuts.has_missing:
+        inside[cuts.n_cuts + 1] = bool(condition.missing)
+    return inside
+
+
+def rule_tables(rules: Sequence[Rule], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """For each feature in use a table bin -> bits of the rules that the bin does not rule out."""
+    n_words = max(1, -(-len(rules) // 64))
+    features = sorted({condition.index for rule in rules for condition in rule.conditions})
+    allowed = np.ones((len(features), 256, 64 * n_words), dtype=bool)
+    for r, rule in enumerate(rules):
+        for condition in rule.conditions:
+            allowed[features.index(condition.index), :, r] = bins_inside(condition, binned)
+    words = np.packbits(allowed, axis=2, bitorder="little").view(np.dtype("<u8")).astype(np.uint64)
+    return np.array(features, dtype=np.int32), np.ascontiguousarray(words)
+
+
+@dataclass(frozen=True)
+class MomentSums:
+    """The moments of rules over some rows as exact integers: those of several parts add up."""
+
+    n_rows: int
+    arrays: _core.MomentArrays
+
+    def __add__(self, other: MomentSums) -> MomentSums:
+        arrays = {name: array + other.arrays[name] for name, array in self.arrays.items()}  # type: ignore[literal-required]
+        arrays |= {name: _carry(arrays[name]) for name in ("sum", "rule_sum", "square")}
+        return MomentSums(self.n_rows + other.n_rows, arrays)  # type: ignore[arg-type]
+
+    def restore(self, fixed: FixedPoint | None) -> Moments:
+        """The moments in units of the response."""
+        arrays = self.arrays
+        lower = arrays["pair"].astype(np.float64)
+        high, cross, low = np.moveaxis(_join(arrays["square"]), 1, 0)
+        in_units = (lambda array: array) if fixed is None else fixed.restore
+        return Moments(
+            rows=arrays["rows"],
+            n_rows=self.n_rows,
+            size=arrays["size"].astype(np.float64),
+            pair=lower + np.tril(lower, -1).transpose(0, 2, 1),
+            sum=in_units(_join(arrays["sum"])),
+            rule_sum=in_units(_join(arrays["rule_sum"])),
+            square=in_units(in_units(np.ldexp(high, 44) + np.ldexp(cross, 23) + low)),
+            centre=0.0 if fixed is None else fixed.centre,
+        )
+
+
+def _carry(halves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sums of halves as halves: what lows have above their 48 bits goes to the high half, or it would pile up."""
+    high, low = halves[..., 0], halves[..., 1]
+    return np.stack([high + (low >> 48), low & ((1 << 48) - 1)], axis=-1)
+
+
+def _join(halves: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Exact integers ``high * 2**48 + low`` as real numbers."""
+    return np.asarray(np.ldexp(halves[..., 0].astype(np.float64), 48) + halves[..., 1])
+
+
+def moment_sums(rules: Sequence[Rule], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
+    """One pass over the rows: the moments of the rules in each fold."""
+    features, tables = rule_tables(rules, binned)
+    arrays = _core.rule_moments(
+        binned.bins,
+        features,
+        tables,
+        len(rules),
+        *response.moment_arrays(),
+        response.n_outputs,
+        response.moment_weights(),
+        seed,
+        N_FOLDS,
+        first_row,
+    )
+    return MomentSums(response.n_rows, arrays)
+
+
+def rule_moments(rules: Sequence[Rule], binned: Binned, response: Response, seed: int) -> Moments:
+    """The moments of rules over rows in memory."""
+    return moment_sums(rules, binned, response, seed).restore(response.moment_scale())

@@ -1,0 +1,54 @@
+"""Rules with outputs and weights: what a way of weighing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._model.moments import Moments
+from pysirus._response.response import Output, Response
+from pysirus._rules.rule import Rule
+
+
+def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+    """Give rules their outputs, the mean answers inside and outside, and their supports."""
+    _, inside, outside = moments.means
+    return [
+        replace(
+            rule,
+            inside=response.output(inside[i]),
+            outside=response.output(outside[i]),
+            n_inside=int(moments.rows[i]),
+            n_outside=int(moments.n_rows - moments.rows[i]),
+            classes=response.labels,
+        )
+        for i, rule in enumerate(rules)
+    ]
+
+
+@dataclass(frozen=True)
+class WeightedPrefixes:
+    """Rules with outputs, and the models of several prefixes of their list."""
+
+    rules: tuple[Rule, ...]
+    sizes: tuple[int, ...]
+    weights: NDArray[np.float64]  # [size, rule], zero behind the prefix
+    intercepts: tuple[Output, ...]
+    penalties: NDArray[np.float64]
+    mean: Output  # of the response
+    moments: Moments | None = None  # what the weights came from
+
+    def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""
+        inside = np.array([rule.inside for rule in self.rules], dtype=np.float64)
+        outside = np.array([rule.outside for rule in self.rules], dtype=np.float64)
+        base = np.asarray(self.intercepts) + self.weights @ outside
+        return np.asarray(base + holds @ (self.weights * (inside - outside)).T)
+
+    def in_use(self) -> tuple[frozenset[Hashable], ...]:
+        """The rules of positive weight in each model."""
+        keys = [rule.key for rule in self.rules]
+        return tuple(frozenset(key for key, weight in zip(keys, row) if weight > 0) for row in self.weights)

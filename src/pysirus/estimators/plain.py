@@ -1,0 +1,138 @@
+"""A list of a given size, or above a given p0: what ``SirusRegressor`` and ``SirusClassifier`` share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pysirus._parameters import ParameterError
+from pysirus._parameters.table import ListSize
+from pysirus._select.select import Span, select
+from pysirus._stages.correct import StageLimits, correct
+from pysirus._training.grow import grow_paths, rules_of
+from pysirus._training.settings import Settings
+from pysirus._training.training import Training, bin_rows
+from pysirus.engine.holders.files import PathsLike, open_files
+from pysirus.engine.options import EngineOptions
+from pysirus.engine.parts import RowHolder
+from pysirus.engine.train import train
+from pysirus.estimators.sirus import SirusBase
+
+Self = TypeVar("Self", bound="PlainSirus")
+
+
+class PlainSirus(SirusBase, ListSize):
+    """Bins, forest, selection, weights, stages: once, on all rows."""
+
+    n_stages: int | str = 1
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rules.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The table.
+        y : array of shape (n_rows,)
+            The response: numbers, or for classes text, whole numbers or booleans.
+        sample_weight : array of shape (n_rows,), optional
+            How much each row counts; a weight of zero is the same as leaving the row out.
+
+        Returns
+        -------
+        self : estimator
+        """
+        settings = self._settings()
+        table, response, target = self._read(X, y, sample_weight)
+        self._learn(bin_rows(table, response, settings, target), settings)
+        return self
+
+    def fit_files(
+        self: Self,
+        paths: PathsLike,
+        target: str,
+        *,
+        weights: str | None = None,
+        drop: Sequence[str] = (),
+        memory: int = 1 << 30,
+        quantiles: str = "exact",
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn the rules from Parquet files that need not fit into memory: the same rules as from ``fit``.
+
+        The files are read in batches, a few times, and encoded once into a scratch file of a byte a value.
+
+        Parameters
+        ----------
+        paths : str, path or list of them
+            Parquet files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in the order of
+            the files: by name where a pattern or a folder is given.
+        target : str
+            The column to predict.
+        weights : str, optional
+            The column of row weights.
+        drop : list of str, optional
+            Columns to leave out.
+        memory : int, default=2**30
+            About how many bytes to use.
+        quantiles : {"exact", "sketch"}, default="exact"
+            Columns with very many distinct values take one more pass, rarely two, for cuts at their true quantiles.
+            With "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` says how far from
+            the true quantiles they may be, as a share of the rows.
+        scratch : str or path, optional
+            The folder for the scratch file, by default that for temporary files. Nothing is left there.
+
+        Returns
+        -------
+        self : estimator
+        """
+        settings = self._settings()
+        rows, options = open_files(
+            paths,
+            target,
+            weights=weights,
+            drop=[drop] if isinstance(drop, str) else drop,
+            memory=memory,
+            quantiles=quantiles,
+            scratch=scratch,
+            n_threads=settings.n_threads,
+            verbose=self.verbose,
+        )
+        return self._fit_parts(rows, target, options, settings)
+
+    def _fit_parts(
+        self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
+    ) -> Self:
+        """Learn the rules from rows in parts."""
+        settings = self._settings() if settings is None else settings
+        if self.n_stages != 1:
+            raise ParameterError(
+                f"n_stages must be 1 where rows lie in parts, got {self.n_stages!r}: the residuals of later stages "
+                "are those of rows in memory. Fit a sample of the rows in memory to use stages."
+            )
+        training = train(rows, self._kind, settings, options, categorical=self.categorical_features, target=target)
+        try:
+            self._learn(training, settings)
+        finally:
+            training.shards.close()
+        return self
+
+    def _learn(self, training: Training, settings: Settings) -> None:
+        """Grow, select, weigh, correct."""
+        kind = self._kind
+        paths = grow_paths(training, settings, if_constant=kind.if_constant, mean=kind.mean_name)
+        span, most = Span(), self.n_rules if self.p0 is None else self.max_rules
+        rules = rules_of(paths, select(paths, training.binned, p0=self.p0, n_rules=most, span=span), training.binned)
+        first = kind.weigh_training(training, rules, [len(rules)])
+        limits = StageLimits(
+            n_stages=None if self.n_stages == "auto" else int(self.n_stages),
+            n_trees=paths.n_trees,
+            max_rules=max(self.max_rules, len(rules)),
+            n_rules=self.n_rules,
+            p0=self.p0,
+        )
+        recipe = settings.recipe(training.n_rows)
+        stages = correct(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
+        self._set_model(kind.model(training, stages[-1], 0, len(stages) * paths.n_trees))
+        self._keep_paths(training, paths)
