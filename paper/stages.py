@@ -28,6 +28,7 @@ from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._kind.numbers import Numbers, SquaredErrors
 from pysirus._model.file import write_text
+from pysirus._model.gram import gram_of
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
 from pysirus._select.select import Span, select
@@ -37,7 +38,6 @@ from pysirus._training.settings import Settings
 from pysirus._training.training import MemoryTraining, bin_rows
 from pysirus._tuning.fold import GrowingList
 from pysirus._tuning.growing import growing_path
-from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import ridge_weights
 from pysirus._weights.weighted import with_outputs

@@ -62,6 +62,16 @@ def test_a_model_of_an_array_with_missing_values_comes_back(rng, tmp_path):
     assert not hasattr(again, "feature_names_in_")
 
 
+@pytest.mark.parametrize("scale", [1e-130, 1e60, 1e130])
+def test_a_model_of_a_very_large_or_small_response_comes_back(ozone, tmp_path, scale):
+    X, y = ozone
+    model = SirusRegressor(n_trees=200, n_rules=5, n_stages=2, random_state=0).fit(X, y * scale)
+    model.save(tmp_path / "m.json")
+    again = pysirus.load(tmp_path / "m.json")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.without(0).predict(X), model.without(0).predict(X))
+
+
 def test_a_model_of_no_rules_comes_back(tmp_path):
     with pytest.warns(UserWarning, match="constant"):
         model = SirusRegressor().fit([[1.0], [2.0]], [3.0, 3.0])

@@ -23,9 +23,9 @@ from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._kind.classes import ClassShares
 from pysirus._model.file import model_to_json
+from pysirus._model.gram import gram_of
 from pysirus._response.response import NumberResponse
 from pysirus._training.grow import rules_of
-from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.weighted import with_outputs
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._kind.kind import Kind, LabelTotals, PooledError
+from pysirus._model.gram import gram_of
 from pysirus._model.moments import Moments
 from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
-from pysirus._weights.gram import gram_of
 from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
 from pysirus._weights.weighted import WeightedPrefixes
 

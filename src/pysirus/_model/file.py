@@ -16,15 +16,16 @@ import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.table import Feature
-from pysirus._model.model import AGGREGATIONS, Model
-from pysirus._model.moments import Moments
+from pysirus._model.document import FORMAT, VERSION, check_document
+from pysirus._model.fields import Damage
+from pysirus._model.model import Model
+from pysirus._model.moment_text import moments_from_json, moments_to_json
+from pysirus._model.parse import MAX_BYTES, parse, size_fault
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
 
-FORMAT = "pysirus-model"
-MAX_MOMENTS = 200  # rules; about half a megabyte
-VERSION = 1
+LONGEST_FAULT = 400  # characters; names in it may be long
 
 
 class ModelFileError(ValueError):
@@ -35,8 +36,13 @@ def _output(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def _real(value: Any) -> Any:
+    """A number; other programs write whole ones without a point."""
+    return None if value is None else float(value)
+
+
 def _from_output(value: Any) -> Any:
-    return tuple(map(float, value)) if isinstance(value, list) else value
+    return tuple(map(float, value)) if isinstance(value, list) else float(value)
 
 
 def _cut(cut: CutIdentity | None) -> Any:
@@ -50,7 +56,7 @@ def _from_cut(cut: Any) -> CutIdentity | None:
     if cut is None:
         return None
     kind, value = cut
-    return (kind, frozenset(value) if isinstance(value, list) else value)
+    return (kind, frozenset(value) if isinstance(value, list) else float(value) if kind == "value" else value)
 
 
 def _condition(condition: Condition) -> dict[str, Any]:
@@ -70,7 +76,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
 
 
 def _from_condition(d: Mapping[str, Any]) -> Condition:
-    values = dict(d)
+    values = {**d, **{name: _real(d.get(name)) for name in ("lower", "upper", "share")}}
     values["levels"] = None if d["levels"] is None else tuple(d["levels"])
     values["lower_cut"], values["upper_cut"] = _from_cut(d["lower_cut"]), _from_cut(d["upper_cut"])
     return Condition(**values)
@@ -82,7 +88,7 @@ def _split(split: Split) -> dict[str, Any]:
 
 
 def _from_split(d: Mapping[str, Any]) -> Split:
-    value = tuple(d["value"]) if isinstance(d["value"], list) else d["value"]
+    value = tuple(d["value"]) if isinstance(d["value"], list) else _real(d["value"])
     cut = _from_cut(d["cut"])
     assert cut is not None
     return Split(d["feature"], d["op"], value, cut, d["missing"])
@@ -109,12 +115,12 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
     return Rule(
         conditions=tuple(_from_condition(c) for c in d["conditions"]),
         path=tuple(_from_split(s) for s in d["path"]),
-        frequency=math.nan if d["frequency"] is None else d["frequency"],
+        frequency=math.nan if d["frequency"] is None else float(d["frequency"]),
         inside=_from_output(d["inside"]),
         outside=_from_output(d["outside"]),
         n_inside=d["n_inside"],
         n_outside=d["n_outside"],
-        weight=d["weight"],
+        weight=_real(d["weight"]),
         classes=classes,
         stage=d.get("stage", 1),
     )
@@ -138,71 +144,24 @@ def _tuning(tuning: Tuning) -> dict[str, Any]:
     }
 
 
+def _from_size(d: Mapping[str, Any]) -> Size:
+    numbers = {name: float(d[name]) for name in ("p0", "error", "stability", "penalty")}
+    weights = tuple(map(float, d["weights"]))
+    return Size(n_rules=d["n_rules"], weights=weights, intercept=_from_output(d["intercept"]), **numbers)
+
+
 def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Tuning:
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in d["path"].items()}
-    sizes = [
-        Size(**{**size, "weights": tuple(size["weights"]), "intercept": _from_output(size["intercept"])})
-        for size in d["sizes"]
-    ]
     return Tuning(
         path=TuningPath(**columns, n_repeats=d["n_repeats"]),
-        p0=d["p0"],
-        error=d["error"],
-        stability=d["stability"],
+        p0=float(d["p0"]),
+        error=float(d["error"]),
+        stability=float(d["stability"]),
         criterion=d["criterion"],
         step=d["step"],
-        changed=d["changed"],
+        changed=float(d["changed"]),
         rules=RuleSet([rule_from_json(rule, classes) for rule in d["rules"]]),
-        sizes=tuple(sizes),
-    )
-
-
-def _line(values: Any) -> str:
-    """Numbers in one line of text, as a list of them would take a line each; most are counts, without a point."""
-    return " ".join(
-        repr(int(v) if v.is_integer() else v) for v in np.asarray(values, dtype=np.float64).ravel().tolist()
-    )
-
-
-def _from_line(text: str) -> list[float]:
-    return [float(word) for word in text.split()]
-
-
-def _moments(moments: Moments | None) -> dict[str, Any] | None:
-    """Sums over each fold; of the symmetric pairs the lower triangle. Those of very long lists are not kept."""
-    if moments is None or moments.n_rules > MAX_MOMENTS:
-        return None
-    lower = np.tril_indices(moments.n_rules)
-    return {
-        "rows": _line(moments.rows),
-        "n_rows": moments.n_rows,
-        "size": _line(moments.size),
-        "pair": [_line(fold[lower]) for fold in moments.pair],
-        "sum": _line(moments.sum),
-        "rule_sum": [_line(fold) for fold in moments.rule_sum],
-        "square": _line(moments.square),
-        "centre": moments.centre,
-    }
-
-
-def _from_moments(d: Mapping[str, Any] | None) -> Moments | None:
-    if d is None:
-        return None
-    rows, size = _from_line(d["rows"]), np.array(_from_line(d["size"]))
-    n_rules, n_folds = len(rows), len(size)
-    i, j = np.tril_indices(n_rules)
-    pair = np.zeros((n_folds, n_rules, n_rules))
-    pair[:, i, j] = np.array([_from_line(fold) for fold in d["pair"]]).reshape(n_folds, len(i))
-    pair[:, j, i] = pair[:, i, j]
-    return Moments(
-        rows=np.array(rows, dtype=np.int64),
-        n_rows=d["n_rows"],
-        size=size,
-        pair=pair,
-        sum=np.array(_from_line(d["sum"])).reshape(n_folds, -1),
-        rule_sum=np.array([_from_line(fold) for fold in d["rule_sum"]]).reshape(n_folds, n_rules, -1 if n_rules else 1),
-        square=np.array(_from_line(d["square"])),
-        centre=d["centre"],
+        sizes=tuple(map(_from_size, d["sizes"])),
     )
 
 
@@ -224,20 +183,17 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "terms": [asdict(term) for term in model.terms],
         "facts": dict(model.facts),
         "tuning": None if model.tuning is None else _tuning(model.tuning),
-        "moments": _moments(model.moments),
+        "moments": moments_to_json(model.moments),
     }
 
 
 def model_from_json(document: Mapping[str, Any]) -> Model:
-    """A model back from its JSON document."""
+    """A model back from a document that was checked; a ``Damage`` where its sums over folds are none."""
     classes = None if document["classes"] is None else tuple(document["classes"])
-    if (classes is None) != (document["task"] == "regression"):
-        raise ValueError(f"task {document['task']!r}, which does not go with classes {classes}")
-    aggregation = document["aggregation"]
-    if aggregation not in AGGREGATIONS:
-        raise ValueError(f"aggregation {aggregation!r}, which is none of {', '.join(AGGREGATIONS)}")
+    selected = RuleSet([rule_from_json(rule, classes) for rule in document["rules"]])
+    tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes)
     return Model(
-        selected=RuleSet([rule_from_json(rule, classes) for rule in document["rules"]]),
+        selected=selected,
         intercept=_from_output(document["intercept"]),
         mean=_from_output(document["mean"]),
         features=tuple(Feature(f["name"], f["kind"], tuple(f["levels"])) for f in document["features"]),
@@ -245,12 +201,17 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         target=document["target"],
         classes=classes,
         facts=document["facts"],
-        tuning=None if document.get("tuning") is None else _from_tuning(document["tuning"], classes),
-        moments=_from_moments(document.get("moments")),
-        terms=tuple(LinearTerm(**term) for term in document["terms"]),
-        aggregation=aggregation,
+        tuning=tuning,
+        moments=moments_from_json(document.get("moments"), selected if tuning is None else tuning.rules),
+        terms=tuple(_from_term(term) for term in document["terms"]),
+        aggregation=document["aggregation"],
         root_weight=float(document["root_weight"]),
     )
+
+
+def _from_term(d: Mapping[str, Any]) -> LinearTerm:
+    numbers = {name: float(d[name]) for name in ("weight", "lower", "upper", "missing")}
+    return LinearTerm(feature=d["feature"], index=d["index"], **numbers)
 
 
 @contextmanager
@@ -293,9 +254,12 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 def document_text(document: Mapping[str, Any]) -> str:
     """A model's document as the text of its file."""
     try:
-        return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"The model cannot be written as JSON: {error}.") from error
+    if (fault := size_fault(text)) is not None:
+        raise ModelFileError(f"The model is too large for a file: {fault}. Keep fewer rules: model.with_rules(k).")
+    return text
 
 
 def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
@@ -303,23 +267,45 @@ def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) ->
     write_text(path, document_text(document))
 
 
-def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a model's document and check that it is one."""
+def _read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, unless it is too large for a model."""
+    with Path(path).open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ModelFileError(f"'{path}' is not a pysirus model file: it is larger than {MAX_BYTES:,} bytes.")
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ModelFileError(f"'{path}' is not a pysirus model file: it is not text.") from error
+
+
+def damaged(path: str | os.PathLike[str], damage: Damage) -> ModelFileError:
+    """The error of a damaged file."""
+    fault = str(damage)
+    return ModelFileError(f"'{path}' is a damaged pysirus model file: {fault[:LONGEST_FAULT].rstrip('.')}.")
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a model's document and check that it is one, of this version and not damaged."""
+    text = _read_text(path)
     try:
-        document = json.loads(text)
+        document = parse(text)
     except json.JSONDecodeError as error:
         raise ModelFileError(
             f"'{path}' is not a pysirus model file, or it is truncated: {error.msg} in line {error.lineno}."
         ) from error
+    except Damage as damage:
+        raise damaged(path, damage) from damage
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"'{path}' is JSON but not a pysirus model file.")
-    if document.get("version") != VERSION:
+    version = document.get("version")
+    if isinstance(version, bool) or version != VERSION:
         raise ModelFileError(
-            f"'{path}' is a model file of version {document.get('version')!r}; this pysirus reads version {VERSION}. "
+            f"'{path}' is a model file of version {version!r:.40}; this pysirus reads version {VERSION}. "
             "Install the pysirus that wrote it, or save the model again."
         )
+    try:
+        check_document(document)
+    except Damage as damage:
+        raise damaged(path, damage) from damage
     return document

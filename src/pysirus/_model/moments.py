@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+N_FOLDS = 10
+
 
 @dataclass(frozen=True)
 class Moments:

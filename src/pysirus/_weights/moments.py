@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._model.moments import Moments
+from pysirus._model.moments import N_FOLDS, Moments
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._response.response import Response
 from pysirus._rules.rule import Condition, Rule
-
-N_FOLDS = 10
 
 
 def bins_inside(condition: Condition, binned: Binned) -> NDArray[np.bool_]:

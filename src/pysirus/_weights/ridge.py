@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._model.gram import LEAST_PENALTY, Gram, gram_of
 from pysirus._model.moments import Moments
 from pysirus._rules.rule import Rule
-from pysirus._weights.gram import Gram, gram_of
 from pysirus._weights.weighted import WeightedPrefixes
 
 # From 100 to 1/10 of the largest variance of a rule's output, four a decade. Smaller penalties were tried, down to
@@ -22,7 +22,7 @@ from pysirus._weights.weighted import WeightedPrefixes
 PENALTY_GRID = np.logspace(2, -1, 13)
 # Corrections have smaller outputs than the rules they correct, and a penalty made for those would hold them back
 # (docs/stages.md).
-STAGES_GRID = np.logspace(2, -3, 21)
+STAGES_GRID = np.geomspace(1e2, LEAST_PENALTY, 21)
 
 
 def ridge_weights(

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from pysirus._model.file import ModelFileError, model_from_json, model_to_json, read_document, write_document
+from pysirus._model.fields import Damage, ensure
+from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.model import Model
 from pysirus._parameters import check_jobs
 from pysirus._rules.rule import RuleSet
@@ -27,6 +28,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator whose fitted state is a ``RuleModel``."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ()
+    _is_tuned: ClassVar[bool] = False
 
     model_: RuleModel
     n_features_in_: int
@@ -157,16 +159,28 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is not a model, is damaged, or is of another version.
     """
     document = read_document(path)
+    record = document.get("estimator")
     try:
-        record = document.get("estimator")
         if record is None:
             return RuleModel.of(model_from_json(document))
         if record["name"] not in ESTIMATORS:
-            raise ModelFileError(f"'{path}' holds a {record['name']}, which this pysirus does not know.")
-        estimator = ESTIMATORS[record["name"]](**record["parameters"])
+            raise ModelFileError(f"'{path}' holds a {record['name']:.60}, which this pysirus does not know.")
+        kind = ESTIMATORS[record["name"]]
+        _check_estimator(kind, document)
+        estimator = kind(**record["parameters"])
         estimator._restore(document)
-    except ModelFileError:
-        raise
-    except (AssertionError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"'{path}' is a damaged pysirus model file: {type(error).__name__} at {error}.") from error
+    except Damage as damage:
+        raise damaged(path, damage) from damage
     return estimator
+
+
+def _check_estimator(kind: type[RuleEstimator], document: Mapping[str, Any]) -> None:
+    """A class whose parameters, task and fitted attributes are those of the document."""
+    name, task = kind.__name__, "classification" if issubclass(kind, ClassifierMixin) else "regression"
+    for parameter in document["estimator"]["parameters"]:
+        known = parameter in kind._get_param_names()
+        ensure(known, "estimator.parameters", f"has {parameter!r:.60}, which {name} does not take")
+    ensure(document["task"] == task, "task", f"is {document['task']!r}, and {name} is for {task}")
+    for fact in kind._fitted_facts:
+        ensure(fact in document["facts"], "facts", f"lacks the entry '{fact}', which {name} has")
+    ensure(not kind._is_tuned or document.get("tuning") is not None, "tuning", f"is missing, and {name} is tuned")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ Self = TypeVar("Self", bound="TunedSirus")
 class TunedSirus(SirusBase, Folds):
     """Tuning by cross-validation, for any kind of response."""
 
+    _is_tuned: ClassVar[bool] = True
     n_stages: int | str = 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

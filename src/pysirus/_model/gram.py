@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pysirus._model.moments import Moments
 from pysirus._rules.rule import Rule
 
+LEAST_PENALTY = 1e-3  # of ridge, as a share of the largest variance of an output
+
 
 @dataclass(frozen=True)
 class Gram:

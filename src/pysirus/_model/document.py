@@ -1,0 +1,215 @@
+"""The document of a model file in, nothing out, or a ``Damage`` that names the first fault in it.
+
+The tables say what every field holds, taken by itself, as ``model.schema.json`` says it to other programs. What fields
+say together is in ``agreement``, the sums over folds in ``moment_text``. A document that passes all of them is a
+model of which nothing fails later. No check allocates more than the file holds already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pysirus._model.agreement import check_agreement
+from pysirus._model.fields import (
+    anything,
+    fields,
+    flag,
+    items,
+    label,
+    mapping,
+    number,
+    one_of,
+    optional,
+    refuse,
+    text,
+    whole,
+)
+
+FORMAT = "pysirus-model"
+VERSION = 1
+
+ROUNDING = 1e-6
+SHARE = number(0, 1 + ROUNDING)  # a sum of shares of the training weight
+STABILITY = number(-ROUNDING, 1 + ROUNDING)  # a mean over pairs of folds, updated fold by fold
+FREQUENCY = number(0, 1)
+COUNT = whole(0)
+
+
+def output(value: Any, place: str) -> None:
+    """A mean response, or a number for each class."""
+    if isinstance(value, list):
+        items(number(), least=1)(value, place)
+    else:
+        number()(value, place)
+
+
+def cut(value: Any, place: str) -> None:
+    """The identity of a cut: the number of a quantile, a value, some levels, or that of the missing values."""
+    kinds = {"quantile": whole(1, 254), "value": number(), "levels": items(label, least=1), "missing": optional(_never)}
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str) or value[0] not in kinds:
+        refuse(place, f"a pair of {', '.join(kinds)} and what is cut at", value)
+    kinds[value[0]](value[1], f"{place}[1]")
+
+
+def _never(value: Any, place: str) -> None:
+    refuse(place, "null", value)
+
+
+def split_value(value: Any, place: str) -> None:
+    """A threshold, or the levels on one side."""
+    if isinstance(value, list):
+        items(label, least=1)(value, place)
+    else:
+        optional(number())(value, place)
+
+
+FEATURE = fields({"name": text, "kind": one_of("numeric", "categorical", "ordered"), "levels": items(label)})
+
+CONDITION = fields(
+    {
+        "feature": text,
+        "index": COUNT,
+        "lower": optional(number()),
+        "upper": optional(number()),
+        "levels": optional(items(label, least=1)),
+        "missing": optional(flag),
+        "known": flag,
+        "otherwise": flag,
+        "lower_cut": optional(cut),
+        "upper_cut": optional(cut),
+    },
+    besides={"share": optional(SHARE)},
+)
+
+SPLIT = fields(
+    {
+        "feature": text,
+        "op": one_of("<", ">=", "in", "not in", "known", "missing"),
+        "value": split_value,
+        "cut": cut,
+        "missing": optional(flag),
+    }
+)
+
+RULE = fields(
+    {
+        "text": text,
+        "conditions": items(CONDITION, least=1),
+        "path": items(SPLIT),
+        "frequency": optional(FREQUENCY),
+        "inside": output,
+        "outside": output,
+        "n_inside": optional(COUNT),
+        "n_outside": optional(COUNT),
+        "weight": optional(number()),
+    },
+    besides={"stage": whole(1, 2**31)},
+)
+
+TERM = fields(
+    {"feature": text, "index": COUNT, "weight": number(), "lower": number(), "upper": number(), "missing": number()}
+)
+
+FACTS = fields(
+    {},
+    besides={
+        "n_rows": COUNT,
+        "n_trees": COUNT,
+        "n_stages": whole(1, 2**31),
+        "n_candidates": COUNT,
+        "seed": whole(0, 2**64 - 1),
+        "ridge_penalty": number(0),
+        "lasso_penalty": number(0),
+        "p0": FREQUENCY,
+        "cv_error": number(),
+        "cv_stability": STABILITY,
+        "quantile_error": number(0),
+        "label_type": text,
+        "idle_columns": mapping(text),
+        "versions": mapping(text),
+        "struck_rules": items(text),
+    },
+    more=True,
+)
+
+MOST_RULES = number(0, 1e6)  # the mean length of lists; figures have a point for each length
+PATH = fields(
+    {
+        "p0": items(FREQUENCY),
+        "n_rules": items(MOST_RULES),
+        "error": items(number()),
+        "stability": items(STABILITY),
+        "n_rules_se": items(number(0)),
+        "error_se": items(number(0)),
+        "stability_se": items(number(0)),
+    }
+)
+
+SIZE = fields(
+    {
+        "n_rules": whole(1),
+        "p0": FREQUENCY,
+        "error": number(),
+        "stability": STABILITY,
+        "weights": items(number()),
+        "intercept": output,
+        "penalty": number(0),
+    }
+)
+
+TUNING = fields(
+    {
+        "p0": FREQUENCY,
+        "error": number(),
+        "stability": STABILITY,
+        "criterion": one_of("stability", "error"),
+        "step": COUNT,
+        "changed": SHARE,
+        "n_repeats": whole(1),
+        "path": PATH,
+        "rules": items(RULE),
+        "sizes": items(SIZE),
+    }
+)
+
+MOMENTS = fields(
+    {
+        "rows": text,
+        "n_rows": COUNT,
+        "size": text,
+        "pair": items(text),
+        "sum": text,
+        "rule_sum": items(text),
+        "square": text,
+        "centre": number(),
+    }
+)
+
+ESTIMATOR = fields({"name": text, "parameters": mapping(anything)})
+
+DOCUMENT = fields(
+    {
+        "format": one_of(FORMAT),
+        "version": one_of(VERSION),
+        "task": one_of("regression", "classification"),
+        "target": text,
+        "classes": optional(items(label, least=1)),
+        "named": flag,
+        "features": items(FEATURE, least=1),
+        "mean": output,
+        "intercept": output,
+        "aggregation": one_of("sum", "mean"),
+        "root_weight": number(0),
+        "rules": items(RULE),
+        "terms": items(TERM),
+        "facts": FACTS,
+    },
+    besides={"tuning": optional(TUNING), "moments": optional(MOMENTS), "estimator": ESTIMATOR},
+)
+
+
+def check_document(document: Mapping[str, Any]) -> None:
+    """Check all that a document says but for its sums over folds, which are checked as they are read."""
+    DOCUMENT(document, "")
+    check_agreement(document)

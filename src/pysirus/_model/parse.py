@@ -1,0 +1,73 @@
+"""The bytes of a model file in, its JSON document out, or a ``Damage`` that says why they are none.
+
+Stricter than JSON readers are by themselves: no key twice, no NaN, no number beyond a double, nothing nested without
+end; and the number of values is known before the first of them is made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from pysirus._model.fields import Damage
+
+# What is read at most. A model of 2,000 rules takes some megabytes; long lists of levels take the most.
+MAX_BYTES = 100_000_000
+MAX_VALUES = 4_000_000  # a value takes some seventy bytes of memory, and as little as two in a file
+MAX_DIGITS = 20
+MAX_INTEGER = 2**64
+HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def size_fault(text: str) -> str | None:
+    """Why a text is too large for a model file; None if it is not."""
+    n_values = sum(map(text.count, ",[{")) + 1  # at most; commas in names count too
+    if len(text) > MAX_BYTES:
+        return f"it has {len(text):,} characters, more than the {MAX_BYTES:,} that are read"
+    return f"it has some {n_values:,} values, more than the {MAX_VALUES:,} read" if n_values > MAX_VALUES else None
+
+
+def _constant(word: str) -> NoReturn:
+    raise Damage(f"it holds {word}, which is no number of JSON")
+
+
+def _integer(word: str) -> int:
+    if len(word) > MAX_DIGITS + 1 or abs(int(word)) > MAX_INTEGER:
+        raise Damage(f"it holds a whole number of {len(word.lstrip('-'))} digits ({word[:20]}...)")
+    return int(word)
+
+
+def _real(word: str) -> float:
+    value = float(word)
+    if not math.isfinite(value):
+        raise Damage(f"it holds the number {word[:40]}, which is too large")
+    return value
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise Damage(f"an object holds the entry {twice!r:.60} twice")
+    return found
+
+
+def parse(text: str) -> Any:
+    """The JSON of a text; ``json.JSONDecodeError`` where it is none."""
+    if (fault := size_fault(text)) is not None:
+        raise Damage(fault)
+    hooks: dict[str, Any] = {"parse_int": _integer, "parse_float": _real, "parse_constant": _constant}
+    try:
+        document = json.loads(text, object_pairs_hook=_object, **hooks)
+    except RecursionError:
+        raise Damage("its lists and objects are nested too deeply") from None
+    if HALF_A_CHARACTER.search(text):
+        try:
+            json.dumps(document, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Damage("its text holds half a character (a lone surrogate), which cannot be written") from None
+    return document

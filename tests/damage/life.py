@@ -1,0 +1,192 @@
+"""A model file in, all that can be done with its model: nothing of it may fail.
+
+What is refused with a message that says why is no failure: a format that cannot hold a level (``ExportError``), weights
+that cannot be fitted again because the model keeps no sums (``ValueError`` of ``without`` and ``with_rules``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+import pysirus
+from pysirus._use.effect import effect
+from pysirus.export import FORMATS, ExportError
+
+NO_SUMS = ("This model keeps no sums", "The rules of this model have unequal weights")
+
+
+class Failure(Exception):
+    """A step in the life of a loaded model that raised, or answered wrongly."""
+
+
+@contextlib.contextmanager
+def step(name: str) -> Iterator[None]:
+    """A step; whatever it raises is a failure with its name."""
+    try:
+        yield
+    except Failure:
+        raise
+    except Exception as error:
+        raise Failure(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def ensure(holds: Any, what: str) -> None:
+    """Complain where something does not hold."""
+    if not holds:
+        raise Failure(what)
+
+
+def rows_for(model: Any) -> Any:
+    """Rows that the model's columns allow for: around every threshold, every level, missing and unseen ones."""
+    columns: dict[str, Any] = {}
+    for i, feature in enumerate(model.features):
+        if feature.kind == "numeric":
+            ends = {e for r in model.selected for c in r.conditions if c.index == i for e in (c.lower, c.upper)}
+            known = sorted(ends - {None}) or [0.0]
+            columns[feature.name] = [*known, *np.nextafter(known, -np.inf).tolist(), np.nan, -1.0, 3.5]
+        else:
+            unseen = {str: "never seen", bool: None}.get(type(next(iter(feature.levels), 0)), 987654321)
+            columns[feature.name] = [*feature.levels, unseen, None]
+    n_rows = max(24, *map(len, columns.values()))
+    filled = {name: [values[(7 * i) % len(values)] for i in range(n_rows)] for name, values in columns.items()}
+    if not model.named:
+        numeric = all(feature.kind == "numeric" for feature in model.features)
+        return np.array(list(filled.values()), dtype=np.float64 if numeric else object).T
+    kinds = {feature.name: np.float64 if feature.kind == "numeric" else object for feature in model.features}
+    return pd.DataFrame({name: pd.Series(values, dtype=kinds[name]) for name, values in filled.items()})
+
+
+def answers(model: Any, X: Any) -> np.ndarray:
+    """Predictions or class shares: finite, and labels that are among the classes."""
+    rules = model._as_model()
+    labels = model.predict(X)
+    if rules.classes is None:
+        found = labels
+    else:
+        found = model.predict_proba(X)
+        ensure(set(labels.tolist()) <= set(rules.classes), "predict: a label that is no class")
+    ensure(np.isfinite(found).all(), "predict: not finite")
+    return found
+
+
+def look(loaded: Any, model: Any) -> None:
+    """Everything that prints."""
+    from pysirus.cli._show import print_facts, print_model
+
+    for text in (str(loaded), repr(loaded), loaded._repr_html_(), str(model.selected), model.rules._repr_html_()):
+        ensure(text, "repr: empty")
+    model.selected.to_frame()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        print_model(model)
+        print_facts(model)
+    if loaded is not model:
+        clone(loaded)
+        if model.tuning is not None:
+            ensure(len(loaded.models_) == len(model.tuning.sizes), "models_: not as many as sizes")
+            loaded.path_.to_frame()
+
+
+def explain(model: Any, X: Any, expected: np.ndarray) -> None:
+    """The parts of the predictions, and effects."""
+    explanation = model.explain(X)
+    scale = 1e-9 * (1 + np.abs(explanation.contributions).sum() + np.abs(explanation.baseline).sum())
+    ensure(np.abs(explanation.prediction - expected).max() <= scale, "explain: parts do not add up")
+    for text in (str(explanation), str(explanation.centred()), str(explanation[0])):
+        ensure(text, "explain: empty")
+    explanation.to_frame()
+    model.feature_importance()
+    for feature in model.features:
+        ensure(np.isfinite(effect(model, feature.name, X).values).all(), "effect: not finite")
+
+
+def by_python(model: Any, source: str, X: Any, expected: np.ndarray) -> None:
+    """Run the exported function and compare."""
+    space: dict[str, Any] = {}
+    exec(compile(source, "exported", "exec"), space)
+    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f.name for f in model.features])
+    rows = table.to_dict("records")
+    if model.classes is None:
+        found = [space["predict"](row) for row in rows]
+    else:
+        found = [list(space["predict_proba"](row).values()) for row in rows]
+    ensure(np.array_equal(np.array(found), expected), "export python: answers otherwise")
+
+
+def export(model: Any, X: Any, expected: np.ndarray) -> int:
+    """Every format; how many were refused."""
+    refused = 0
+    for format in FORMATS:
+        for options in ({}, {"table": "t"}, {"dialect": "duckdb"}) if format == "sql" else ({},):
+            with step(f"export {format}"):
+                try:
+                    content = model.export(format, **options)
+                except ExportError:
+                    refused += 1
+                    continue
+                ensure(content, f"export {format}: empty")
+                if format == "python":
+                    by_python(model, content, X, expected)
+                elif format == "pmml":
+                    ElementTree.fromstring(content)
+                elif format == "json":
+                    json.loads(content)
+    return refused
+
+
+def edit(model: Any, X: Any) -> None:
+    """Shorter lists, and the difference to them."""
+    longest = max([len(model.selected), *(s.n_rules for s in (model.tuning.sizes if model.tuning else ()))])
+    edits = [(model.with_rules, k) for k in range(longest + 1)]
+    edits += [(model.without, i) for i in range(len(model.rules))]
+    for change, argument in edits:
+        with step(f"{change.__name__}({argument})"):
+            try:
+                edited = change(argument)
+            except ValueError as error:
+                ensure(str(error).startswith(NO_SUMS), f"{change.__name__}: {error}")
+                ensure(model.moments is None, f"{change.__name__}: has sums, but {error}")
+                continue
+            answers(edited, X)
+            ensure(str(model.diff(edited)), "diff: empty")
+            model.diff(edited).to_dict()
+
+
+def live(path: Path, scratch: Path) -> int:
+    """Load a file and do everything; raises what ``load`` raises, or a ``Failure``. How many exports were refused."""
+    loaded = pysirus.load(path)
+    model = loaded._as_model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of levels that training never saw
+        warnings.simplefilter("error", RuntimeWarning)  # of numbers that overflow
+        X = rows_for(model)
+        with step("predict"):
+            expected = answers(loaded, X)
+        with step("look"):
+            look(loaded, model)
+        with step("explain"):
+            explain(model, X, expected)
+        with step("report"):
+            ensure(loaded.report(X=X), "report: empty")
+            ensure(loaded.report(), "report: empty")
+        refused = export(model, X, expected)
+        edit(model, X)
+        with step("diff"):
+            ensure(loaded.diff(loaded).stability == 1.0, "diff: a model differs from itself")
+        with step("save"):
+            loaded.save(scratch)
+        with step("load again"):
+            again = pysirus.load(scratch)
+            ensure(np.array_equal(answers(again, X), expected), "load again: answers otherwise")
+            ensure(str(again) == str(loaded), "load again: reads otherwise")
+    return refused

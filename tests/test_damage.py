@@ -1,0 +1,256 @@
+"""Damaged model files are refused at load, with the place of the fault; what is not refused works to the end.
+
+Some hundred of the files that ``python -m tests.damage`` makes by the thousand, and the faults that have a name.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import pysirus
+from damage.__main__ import examine
+from damage.mutants import golden_files, mutant
+from pysirus import ModelFileError
+
+GOLDEN = {path.stem: path for path in golden_files()}
+SCHEMA = json.loads(files("pysirus").joinpath("model.schema.json").read_text(encoding="utf-8"))
+
+
+def read(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(GOLDEN[name].read_text(encoding="utf-8"))
+    return document
+
+
+def first(document: dict[str, Any]) -> dict[str, Any]:
+    """The first condition of the first rule."""
+    condition: dict[str, Any] = document["rules"][0]["conditions"][0]
+    return condition
+
+
+def first_label(document: dict[str, Any]) -> dict[str, Any]:
+    """The first condition on a column of labels."""
+    found = (c for rule in document["rules"] for c in rule["conditions"] if c["upper_cut"] and c["levels"])
+    return next(found)
+
+
+FAULTS: list[tuple[str, str, Any, str]] = [
+    # a column by number and by name
+    (
+        "numbers",
+        "index of another",
+        lambda d: first(d).update(index=1 - first(d)["index"]),
+        r"is of column .* and says",
+    ),
+    ("numbers", "index beyond", lambda d: first(d).update(index=3), "index must be the number of a column, 0 to 2"),
+    ("numbers", "index below", lambda d: first(d).update(index=-1), "index must be a whole number of at least 0"),
+    ("numbers", "index real", lambda d: first(d).update(index=0.0), "index must be a whole number"),
+    ("numbers", "feature unknown", lambda d: first(d).update(feature="z"), "says 'z'"),
+    ("numbers", "split unknown", lambda d: d["rules"][0]["path"][0].update(feature="z"), "column of the rule's cond"),
+    ("rulefit", "term of another", lambda d: d["terms"][0].update(index=1), r"terms\[0\] is of column 1"),
+    ("rulefit", "term of labels", lambda d: d["terms"][0].update(index=3, feature="colour"), "which is not numeric"),
+    # numbers
+    ("numbers", "weight NaN", lambda d: d["rules"][0].update(weight=float("nan")), "holds NaN"),
+    ("numbers", "infinity", lambda d: d.update(intercept=float("-inf")), "holds -Infinity"),
+    ("numbers", "weight text", lambda d: d["rules"][0].update(weight="0.5"), r"rules\[0\].weight must be a finite num"),
+    ("numbers", "weight true", lambda d: d["rules"][0].update(weight=True), r"rules\[0\].weight must be a finite num"),
+    ("numbers", "overflow", lambda d: d["rules"][0].update(weight=1e308), "their sum overflows"),
+    (
+        "numbers",
+        "frequency",
+        lambda d: d["rules"][0].update(frequency=1.1),
+        "frequency must be .* at most 1, found 1.1",
+    ),
+    ("numbers", "count", lambda d: d["rules"][0].update(n_inside=-1), "n_inside must be a whole number of at least 0"),
+    ("numbers", "count of rows", lambda d: d["rules"][1].update(n_inside=1), "an earlier rule of 150"),
+    ("numbers", "share", lambda d: first(d).update(share=1.5), "share must be"),
+    ("numbers", "giant integer", lambda d: d["facts"].update(n_rows=10**40), "a whole number of 41 digits"),
+    ("numbers", "stage", lambda d: d["rules"][0].update(stage=0), "stage must be a whole number of at least 1"),
+    ("node_harvest", "root", lambda d: d.update(root_weight=-1.0), "root_weight must be"),
+    (
+        "node_harvest",
+        "negative",
+        lambda d: d["rules"][0].update(weight=-1.0),
+        "must not be negative in a weighted mean",
+    ),
+    # cuts and levels
+    ("classes_bool", "no ascent", lambda d: first(d).update(lower=9.0, lower_cut=["quantile", 9]), "lower end below"),
+    ("numbers", "cut gone", lambda d: first(d).update(lower_cut=None, upper_cut=None), "has no cut"),
+    ("rulefit", "value", lambda d: d["rules"][0]["path"][0].update(value=3.0), "threshold is 3.0|does not go with"),
+    ("polars", "level twice", lambda d: d["features"][3]["levels"].append("blue"), "holds 'blue' twice"),
+    ("polars", "level of two types", lambda d: d["features"][3]["levels"].append(1), "mixes types"),
+    ("polars", "level unknown", lambda d: first_label(d)["levels"].append("?"), "which is no level of"),
+    ("polars", "level missing", lambda d: first_label(d)["levels"].pop(), "between its two cuts|list of at least 1"),
+    ("number_levels", "levels reversed", lambda d: first_label(d)["levels"].reverse(), "must be in order"),
+    ("number_levels", "levels numeric", lambda d: d["features"][0]["levels"].append(1), "empty for a numeric"),
+    # classes
+    ("four_classes", "labels unsorted", lambda d: d["classes"].reverse(), "classes must be in order"),
+    ("four_classes", "label twice", lambda d: d["classes"].__setitem__(1, "e"), "holds 'e' twice"),
+    ("four_classes", "outputs", lambda d: d["rules"][0]["inside"].pop(), r"inside must be a list of 4 numbers"),
+    ("four_classes", "shares", lambda d: d["rules"][0].update(inside=[0.5, 0.5, 0.5, 0.5]), "shares that sum to 1"),
+    ("four_classes", "label type", lambda d: d["facts"].update(label_type="<U99999999"), "label_type must be a type"),
+    ("two_classes", "label cut", lambda d: d["facts"].update(label_type="<U1"), "does not hold the classes"),
+    ("two_classes", "task", lambda d: d.update(task="regression"), "task is 'regression'"),
+    ("two_classes", "kind", lambda d: d["estimator"].update(name="SirusRegressor", parameters={}), "is for regression"),
+    # lists that belong together
+    ("numbers", "column twice", lambda d: d["features"].append(d["features"][0]), "features holds 'a' twice"),
+    ("numbers", "rule twice", lambda d: d["rules"].append(d["rules"][0]), r"rules\[4\] is in the list twice"),
+    ("tuned", "path", lambda d: d["tuning"]["path"]["error"].pop(), "columns of unequal length"),
+    ("tuned", "p0 rises", lambda d: d["tuning"]["path"]["p0"].reverse(), "p0 must fall"),
+    ("tuned", "step", lambda d: d["tuning"].update(step=10**6), "step is beyond"),
+    ("tuned", "size", lambda d: d["tuning"]["sizes"][1]["weights"].pop(), "must have 2 weights"),
+    ("tuned", "sizes", lambda d: d["tuning"]["sizes"].pop(0), "must be of 1 rules"),
+    ("tuned", "rules", lambda d: d["rules"][0].update(inside=9.0), r"rules\[0\] differs from tuning.rules\[0\]"),
+    ("tuned", "weights", lambda d: d["rules"][0].update(weight=9.0), "must have the weights of tuning.sizes"),
+    ("tuned", "none", lambda d: d.update(tuning=None), "SirusRegressorCV is tuned"),
+    # sums over folds
+    ("numbers", "rows", lambda d: d["moments"].update(rows="1 2 3"), "rows must be a line of 4 numbers, found 3"),
+    ("numbers", "folds", lambda d: d["moments"]["pair"].pop(), "must have 10 lines"),
+    (
+        "numbers",
+        "sum",
+        lambda d: d["moments"].update(sum="nan " + d["moments"]["sum"].split(" ", 1)[1]),
+        "something else",
+    ),
+    ("numbers", "centre", lambda d: d["moments"].update(centre=5.0), "the sums say"),
+    ("numbers", "negative size", lambda d: d["moments"].update(size="-" + d["moments"]["size"]), "weight of each fold"),
+    ("numbers", "moments", lambda d: d.update(moments=read("staged")["moments"]), "moments"),
+    # what is not known
+    (
+        "numbers",
+        "entry",
+        lambda d: d["rules"][0].update(surprise=1),
+        "the entry 'surprise', which this version does not",
+    ),
+    ("numbers", "parameter", lambda d: d["estimator"]["parameters"].update(surprise=1), "SirusRegressor does not take"),
+    ("numbers", "fact", lambda d: d["facts"].pop("n_trees"), "facts lacks the entry 'n_trees'"),
+    ("numbers", "fact text", lambda d: d["facts"].update(n_rows="many"), "facts.n_rows must be a whole number"),
+    ("numbers", "surrogate", lambda d: d.update(target="\ud800"), "half a character"),
+    ("numbers", "deep fact", lambda d: d["facts"].update(x=[[[[[[[[[1]]]]]]]]]), "more than 8 deep"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[f"{name}: {what}" for name, what, _, _ in FAULTS])
+def test_a_fault_is_named(fault, tmp_path):
+    name, _, damage, message = fault
+    document = read(name)
+    damage(document)
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=message) as caught:
+        pysirus.load(tmp_path / "m.json")
+    assert "m.json' is a damaged pysirus model file: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"version": 1,', '"version": 1, "version": 1,', "the entry 'version' twice"),
+        ('"mean": ', '"mean": 1e999, "_": ', "the number 1e999, which is too large"),
+        ('"named": true', '"named": ' + "[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        ('"n_rows": 150', '"n_rows": ' + "9" * 6000, "a whole number of 6000 digits"),
+    ],
+)
+def test_text_that_other_readers_take_is_refused(old, new, message, tmp_path):
+    text = GOLDEN["numbers"].read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "m.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(ModelFileError, match=message):
+        pysirus.load(tmp_path / "m.json")
+
+
+def test_some_hundred_damaged_files_are_refused_or_work():
+    tally = examine(range(280))
+    assert not tally.failures, "\n".join(tally.failures)
+    assert set(tally.outcomes) == {"ModelFileError", "works"}
+    assert min(tally.outcomes.values()) >= 30
+
+
+def test_what_the_schema_refuses_is_refused(tmp_path):
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    n_refused = 0
+    for seed in range(1000, 1300):
+        _, data, what = mutant(seed)
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            continue
+        if "nest" in what or validator.is_valid(document):
+            continue
+        n_refused += 1
+        (tmp_path / "m.json").write_bytes(data)
+        with pytest.raises(ModelFileError):
+            pysirus.load(tmp_path / "m.json")
+    assert n_refused >= 50
+
+
+PEAK = """
+import resource, sys, pysirus
+pysirus.load(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    pysirus.load(sys.argv[2])
+except pysirus.ModelFileError as error:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, error)
+"""
+
+
+def bombs() -> dict[str, dict[str, Any]]:
+    """Small files that asked for gigabytes."""
+    rows, folds, labels = read("numbers"), read("numbers"), read("two_classes")
+    rows["moments"].update(rows=" ".join(["1"] * 15_000))
+    folds["moments"].update(size=" ".join(["1"] * 15_000_000))
+    labels["facts"]["label_type"] = "<U400000000"
+    return {"rows": rows, "folds": folds, "labels": labels}
+
+
+@pytest.mark.parametrize("name", ["rows", "folds", "labels"])
+def test_sizes_are_checked_before_anything_is_allocated(name, tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(bombs()[name]))
+    command = [sys.executable, "-c", PEAK, str(GOLDEN["numbers"]), str(path)]
+    kilobytes, error = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split(" ", 1)
+    assert "damaged" in error
+    assert int(kilobytes) * 1024 < 20e6 + 4 * path.stat().st_size
+
+
+def test_a_file_too_large_is_neither_read_nor_written(tmp_path, monkeypatch):
+    model = pysirus.load(GOLDEN["numbers"])
+    parse = sys.modules["pysirus._model.parse"]
+    monkeypatch.setattr(parse, "MAX_VALUES", 100)
+    with pytest.raises(ModelFileError, match=r"some [\d,]+ values, more than the 100"):
+        pysirus.load(GOLDEN["numbers"])
+    with pytest.raises(ModelFileError, match=r"too large for a file: .*with_rules"):
+        model.save(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whole_numbers_without_a_point_are_numbers(tmp_path):
+    """Other programs write 3.0 as 3."""
+    document = json.loads(
+        GOLDEN["numbers"].read_text(encoding="utf-8"),
+        parse_float=lambda w: int(float(w)) if w.endswith(".0") else float(w),
+    )
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    X = np.linspace(-2, 4, 30).reshape(10, 3)
+    again, model = pysirus.load(tmp_path / "m.json"), pysirus.load(GOLDEN["numbers"])
+    assert again.model_ == model.model_
+    assert np.array_equal(again.model_.decide(X), model.model_.decide(X))
+
+
+def test_a_damaged_file_is_one_line_for_the_command(tmp_path):
+    document = read("numbers")
+    first(document).update(index=1 - first(document)["index"])
+    path = Path(tmp_path / "m.json")
+    path.write_text(json.dumps(document))
+    run = subprocess.run([sys.executable, "-m", "pysirus", "show", str(path)], capture_output=True, text=True)
+    assert run.returncode not in (0, -6, -11)
+    assert "is a damaged pysirus model file: rules[0].conditions[0] is of column" in " ".join(run.stderr.split())
+    assert "Traceback" not in run.stderr
