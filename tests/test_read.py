@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from pysirus import DataError
+from pysirus._data import read
 from pysirus._data.read import check_column, did_you_mean, read_file
 
 TEXT = "a,b,label\n1,2.5,x\n3,,y\n"
@@ -27,6 +33,117 @@ def test_read_csv_finds_the_delimiter(tmp_path: Path, delimiter: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(TEXT.replace(",", delimiter))
     check(read_file(path))
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ('"a;b;c",d', ["a;b;c", "d"]),
+        ('d,"a;b;c"', ["d", "a;b;c"]),
+        ('"a,b,c";d', ["a,b,c", "d"]),
+        ('"a\tb\tc",d', ["a\tb\tc", "d"]),
+        ('"a ""x;y;z""","d"', ['a "x;y;z"', "d"]),
+        ('"two\nlines;;",d', ["two\nlines;;", "d"]),
+        ('height 5",d', ['height 5"', "d"]),
+    ],
+)
+def test_read_csv_does_not_split_quoted_names(tmp_path: Path, header: str, names: list[str], mark: bytes) -> None:
+    path = tmp_path / "t.csv"
+    delimiter = ";" if header.endswith(";d") else ","
+    path.write_bytes(mark + f"{header}\n1{delimiter}2\n".encode())
+    assert read_file(path).to_pydict() == dict(zip(names, ([1], [2])))
+
+
+def test_read_csv_infers_types_of_compressed_files_from_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a\n" + b"1\n" * 700_000 + b"1.5\n"))
+    assert read_file(path)["a"].type == pa.float64()
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv"])
+def test_read_csv_compressed_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    check(read_file(path))
+    path.write_bytes(gzip.compress(TEXT.encode())[:-12])
+    with pytest.raises(DataError, match=rf"{name}'"):
+        read_file(path)
+
+
+def feed(path: Path, content: bytes) -> threading.Thread:
+    """A pipe with a writer, who does not mind that the reader leaves."""
+    os.mkfifo(path)
+
+    def write() -> None:
+        with suppress(BrokenPipeError), path.open("wb") as file:
+            file.write(content)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("kind", ["csv", "gzip", "parquet"])
+def test_read_file_takes_pipes(tmp_path: Path, kind: str) -> None:
+    path, content = tmp_path / "pipe", TEXT.encode()
+    if kind == "parquet":
+        sink = pa.BufferOutputStream()
+        pyarrow.parquet.write_table(pa.table({"a": [1, 3], "b": [2.5, None], "label": ["x", "y"]}), sink)
+        content = sink.getvalue().to_pybytes()
+    writer = feed(path, gzip.compress(content) if kind == "gzip" else content)
+    check(read_file(path))
+    writer.join()
+
+
+def test_read_file_of_a_pipe_that_gives_nothing_or_too_much(tmp_path: Path, monkeypatch) -> None:
+    writer = feed(tmp_path / "empty", b"")
+    with pytest.raises(DataError, match=r"'.*empty' is empty"):
+        read_file(tmp_path / "empty")
+    writer.join()
+    monkeypatch.setattr(read, "MAX_UNSEEN", 1 << 21)
+    with pytest.raises(DataError, match=r"'/dev/zero' gives more than 2 MB\. Write it to a file first"):
+        read_file("/dev/zero")
+
+
+def peak_of(script: str, *arguments: object) -> tuple[int, str]:
+    """Megabytes that a script takes beyond what it has at its start, and what it prints."""
+    measure = f"""import resource, sys
+from pysirus._data.read import read_file
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+start = peak()
+{script}
+print(peak() - start)"""
+    command = [sys.executable, "-c", measure, *map(str, arguments)]
+    *lines, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return int(peak), "\n".join(lines)
+
+
+READ = """try:
+    read_file(sys.argv[1])
+except ValueError as error:
+    print(error)"""
+
+
+def test_read_file_is_not_blown_up_by_a_small_one(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"a,b\n")
+        for _ in range(400):
+            file.write(b"0,0\n" * (1 << 18))
+    assert path.stat().st_size < 3 << 20  # of 400 MB
+    peak, said = peak_of(READ, path)
+    assert "is compressed and holds more than" in said and "decompress it first" in said
+    assert peak < 600
+    path = tmp_path / "bomb.parquet"
+    schema = pa.schema([("a", pa.float64())])
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        rows = pa.table({"a": pa.array([0.0]).take(pa.array([0] * (1 << 20)))}, schema)
+        for _ in range(200):
+            writer.write_table(rows)
+    peak, said = peak_of(READ, path)
+    assert "takes 1.56 GB of memory, from" in said and "in batches" in said
+    assert peak < 100
 
 
 def test_read_csv_with_a_byte_order_mark_and_windows_lines(tmp_path: Path) -> None:

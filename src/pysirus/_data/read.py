@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute
@@ -15,8 +17,19 @@ import pyarrow.parquet
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 
+# Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most so many bytes
+# are taken, and of a compressed file not more than so many times its own size, but some in any case.
+MAX_UNSEEN = 1 << 30
+MAX_RATIO = 100
+MAX_PARQUET_RATIO = 1000  # columns of few values are stored well
+LEAST_LIMIT = 1 << 26
+
 _PARQUET_MAGIC = b"PAR1"
+_GZIP_MAGIC = b"\x1f\x8b"
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 _DELIMITERS = (",", ";", "\t")
+# a quoted name, also with a line break or a doubled quote in it: it stands between delimiters or ends of lines
+_QUOTED = re.compile(rb'(?:^|(?<=[,;\t\r\n])|(?<=\xef\xbb\xbf))"(?:[^"]|"")*"(?=[,;\t\r\n]|$)')
 # a comma before other than three digits, after a zero or after four digits: it parts no thousands
 _DECIMAL_COMMA = r"^\s*[-+]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+)\s*$"
 _LEADING_ZERO = r"^\s*0\d+\s*$"
@@ -40,14 +53,19 @@ def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Se
     if path.is_dir():
         raise DataError(f"'{path}' is a folder. Give a CSV or Parquet file.")
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as file:  # once: what a pipe gave is gone
             start = file.read(4)
-        if path.stat().st_size == 0:
-            raise DataError(f"'{path}' is empty: it has no header and no rows.")
-        for mark, found in _FOREIGN.items():
-            if start.startswith(mark):
-                raise DataError(f"'{path}' {found}. Save it as CSV in UTF-8, or as Parquet.")
-        table = _read_parquet(path) if start == _PARQUET_MAGIC else _read_csv(path, text, labels)
+            if not start:
+                raise DataError(f"'{path}' is empty: it has no header and no rows.")
+            for mark, found in _FOREIGN.items():
+                if start.startswith(mark):
+                    raise DataError(f"'{path}' {found}. Save it as CSV in UTF-8, or as Parquet.")
+            if start == _PARQUET_MAGIC:
+                table = _read_parquet(path, None if path.is_file() else _read_stream(path, file, start))
+            elif path.suffix == ".parquet":
+                raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
+            else:
+                table = _read_csv(path, _read_text(path, file, start), text, labels)
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     check_names(table.column_names)
@@ -56,41 +74,109 @@ def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Se
     return table
 
 
-def _read_parquet(path: Path) -> pa.Table:
+def _read_text(path: Path, file: IO[bytes], start: bytes) -> pa.Buffer:
+    """What a CSV file holds, decompressed."""
+    codec = "gzip" if start.startswith(_GZIP_MAGIC) else _CODECS.get(path.suffix.lower())
+    if not path.is_file():
+        content = _read_stream(path, file, start)
+        return content if codec is None else _decompress(path, pa.BufferReader(content), codec, content.size)
+    file.seek(0)
+    if codec is None:
+        return pa.py_buffer(file.read())
+    return _decompress(path, pa.PythonFile(file, mode="r"), codec, path.stat().st_size)
+
+
+def _read_stream(path: Path, file: IO[bytes], start: bytes) -> pa.Buffer:
+    """What comes through a pipe, up to a limit: nothing says beforehand how much it is."""
+    content = _up_to(MAX_UNSEEN, file.read, start)
+    if content is None:
+        raise DataError(f"'{path}' gives more than {_size(MAX_UNSEEN)}. Write it to a file first, and give that.")
+    return content
+
+
+def _decompress(path: Path, source: pa.NativeFile, codec: str, n_bytes: int) -> pa.Buffer:
+    """What a compressed file holds, up to a limit: a small file may hold more than the memory does."""
+    limit = min(MAX_UNSEEN, max(LEAST_LIMIT, MAX_RATIO * n_bytes))
     try:
-        return pyarrow.parquet.ParquetFile(path).read()
+        with pa.CompressedInputStream(source, codec) as stream:
+            content = _up_to(limit, stream.read)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"'{path}' cannot be decompressed: {_first_line(error)}.") from error
+    if content is None:
+        raise DataError(
+            f"'{path}' is compressed and holds more than {_size(limit)}, from {_size(n_bytes)}. If that is right, "
+            "decompress it first and give the file that comes out, or save it as Parquet."
+        )
+    return content
+
+
+def _up_to(limit: int, read: Callable[[int], bytes], start: bytes = b"") -> pa.Buffer | None:
+    """All that can be read, or None if it is more than the limit."""
+    content = bytearray(start)
+    while chunk := read(1 << 20):
+        content += chunk
+        if len(content) > limit:
+            return None
+    return pa.py_buffer(content)
+
+
+def _size(n_bytes: int) -> str:
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.3g} {name}"
+    return f"{n_bytes} bytes"
+
+
+def _read_parquet(path: Path, content: pa.Buffer | None) -> pa.Table:
+    try:
+        file = pyarrow.parquet.ParquetFile(path if content is None else pa.BufferReader(content))
+        n_bytes = path.stat().st_size if content is None else content.size
+        widths = sum(_width(field.type) for field in file.schema_arrow)
+        needed = file.metadata.num_rows * widths
+        if needed > max(MAX_UNSEEN, MAX_PARQUET_RATIO * n_bytes):
+            raise DataError(
+                f"'{path}' takes {_size(needed)} of memory, from {_size(n_bytes)}: {file.metadata.num_rows:,} rows. "
+                "Read it in batches (`pysirus fit --memory 1GB`), or give fewer rows."
+            )
+        return file.read()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"'{path}' begins like a Parquet file but cannot be read: {_first_line(error)}.") from error
 
 
-def _read_csv(path: Path, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
-    if path.suffix == ".parquet":
-        raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
+def _width(kind: pa.DataType) -> int:
+    """About how many bytes a value takes, at the least."""
     try:
-        delimiter = _delimiter(path)
-        table = _parse_csv(path, delimiter, text)
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # text and the like
+        return 4
+
+
+def _read_csv(path: Path, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
+    try:
+        delimiter = _delimiter(content)
+        table = _parse_csv(content, delimiter, text)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"'{path}' cannot be read as CSV or Parquet: {_first_line(error)}.") from error
     for name, kind in zip(_names(table, path), table.schema.types):
         if pa.types.is_binary(kind):
             raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
     if delimiter == ";" and any(map(_has_decimal_comma, table.columns)):
-        table = _better(table, _parse_csv(path, delimiter, text, decimal_point=","))
+        table = _better(table, _parse_csv(content, delimiter, text, decimal_point=","))
     known = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1]
     if known:
-        table = _with_zeros(table, _parse_csv(path, delimiter, known, only=known))
+        table = _with_zeros(table, _parse_csv(content, delimiter, known, only=known))
     # an index that pandas wrote has no name; it is called what pandas calls it, and known by that
     names = enumerate(table.column_names)
     return table.rename_columns([name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in names])
 
 
 def _parse_csv(
-    path: Path, delimiter: str, text: Sequence[str], only: Sequence[str] = (), decimal_point: str = "."
+    content: pa.Buffer, delimiter: str, text: Sequence[str], only: Sequence[str] = (), decimal_point: str = "."
 ) -> pa.Table:
     # one block: types are inferred from every row, not from the first megabyte
-    block = min(max(path.stat().st_size + 1, 1 << 20), 1 << 30)
+    block = min(max(content.size + 1, 1 << 20), 1 << 30)
     return pyarrow.csv.read_csv(
-        path,
+        pa.BufferReader(content),
         read_options=pyarrow.csv.ReadOptions(block_size=block),
         parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=pyarrow.csv.ConvertOptions(
@@ -135,10 +221,10 @@ def _names(table: pa.Table, path: Path) -> list[str]:
         raise DataError(f"'{path}': its column names are not UTF-8 text. Save the file as UTF-8.") from error
 
 
-def _delimiter(path: Path) -> str:
-    """The delimiter that the header has most of."""
-    with pa.input_stream(str(path)) as stream:
-        header = stream.read(1 << 16).split(b"\n", 1)[0]
+def _delimiter(content: pa.Buffer) -> str:
+    """The delimiter that the header has most of, outside of quotes."""
+    start = _QUOTED.sub(b"", memoryview(content)[: 1 << 16].tobytes())
+    header = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     return max(_DELIMITERS, key=lambda delimiter: header.count(delimiter.encode()))
 
 
