@@ -110,6 +110,13 @@ def one_line(text: str) -> str:
     )
 
 
+class PlainError(Exception):
+    """An error whose message a terminal can show: names of columns, levels and files in it may hold anything."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(one_line(str(message)))
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns padded to their widest cell; numbers to the right."""
     numeric = [name != "rule" for name in header]

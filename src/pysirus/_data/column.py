@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pysirus._format import PlainError
+
 Kind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
 UNSEEN = -2
@@ -26,7 +28,7 @@ _WRITTEN_NUMBER = re.compile(r"[-+]?(\d+|\d{1,3}([.,'\s]\d{3})+)([.,]\d+)?\s?[%â
 _WRITTEN_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2\d{4}|\d{4}([./-])\d{1,2}\3\d{1,2})([T\s]\d{1,2}:\d{2}.*)?")
 
 
-class DataError(ValueError):
+class DataError(PlainError, ValueError):
     """The data cannot be used; the message names the column, what was found and what to do."""
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, number_column, number_labels, series_column
+from pysirus._format import one_line
 
 WIDE = 1000  # columns
 # What pandas calls its row index in Arrow and Parquet, and in a CSV file that is read back.
@@ -99,7 +100,8 @@ def without_index(columns: dict[str, Source]) -> dict[str, Source]:
     unnamed = [name for name in index if not _STORED_INDEX.fullmatch(name)]
     if unnamed:
         warnings.warn(
-            f"Column '{unnamed[0]}' numbers the rows: it is taken as an index and left out. Rename it to keep it.",
+            f"Column '{one_line(unnamed[0])}' numbers the rows: it is taken as an index and left out. Rename it to "
+            "keep it.",
             UserWarning,
             stacklevel=5,
         )

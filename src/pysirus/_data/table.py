@@ -29,6 +29,7 @@ from pysirus._data.column import (
     object_column,
 )
 from pysirus._data.frame import as_frame, frame_sources, is_index, read_column, without_index
+from pysirus._format import one_line
 
 MAX_LEVELS = 255
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
@@ -298,6 +299,6 @@ def warn_unseen(table: Table, warn: Callable[[str], None]) -> None:
             named.append(column.name)
     if named:
         warn(
-            f"{rows.sum()} of {table.n_rows} rows hold a level that training never saw (in {', '.join(named)}); each "
-            "condition sends them to the side that held more of the training data."
+            f"{rows.sum()} of {table.n_rows} rows hold a level that training never saw (in "
+            f"{one_line(', '.join(named))}); each condition sends them to the side that held more of the training data."
         )

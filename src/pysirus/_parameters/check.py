@@ -5,8 +5,10 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+from pysirus._format import PlainError
 
-class ParameterError(ValueError, TypeError):
+
+class ParameterError(PlainError, ValueError, TypeError):
     """A parameter has a value that cannot be used."""
 
 

@@ -26,6 +26,7 @@ from pysirus._format import (
     format_threshold,
     html_table,
     make_frame,
+    one_line,
     text_table,
 )
 
@@ -120,11 +121,11 @@ class Condition:
 
     def __str__(self) -> str:
         if not self.known:
-            return f"{self.feature} is missing"
+            return one_line(f"{self.feature} is missing")
         text = self._known_text()
         if text is None:
-            return f"{self.feature} is known"
-        return f"{text} or missing" if self.missing else text
+            return one_line(f"{self.feature} is known")
+        return one_line(f"{text} or missing" if self.missing else text)
 
     def _known_text(self) -> str | None:
         """What it says of known values; None if it takes them all."""
@@ -214,7 +215,7 @@ class Rule:
         if self.inside is None or self.outside is None:
             return f"if {self.condition_text}"
         inside, outside = self.output_texts
-        return f"if {self.condition_text} then {inside} else {outside}"
+        return one_line(f"if {self.condition_text} then {inside} else {outside}")
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"

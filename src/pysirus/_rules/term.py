@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import format_number, format_threshold
+from pysirus._format import format_number, format_threshold, one_line
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,4 @@ class LinearTerm:
 
     def __str__(self) -> str:
         limits = f"{format_threshold(self.lower)} to {format_threshold(self.upper)}"
-        return f"{format_number(self.weight, 3)} * {self.feature}, within {limits}"
+        return f"{format_number(self.weight, 3)} * {one_line(self.feature)}, within {limits}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from pysirus._bins.cuts import ALL_MISSING, Binned
 from pysirus._forest.forest import GrowingForest, Paths
+from pysirus._format import one_line
 from pysirus._progress import show_trees
 from pysirus._rules.rule import Rule, rule_of
 from pysirus._training.settings import Settings
@@ -28,7 +29,7 @@ def grow_paths(training: Training, settings: Settings, *, if_constant: str, mean
     ``if_constant`` says what a constant response is, ``mean`` what is predicted then.
     """
     if unknown := [f"'{c.column.name}'" for c in training.binned.cuts if c.idle == ALL_MISSING]:
-        shown = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
+        shown = one_line(", ".join(unknown[:5])) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
         warn_user(f"All values are missing in {shown}: no rule can use it.")
     if has_splits(training):
         paths = _grow(training, settings).paths()

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysirus._model.model import Model
+from pysirus._format import PlainError
 from pysirus._rules.rule import Condition, Rule
 
 
-class ExportError(ValueError):
+class ExportError(PlainError, ValueError):
     """The format cannot say what the model says; the message names it."""
 
 
