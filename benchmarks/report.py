@@ -25,7 +25,7 @@ from benchmarks.problems import Problem, made_up, shipped
 from benchmarks.rivals import find_rivals, ours, scikit_learn, version_of
 from benchmarks.roofline import Roofline, measure_machine, measure_roofline
 from pysirus import _core
-from pysirus._model.file import write_text
+from pysirus._output import write_text, writing
 
 SLOW = {"interpret_ebm", "sirus_pypi", "r_sirus"}  # measured once
 PROBLEMS = ("housing", "diabetes")
@@ -106,7 +106,8 @@ def draw_chart(seconds: dict[str, dict[str, float]], growth: Sequence[Growth], p
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    with writing(path) as file:
+        figure.savefig(file, format=path.suffix[1:], dpi=120)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

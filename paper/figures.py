@@ -18,6 +18,7 @@ from paper import theorem
 from paper.methods import Result
 from paper.problems import load
 from pysirus import SirusRegressor, SirusRegressorCV, plot
+from pysirus._output import writing
 from pysirus._select.select import Span, rule_vector
 
 MACHINE_P0 = 0.072  # the paper's, for its post-treatment illustration
@@ -32,15 +33,20 @@ def tuned(name: str) -> SirusRegressorCV:
     )
 
 
+def _save(figure: Any, path: Path) -> None:
+    with writing(path) as file:
+        figure.savefig(file, format="png", dpi=110)
+
+
 def draw_tuning(folder: Path) -> None:
     """The Pareto front of Ozone; error and stability against the number of rules for Diabetes and Machine."""
     figure = plot.pareto(tuned("ozone")).figure
-    figure.savefig(folder / "pareto-ozone.png", dpi=110)
+    _save(figure, folder / "pareto-ozone.png")
     for name in ("diabetes", "machine"):
         figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
         plot.tuning_path(tuned(name), axes)
         axes[0].set_xlabel(axes[1].get_xlabel())
-        figure.savefig(folder / f"tuning-{name}.png", dpi=110)
+        _save(figure, folder / f"tuning-{name}.png")
     plt.close("all")
 
 
@@ -69,7 +75,7 @@ def draw_theorem(points: Sequence[Mapping[str, float]], folder: Path) -> None:
     ax.set(xscale="log", ylim=(0, 1.03), xlabel="rows in each sample", ylabel="stability of two independent samples")
     ax.axhline(1, color="0.8", linewidth=0.8, zorder=0)
     ax.legend(frameon=False)
-    figure.savefig(folder / "theorem-1.png", dpi=110)
+    _save(figure, folder / "theorem-1.png")
     plt.close(figure)
 
 

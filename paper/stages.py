@@ -27,8 +27,8 @@ from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._kind.numbers import Numbers, SquaredErrors
-from pysirus._model.file import write_text
 from pysirus._model.gram import gram_of
+from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
 from pysirus._select.select import Span, select

@@ -309,7 +309,8 @@ def test_interrupt_leaves_at_once_with_130(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_reader_that_leaves_early_is_no_error(ozone: Path) -> None:
+def test_reader_that_leaves_early_ends_it_quietly(ozone: Path) -> None:
     command = f"set -o pipefail; {sys.executable} -m pysirus predict {ozone} ozone | head -1"
     found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout, found.stderr) == (0, "prediction\n", "")
+    assert found.returncode in (0, 141)  # 0 where all was written before it left
+    assert (found.stdout, found.stderr) == ("prediction\n", "")

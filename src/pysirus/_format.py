@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import importlib.util
 import math
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+
+from pysirus._plain import one_line
 
 MAX_SHOWN = 3  # classes named in an output
 
@@ -100,21 +101,6 @@ def format_outputs(
     decimals = decimals_for([inside, outside], inside - outside)
     sign = "+" if signed else ""
     return f"{inside:{sign}.{decimals}f}", f"{outside:{sign}.{decimals}f}"
-
-
-def one_line(text: str) -> str:
-    """Text for one line of a table or a comment: line breaks, control and direction characters are written out."""
-    hidden = ("C", "Zl", "Zp")
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c).startswith(hidden) else c for c in text
-    )
-
-
-class PlainError(Exception):
-    """An error whose message a terminal can show: names of columns, levels and files in it may hold anything."""
-
-    def __init__(self, message: object = "") -> None:
-        super().__init__(one_line(str(message)))
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from pysirus._console import error_console
 from pysirus._forest.forest import Progress
+from pysirus._plain import one_line
 
 
 @contextmanager
@@ -14,7 +16,6 @@ def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Progr
     if not verbose:
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -23,7 +24,7 @@ def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Progr
         TextColumn("{task.fields[trees]:>7,} trees, estimated stability {task.fields[stability]:.1%}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=error_console()) as bar:
         task = bar.add_task("", total=n_trees or goal, trees=0, stability=0.0)
 
         def update(trees: int, stability: float) -> None:
@@ -39,11 +40,10 @@ def show_folds(verbose: int, n_folds: int) -> Iterator[Callable[[], None]]:
     if not verbose:
         yield lambda: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("tuning "), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("folds, time left"))
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+    with Progress(*columns, TimeRemainingColumn(), console=error_console()) as bar:
         task = bar.add_task("", total=n_folds)
         yield lambda: bar.advance(task)
 
@@ -55,18 +55,17 @@ ShowPass = Callable[[str, int], AbstractContextManager[Advance]]
 @contextmanager
 def show_pass(what: str, n_bytes: int) -> Iterator[Advance]:
     """A bar of the bytes and rows that a pass over files has read."""
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<16}", markup=False),
         BarColumn(bar_width=30),
         DownloadColumn(),
         TextColumn("{task.fields[rows]:>13,} rows"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=n_bytes, rows=0)
+    with Progress(*columns, console=error_console()) as bar:
+        task = bar.add_task(one_line(what), total=n_bytes, rows=0)
         n_rows = 0
 
         def advance(n_bytes: float, rows: int) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._format import PlainError
+from pysirus._plain import PlainError
 
 Kind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1

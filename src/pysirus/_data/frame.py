@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, number_column, number_labels, series_column
-from pysirus._format import one_line
+from pysirus._plain import one_line
 
 WIDE = 1000  # columns
 # What pandas calls its row index in Arrow and Parquet, and in a CSV file that is read back.

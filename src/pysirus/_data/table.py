@@ -29,7 +29,7 @@ from pysirus._data.column import (
     object_column,
 )
 from pysirus._data.frame import as_frame, frame_sources, is_index, read_column, without_index
-from pysirus._format import one_line
+from pysirus._plain import one_line
 
 MAX_LEVELS = 255
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads

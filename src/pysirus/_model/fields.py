@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from pysirus._format import one_line
+from pysirus._plain import one_line
 
 Check = Callable[[Any, str], None]
 SHOWN = 60  # characters of a value in a message

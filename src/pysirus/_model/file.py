@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,13 +20,15 @@ from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
 from pysirus._model.tuning import Size, Tuning, TuningPath
+from pysirus._output import write_text
+from pysirus._plain import PlainError
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
 
 LONGEST_FAULT = 400  # characters; names in it may be long
 
 
-class ModelFileError(ValueError):
+class ModelFileError(PlainError, ValueError):
     """A file is not a model that this version can read."""
 
 
@@ -212,43 +212,6 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
 def _from_term(d: Mapping[str, Any]) -> LinearTerm:
     numbers = {name: float(d[name]) for name in ("weight", "lower", "upper", "missing")}
     return LinearTerm(feature=d["feature"], index=d["index"], **numbers)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside `path`, moved into its place at the end, so that nothing is lost half way."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder '{path.parent}' to write '{path.name}' into.")
-    if path.is_dir():
-        raise IsADirectoryError(f"'{path}' is a folder. Give the name of a file.")
-    if path.exists() and not path.is_file():  # a terminal or a pipe, such as /dev/stdout: nothing to replace
-        yield path
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file as a whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """The same for a binary file."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def document_text(document: Mapping[str, Any]) -> str:

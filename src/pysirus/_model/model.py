@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Feature, Table, align_table, warn_unseen
-from pysirus._format import decimals_for, format_number, format_shares, one_line
+from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.moments import Moments
 from pysirus._model.tuning import Tuning
+from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
 from pysirus._rules.term import LinearTerm
 from pysirus._warn import warn_user

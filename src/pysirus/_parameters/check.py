@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from pysirus._format import PlainError
+from pysirus._plain import PlainError
 
 
 class ParameterError(PlainError, ValueError, TypeError):

@@ -26,9 +26,9 @@ from pysirus._format import (
     format_threshold,
     html_table,
     make_frame,
-    one_line,
     text_table,
 )
+from pysirus._plain import one_line
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import format_number, format_threshold, one_line
+from pysirus._format import format_number, format_threshold
+from pysirus._plain import one_line
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pysirus._bins.cuts import ALL_MISSING, Binned
 from pysirus._forest.forest import GrowingForest, Paths
-from pysirus._format import one_line
+from pysirus._plain import one_line
 from pysirus._progress import show_trees
 from pysirus._rules.rule import Rule, rule_of
 from pysirus._training.settings import Settings

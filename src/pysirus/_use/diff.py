@@ -13,9 +13,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._format import format_number, html_table, one_line, text_table
+from pysirus._format import format_number, html_table, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._plain import one_line
 from pysirus._rules.rule import Condition, Rule
 from pysirus.stability import dice_sorensen
 

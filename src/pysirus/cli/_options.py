@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ OF_PARAMETER = {
     "memory": "--memory",
     "max_rows": "--max-rows",
 }
+FIGURES = (".png", ".pdf", ".svg")
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 Target = Annotated[
@@ -210,9 +212,24 @@ def _parse_weight(name: str, text: str) -> float:
     return weight
 
 
-def check_folder(path: Path | None, option: str) -> None:
-    """Complain before the work, not after it."""
-    if path is not None and not path.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder '{path.parent}'.", param_hint=option)
-    if path is not None and path.is_dir():
-        raise typer.BadParameter(f"'{path}' is a folder. Give the name of a file.", param_hint=option)
+def check_output(path: Path | None, option: str, inputs: Sequence[Path] = (), kind: str | None = None) -> None:
+    """Complain about an output before the work, not after it."""
+    from pysirus import _output
+
+    try:
+        if path is not None:
+            _output.check_output(path, inputs, kind)
+    except OSError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def check_figure(path: Path | None, option: str, inputs: Sequence[Path]) -> None:
+    """The same for a figure, whose ending says its format, and whose library may not be there."""
+    if path is None:
+        return
+    if path.suffix.lower() not in FIGURES:
+        raise typer.BadParameter(f"'{path}' must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}.", param_hint=option)
+    check_output(path, option, inputs)
+    from pysirus.plot._axes import pyplot
+
+    pyplot()  # a missing extra is said here

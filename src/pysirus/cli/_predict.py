@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from pysirus._data.column import DataError
 from pysirus._data.read import list_names
-from pysirus._model.file import replacing, write_text
 from pysirus._model.model import Model
+from pysirus._output import write_text, writing
+from pysirus.cli._streams import print_data
+
+# how a formula begins: the last four are the same signs at full width
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def features_of(table: pa.Table, model: Model) -> pa.Table:
@@ -36,17 +39,33 @@ def is_parquet(output: Path | None) -> TypeGuard[Path]:
     return output is not None and output.suffix.lower() == ".parquet"
 
 
-def write_predictions(table: pa.Table, output: Path | None) -> None:
-    """Write columns as a whole or not at all."""
+def write_predictions(table: pa.Table, output: Path | None, *, spreadsheet: bool) -> None:
+    """Write columns as a whole or not at all; for a spreadsheet, text that it would run as a formula is quoted."""
     if is_parquet(output):
-        with replacing(output) as temporary:
-            pyarrow.parquet.write_table(table, temporary)
+        with writing(output) as file:
+            pyarrow.parquet.write_table(table, file)
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.column_names)
-    writer.writerows(zip(*(column.to_pylist() for column in table.columns)))
+    cell = _disarm if spreadsheet else _as_it_is
+    writer.writerow(map(cell, table.column_names))
+    writer.writerows(zip(*(map(cell, column.to_pylist()) for column in table.columns)))
     if output is None:
-        sys.stdout.write(text.getvalue())
+        print_data(text.getvalue())
     else:
         write_text(output, text.getvalue())
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _disarm(value: Any) -> Any:
+    """A value that no spreadsheet takes for a formula: text that begins like one gets an apostrophe, numbers do not."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import Any, NoReturn
 
 import typer
 
+from pysirus._console import error_console
 from pysirus.cli import fit, ship, tune, use
 from pysirus.cli._app import app
 from pysirus.cli._options import as_typed
+from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, open_streams, printing, silence
 
 COMMANDS = (fit, tune, use, ship)  # importing a command's file adds it to the application
 
@@ -20,15 +21,16 @@ _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ ==
 
 
 def _say(label: str, style: str, message: str) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     text = Text.assemble((f"{label}: ", f"bold {style}"), (message, style))
-    Console(stderr=True, soft_wrap=True).print(text)
+    error_console(soft_wrap=True).print(text)
 
 
 def _one_line(message: object) -> str:
-    return " ".join(str(message).split())
+    from pysirus._plain import one_line
+
+    return one_line(" ".join(str(message).split()))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -44,7 +46,8 @@ def _fail(message: object, code: int) -> int:
 def _run(arguments: list[str] | None) -> int:
     try:
         result = app(arguments, standalone_mode=False)
-        sys.stdout.flush()
+        with printing():
+            pass  # the help and the version
         return result if isinstance(result, int) else 0
     except _CommandError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
@@ -53,10 +56,11 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # the reader left (`| head`): nothing to say, and nothing to say it to when Python closes the stream
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (PipeClosed, SystemExit):  # the reader left (`| head`): nothing to say. typer and rich leave by themselves
+        silence(sys.stdout)
+        return CLOSED_PIPE
+    except PrintError as error:
+        return _fail(error, 1)
     except OSError as error:
         file = f"'{error.filename}': " if error.filename and error.strerror else ""
         return _fail(f"{file}{error.strerror or error}", 1)
@@ -80,9 +84,14 @@ def _run(arguments: list[str] | None) -> int:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
+    open_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         code = _run(arguments)
-    if code == 130:
-        print(file=sys.stderr)
+    try:
+        if code == 130:
+            print(file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        silence(sys.stderr)
     sys.exit(code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pysirus._console import error_console
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
-from pysirus._format import format_number, one_line
+from pysirus._format import format_number
 from pysirus._model.model import Model
+from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
+from pysirus.cli._streams import print_text, printing
+from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
 
 
@@ -49,14 +52,24 @@ def print_model(model: Model) -> None:
     """Print the rules: wrapped and in bold for a terminal, one line a rule for a pipe."""
     console = Console(highlight=False)
     if not console.is_terminal or not len(model.rules):
-        print(model)
+        print_text(model)
         return
-    console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
-    console.print()
-    console.print(_rule_table(model))
-    if model.terms:
-        console.print("\nlinear terms", style="bold")
-        console.print("\n".join(map(str, model.terms)), markup=False)
+    with printing():
+        console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
+        console.print()
+        console.print(_rule_table(model))
+        if model.terms:
+            console.print("\nlinear terms", style="bold")
+            console.print("\n".join(map(str, model.terms)), markup=False)
+
+
+def print_learned(estimator: Any, verdict: str | None = None, *, weighed: bool) -> None:
+    """Print what was learned, a verdict on it, and how it came about."""
+    print_model(estimator.model_)
+    if verdict is not None:
+        print_text(verdict)
+    print_facts(estimator.model_)
+    print_columns(estimator.model_, missing_shares(estimator), weighed=weighed)
 
 
 def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> None:
@@ -72,8 +85,7 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
     lines = [f"columns: {', '.join(parts)}"]
     lines += [f"missing values{' by weight' if weighed else ''}: {list_names(missing, 6)}"] if missing else []
     lines += [f"of no use: {list_names(idle, 6)}"] if idle else []
-    sys.stdout.flush()
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = error_console(highlight=False, soft_wrap=True)
     console.print("\n".join(map(one_line, lines)), style="dim", markup=False)
 
 
@@ -109,6 +121,5 @@ def print_facts(model: Model) -> None:
         parts.append(f"cuts within {facts['quantile_error']:.2%} of the true quantiles")
     if "seed" in facts:
         parts.append(f"seed {facts['seed']}")
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    sys.stdout.flush()
+    console = error_console(highlight=False, soft_wrap=True)
     console.print(f"\n{'; '.join(parts)}", style="dim")

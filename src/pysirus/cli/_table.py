@@ -83,6 +83,15 @@ def is_files(name: str) -> bool:
     return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
+def paths_of(name: str) -> list[Path]:
+    """The files that a table is read from: one, several, or one that is shipped."""
+    if is_files(name):
+        from pysirus.engine.holders.files import find_files
+
+        return find_files(name)
+    return [SHIPPED[name].path] if not Path(name).exists() and name in SHIPPED else [Path(name)]
+
+
 def open_table(name: str, model: Model | None = None, labels: Sequence[str] = (), text: Sequence[str] = ()) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name.
 

@@ -9,7 +9,8 @@ import typer
 
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
-from pysirus.cli.tune import tune
+from pysirus.cli._streams import deliver
+from pysirus.cli.tune import MODEL, save, tune
 
 
 @app.command()
@@ -65,11 +66,11 @@ def fit(
         tune(table, target, model=model, seed=seed, jobs=jobs, **columns, **forest, **limits)  # type: ignore[arg-type]
         return
     n_trees = options.parse_count(trees, "--trees")
-    options.check_folder(model, "--model")
     from pysirus import SirusClassifier, SirusRegressor
-    from pysirus.cli._show import print_columns, print_facts, print_model
-    from pysirus.cli._table import FileTraining, Roles, Training, is_files, missing_shares, open_files, open_training
+    from pysirus.cli._show import print_learned
+    from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
 
+    options.check_output(model, "--model", paths_of(table), MODEL)
     roles = Roles(categorical, drop, weights, task)
     training: Training | FileTraining
     if memory is not None or is_files(table):
@@ -95,9 +96,5 @@ def fit(
         **options.class_weight_of(class_weight, training),
     )
     training.fit(estimator)
-    print_model(estimator.model_)
-    print_facts(estimator.model_)
-    print_columns(estimator.model_, missing_shares(estimator), weighed=bool(weights or class_weight))
-    if model is not None:
-        estimator.set_params(verbose=0).save(model)
-        typer.echo(f"Model written to {model}", err=True)
+    files = [] if model is None else [(lambda: save(estimator, model), f"Model written to {model}")]
+    deliver(files, lambda: print_learned(estimator, weighed=bool(weights or class_weight)))

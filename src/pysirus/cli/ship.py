@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
-from pysirus.cli._options import check_folder
+from pysirus.cli._options import check_output
+from pysirus.cli._streams import print_data, print_text, say
 from pysirus.cli.use import Model, load_model
 
 Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")]
@@ -37,7 +37,7 @@ def explain(
     if not -features.num_rows <= row < features.num_rows:
         raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
     explanation = rules.explain(features.slice(row % features.num_rows, 1))
-    print(explanation.centred() if centred else explanation)
+    print_text(explanation.centred() if centred else explanation)
 
 
 @app.command()
@@ -69,8 +69,9 @@ def export(
 
     Example: [bold]pysirus export houses.json --to sql --dialect snowflake -o houses.sql[/bold]
     """
-    check_folder(output, "--output")
-    from pysirus.export import FORMATS, format_of
+    from pysirus._output import MODEL
+    from pysirus.cli._table import paths_of
+    from pysirus.export import FORMATS, check_extra, format_of
 
     format = to or (format_of(output) if output is not None else None)
     if format not in FORMATS:
@@ -78,6 +79,9 @@ def export(
         raise typer.BadParameter(f"one of {', '.join(FORMATS)}; {found}.", param_hint="--to")
     if format in ("excel", "onnx") and output is None:
         raise typer.BadParameter(f"{format} is a binary file: say where to write it.", param_hint="--output")
+    inputs = [model, *(paths_of(table) if table is not None and format == "excel" else [])]
+    check_output(output, "--output", inputs, MODEL if format == "json" else None)
+    check_extra(format, dialect)
     from pysirus.cli._show import model_of
 
     loaded = model_of(load_model(model))
@@ -91,9 +95,9 @@ def export(
         options["table"] = table
     content = loaded.export(format, output, **options)
     if output is None:
-        sys.stdout.write(content)
+        print_data(content)
     else:
-        typer.echo(f"{format} written to {output}", err=True)
+        say(f"{format} written to {output}")
 
 
 @app.command()
@@ -115,14 +119,14 @@ def report(
 
     Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
     """
-    check_folder(output, "--output")
     if label is not None and table is None:
         raise typer.BadParameter("names the rows of a TABLE: give one.", param_hint="--label")
     from pysirus._data.read import check_column
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table
+    from pysirus.cli._table import open_table, paths_of
 
+    check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])])
     loaded = model_of(load_model(model))
     options: dict[str, object] = {}
     if table is not None:
@@ -134,7 +138,7 @@ def report(
         if loaded.target in rows.column_names and loaded.target not in {f.name for f in loaded.features}:
             options["y"] = rows[loaded.target].to_pylist()
     loaded.report(output, title=title, max_rows=max_rows, **options)
-    typer.echo(f"Report written to {output}", err=True)
+    say(f"Report written to {output}")
 
 
 @app.command()
@@ -152,4 +156,7 @@ def diff(
     from pysirus._use.diff import diff as compare
 
     found = compare(load_model(old), load_model(new))
-    print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False) if as_json else found)
+    if as_json:
+        print_data(json.dumps(found.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    else:
+        print_text(found)

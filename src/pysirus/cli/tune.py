@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,9 @@ import typer
 
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
+from pysirus.cli._streams import deliver
+
+MODEL = "a model file"  # as pysirus._output calls what is replaced only by its own kind
 
 
 @app.command()
@@ -47,15 +51,9 @@ def tune(
     Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
     """
     n_trees = options.parse_count(trees, "--trees")
-    options.check_folder(model, "--model")
-    options.check_folder(plot, "--plot")
-    if plot is not None:
-        from pysirus.plot._axes import pyplot
-
-        pyplot()  # a missing extra is said before the work
     from pysirus import SirusClassifierCV, SirusRegressorCV
-    from pysirus.cli._show import print_columns, print_facts, print_model
-    from pysirus.cli._table import Roles, is_files, missing_shares, open_training
+    from pysirus.cli._show import print_learned
+    from pysirus.cli._table import Roles, is_files, open_training, paths_of
 
     if is_files(table):
         raise typer.BadParameter(
@@ -63,6 +61,10 @@ def tune(
             "as a sample of the rows, and give the p0 that it finds to `pysirus fit --p0` for all of them.",
             param_hint="TABLE",
         )
+    options.check_output(model, "--model", paths_of(table), MODEL)
+    options.check_figure(plot, "--plot", paths_of(table))
+    if plot is not None and model is not None and plot.resolve() == model.resolve():
+        raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
     training = open_training(table, target, Roles(categorical, drop, weights, task))
     kind: Any = SirusRegressorCV if training.is_regression else SirusClassifierCV
     estimator = kind(
@@ -84,16 +86,18 @@ def tune(
         **({} if criterion is None else {"criterion": criterion}),
     )
     training.fit(estimator)
-    print_model(estimator.model_)
-    typer.echo(_verdict(estimator))
-    print_facts(estimator.model_)
-    print_columns(estimator.model_, missing_shares(estimator), weighed=bool(weights or class_weight))
+    files: list[tuple[Callable[[], None], str]] = []
     if model is not None:
-        estimator.set_params(verbose=0).save(model)
-        typer.echo(f"Model written to {model}", err=True)
+        files.append((lambda: save(estimator, model), f"Model written to {model}"))
     if plot is not None:
-        _draw(estimator, plot)
-        typer.echo(f"Figure written to {plot}", err=True)
+        files.append((lambda: _draw(estimator, plot), f"Figure written to {plot}"))
+    weighed = bool(weights or class_weight)
+    deliver(files, lambda: print_learned(estimator, _verdict(estimator), weighed=weighed))
+
+
+def save(estimator: Any, path: Path) -> None:
+    """Write what was learned; to show progress is not part of it."""
+    estimator.set_params(verbose=0).save(path)
 
 
 def _verdict(estimator: Any) -> str:
@@ -128,16 +132,12 @@ def _neighbours(tuning: Any, chosen: int, n_stages: int) -> list[tuple[int, str]
 
 
 def _draw(estimator: Any, path: Path) -> None:
-    """Draw to a temporary name, then move into place."""
     import matplotlib
 
     matplotlib.use("Agg")
+    from pysirus._output import writing
     from pysirus.plot import tuning_path
 
     figure = tuning_path(estimator)[0].figure
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        figure.savefig(temporary, dpi=150)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with writing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)

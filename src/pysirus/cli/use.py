@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
-from pysirus.cli._options import check_folder
+from pysirus.cli._options import check_output
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 
@@ -19,7 +19,7 @@ def load_model(path: Path) -> Any:
     """What a model file holds."""
     from pysirus import ModelFileError, load
 
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         raise ModelFileError(f"There is no model file '{path}'. Make one with: pysirus fit TABLE --model {path}")
     return load(path)
 
@@ -52,20 +52,27 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),
     ] = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),
+    ] = False,
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows.
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
-    check_folder(output, "--output")
     if output is not None and output.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
+    if spreadsheet and output is not None and output.suffix.lower() == ".parquet":
+        raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
     import pyarrow as pa
 
+    from pysirus._output import PARQUET
     from pysirus.cli._predict import features_of, is_parquet, write_predictions
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import names_of, open_table, split_names
+    from pysirus.cli._table import names_of, open_table, paths_of, split_names
 
+    check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
     loaded = load_model(model)
     rules = model_of(loaded)
     if shares and rules.classes is None:
@@ -83,4 +90,5 @@ def predict(
         columns = {"prediction": loaded.predict(features)}
     for name in kept.keys() & columns:
         raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
-    write_predictions(pa.table(kept | {name: pa.array(values) for name, values in columns.items()}), output)
+    predicted = pa.table(kept | {name: pa.array(values) for name, values in columns.items()})
+    write_predictions(predicted, output, spreadsheet=spreadsheet)

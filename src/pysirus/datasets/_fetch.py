@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pysirus._model.file import write_text
+from pysirus._output import write_text
+from pysirus._plain import PlainError
 from pysirus.datasets._bunch import AsFrame, make_bunch
 
 TIMEOUT = 30  # seconds without an answer
 
 
-class DownloadError(OSError):
+class DownloadError(PlainError, OSError):
     """A dataset could not be downloaded, or is not the file that was expected."""
 
 
@@ -107,8 +108,14 @@ def fetch_file(remote: Remote) -> Path:
             f"What {remote.url} answered is not the dataset '{remote.name}': its checksum differs. Nothing was kept. "
             "The source may have changed or the download may be damaged; try again later."
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    except OSError as error:
+        raise DownloadError(
+            f"The dataset '{remote.name}' was downloaded but cannot be kept at '{path}' ({error.strerror or error}). "
+            "Set PYSIRUS_DATA to a folder that can be written."
+        ) from error
     return path
 
 

@@ -11,11 +11,11 @@ import inspect
 import os
 from typing import Any
 
-from pysirus._model.file import write_bytes, write_text
 from pysirus._model.model import Model
+from pysirus._output import MODEL, check_output, write_bytes, write_text
 from pysirus.export._conditions import ExportError
 
-__all__ = ["FORMATS", "ExportError", "export", "format_of"]
+__all__ = ["FORMATS", "ExportError", "check_extra", "export", "format_of"]
 
 # format -> endings of its files; the module and its function bear the name of the format
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -29,6 +29,25 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "pmml": (".pmml", ".xml"),
     "onnx": (".onnx",),
 }
+
+
+# format -> what needs which library, of the extra that has the name of the format
+LIBRARIES = {
+    "sql": ("SQL dialects", "sqlglot"),
+    "excel": ("Excel workbooks", "openpyxl"),
+    "onnx": ("ONNX models", "onnx"),
+}
+
+
+def check_extra(format: str, dialect: str | None = None) -> None:
+    """Complain, before the work, about a library that is not there."""
+    if format not in LIBRARIES or (format == "sql" and dialect is None):
+        return
+    what, library = LIBRARIES[format]
+    try:
+        importlib.import_module(library)
+    except ImportError as error:
+        raise ImportError(f"{what} need {library}: pip install pysirus[{format}].") from error
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
@@ -64,6 +83,8 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
         if name not in taken:
             known = f"It takes {', '.join(taken)}." if taken else "It takes none."
             raise ExportError(f"The format {format} does not take this option: {name}. {known}")
+    if path is not None:
+        check_output(path, kind=MODEL if format == "json" else None)
     content: str | bytes = write(model, **options)
     if path is not None:
         if isinstance(content, bytes):

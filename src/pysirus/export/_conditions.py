@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysirus._model.model import Model
-from pysirus._format import PlainError
+from pysirus._plain import PlainError
 from pysirus._rules.rule import Condition, Rule
 
 

@@ -12,8 +12,8 @@ import io
 from typing import Any
 
 from pysirus._data.table import Feature
-from pysirus._format import one_line
 from pysirus._model.model import Model
+from pysirus._plain import one_line
 from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
 
 LONGEST_FORMULA = 8192

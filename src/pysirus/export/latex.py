@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pysirus._format import one_line
 from pysirus._model.model import Model
+from pysirus._plain import one_line
 from pysirus.export._table import ConditionText, RuleRow, head_pairs, is_staged, rule_rows
 
 SPECIAL = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 import keyword
 from typing import Any
 
-from pysirus._format import one_line
 from pysirus._model.model import Model
+from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import Test, check_labels, level_type, number, sums_of, tests_of, used_features

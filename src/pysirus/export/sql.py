@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysirus._format import one_line
 from pysirus._model.model import Model
+from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import ExportError, Test, check_labels, level_type, number, sums_of, tests_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pysirus._model.file import write_text
+from pysirus._output import check_output, write_text
 from pysirus.report._page import page
 from pysirus.report._summary import summary
 
@@ -30,7 +30,7 @@ def report(
     model : Model or fitted estimator
         The model; a tuned one brings its path, and the list of every size.
     path : str or path, optional
-        The file to write.
+        The file to write. What stands in the way is said before the work.
     X : data frame or array, optional
         Rows to look up, each with its waterfall; effects are then averaged over them.
     y : array, optional
@@ -49,6 +49,8 @@ def report(
     page : str
         The HTML text.
     """
+    if path is not None:
+        check_output(path)
     text = page(summary(model, X, y=y, labels=labels, title=title, data=data, max_rows=max_rows))
     if path is not None:
         write_text(path, text)

@@ -1,0 +1,116 @@
+"""What a command prints in, standard output and error out, whatever they are: full, closed, or of ASCII alone.
+
+Results go to standard output and their loss is an error. What is said beside them goes to standard error, and its loss
+is none.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+CLOSED_PIPE = 128 + 13  # what a shell says of a command that SIGPIPE ended
+
+
+class PrintError(Exception):
+    """Standard output cannot be written. No OSError: typer would take a closed pipe for its own business."""
+
+
+class PipeClosed(PrintError):
+    """The reader left."""
+
+
+def open_streams() -> None:
+    """Make standard streams that are closed fail rather than be None, and letters that they lack be written out."""
+    for name in ("stdin", "stdout", "stderr"):  # in the order of their numbers
+        if getattr(sys, name) is None:
+            _occupy(name)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _occupy(name: str) -> None:
+    """Open a closed descriptor, or a file that is opened later would get its number, and what is printed."""
+    # standard output for reading: writing to it fails, as it does where it is closed
+    found = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+    setattr(sys, name, os.fdopen(found, "r" if name == "stdin" else "w", encoding="utf-8"))
+
+
+def silence(stream: TextIO) -> None:
+    """Lead a stream that failed to nowhere, or Python fails again when it closes it."""
+    with suppress(OSError, ValueError):
+        number = stream.fileno()
+        found = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(found, number)
+        os.close(found)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """What is printed here is written when it ends, or a PrintError says why not."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        silence(sys.stdout)
+        if error.errno == errno.EPIPE:
+            raise PipeClosed from error
+        if error.errno == errno.EBADF:
+            raise PrintError("Standard output is closed.") from error
+        raise PrintError(f"Standard output cannot be written: {error.strerror or error}.") from error
+
+
+def print_text(text: object) -> None:
+    """Print a result for a reader."""
+    with printing():
+        print(text)
+
+
+def print_data(text: str) -> None:
+    """Print what a program may read: as in a file, in UTF-8; on a terminal with control characters written out."""
+    from pysirus._plain import one_line
+
+    with printing():
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None or sys.stdout.isatty():
+            sys.stdout.write(re.sub(r"[^\n\t]+", lambda part: one_line(part[0]), text))
+        else:
+            sys.stdout.flush()
+            buffer.write(text.encode("utf-8"))
+
+
+def say(text: str) -> None:
+    """Say on standard error, in one line, what was done."""
+    from pysirus._console import error_console
+    from pysirus._plain import one_line
+
+    error_console(highlight=False, soft_wrap=True).print(one_line(text), markup=False)
+
+
+def deliver(files: Sequence[tuple[Callable[[], None], str]], show: Callable[[], None]) -> None:
+    """Write files, then print a result, then say which files were written: no failure keeps the others back."""
+    written, failures = [], []
+    for write, done in files:
+        try:
+            write()
+            written.append(done)
+        except OSError as error:
+            failures.append(error)
+    try:
+        show()
+    except PipeClosed:
+        written = []  # nobody listens
+        if not failures:
+            raise
+    finally:
+        for done in written:
+            say(done)
+    if failures:
+        raise failures[0]
