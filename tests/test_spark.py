@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hostile_sql
 import pysirus
 from hostile import KINDS, make_model, new_rows
 from parts import assert_equal_models, make_frame, response_of
@@ -212,6 +213,44 @@ def test_spark_predicts_what_memory_predicts(hostile, kind):
     if classes is not None:
         shares = np.column_stack([found[name] for name in names])
         assert np.array_equal(shares, np.tile(model.predict_proba(rows), (2, 1)))
+
+
+@pytest.fixture(scope="module")
+def view(spark):
+    """The rows that databases read in their own way, as the table data."""
+    rows = hostile_sql.new_rows()
+    frame = spark.createDataFrame(rows.append_column("id", pa.array(range(rows.num_rows)))).coalesce(1).persist()
+    frame.createOrReplaceTempView("data")
+    return rows
+
+
+def ask(spark, text, rows, model):
+    """The largest difference and the wrong rows of a query whose first column numbers the rows."""
+    found = spark.sql(text).toArrow().sort_by("id")
+    added = [column.to_pylist() for column in found.columns[found.column_names.index("id") + 1 :]]
+    return hostile_sql.wrong_rows(model, rows, added)
+
+
+@pytest.mark.parametrize("kind", hostile_sql.MODELS)
+def test_spark_sql_predicts_the_same(spark, view, kind):
+    model = hostile_sql.make_model(kind)
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", kind == "two classes")  # backslashes escape, or do not
+    try:
+        assert ask(spark, model.export("sql", table="data", dialect="spark"), view, model) == (0.0, 0)
+    finally:
+        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+
+
+def test_spark_fails_where_a_column_is_missing(spark, view):
+    model = hostile_sql.long_model(3)
+    with pytest.raises(Exception, match=r"UNRESOLVED_COLUMN.*`x`"):
+        spark.sql(f"SELECT {model.export('sql', dialect='spark')} FROM VALUES (1) AS bare(other)")
+
+
+def test_spark_adds_long_lists(spark, view):
+    model, rows = hostile_sql.long_model(700), view.select(["x"])[:20]
+    found = on_spark.transform(model, spark.createDataFrame(rows).coalesce(1).persist()).toArrow()["prediction"]
+    assert np.abs(found.to_numpy() - model.predict(rows)).max() < 1e-12
 
 
 @pytest.mark.filterwarnings("ignore:All values are missing in 'none'")

@@ -19,13 +19,15 @@ from pysirus.engine.holders.spark import SparkRows
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
 from pysirus.export._conditions import level_type, used_features
-from pysirus.export.sql import shares_and_label, sum_as
+from pysirus.export._dialects import SPARK
+from pysirus.export.sql import Writer, shares_and_label
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["SirusClassifier", "SirusRegressor", "transform"]
 
+CLEAN = replace(SPARK, as_number=str, as_text=str, has_nan=False)  # columns that `_input` has made ready
 ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and on the driver
 
 
@@ -88,7 +90,7 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
 
     Parameters
     ----------
-    model : estimator or RuleModel
+    model : estimator or Model
         Any fitted model of pysirus, such as one from ``pysirus.load``.
     frame : pyspark.sql.DataFrame
         The rows. It needs the columns that occur in rules, and may have others.
@@ -114,9 +116,9 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
     inputs = {name: _input(frame, rules.features[i], rules, i) for i, name in names.items()}
     renamed = _with_inputs(rules, names)
     if rules.classes is None:
-        steps = [{prediction: sum_as(renamed, "spark")}]
+        steps = [{prediction: Writer(renamed, CLEAN).sum()}]
     else:
-        shares, label = shares_and_label(renamed, "spark")
+        shares, label = shares_and_label(renamed, CLEAN)
         steps = [shares, {prediction: label}]
     taken = {name.casefold(): name for name in frame.columns}  # as Spark compares them
     for name in (name for step in steps for name in step):

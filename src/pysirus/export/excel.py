@@ -9,6 +9,7 @@ digits only. An empty cell is a missing value.
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 from pysirus._data.table import Feature
@@ -63,6 +64,10 @@ def _check_levels(feature: Feature) -> None:
             raise ExportError(f"Column '{feature.name}' has the empty text as a level; in Excel it means missing.")
         if isinstance(level, str) and "\r" in level:
             raise ExportError(f"{level!r} holds a carriage return, which a workbook turns into a line feed. Rename it.")
+        if isinstance(level, str) and re.search("_x[0-9A-Fa-f]{4}_", level):
+            raise ExportError(
+                f"Column '{feature.name}' has the level {level!r}, a part of which Excel reads as a code."
+            )
         if isinstance(level, int) and float(f"{level:.15g}") != level:
             raise ExportError(
                 f"Column '{feature.name}' has the level {level}; Excel compares numbers to 15 digits. "

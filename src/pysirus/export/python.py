@@ -49,18 +49,19 @@ def _linear(term: LinearTerm) -> str:
     return f"{number(term.weight)} * ({number(term.missing)} if {value} is None else {clipped})"
 
 
-def _sum(model: Model, k: int = 0) -> str:
+def _sum(model: Model, name: str, k: int = 0) -> list[str]:
+    """Lines that add a prediction up in ``name``: one at a time, for Python cannot compile a sum of thousands."""
     sums = sums_of(model, k)
     parts = enumerate(sums.parts, start=1)
     terms = [f"({number(inside)} if rule{r} else {number(outside)})" for r, (inside, outside) in parts]
-    join = "\n        + ".join
     if sums.weights is None:
-        return "(\n        " + join([number(sums.base), *terms, *map(_linear, model.terms)]) + "\n    )"
-    if not terms:
-        return number(sums.base)
-    weigh = [f"({number(w)} if rule{r} else 0.0)" for r, w in enumerate(sums.weights, start=1)]
-    total, weight = join(terms), join([number(sums.root), *weigh])
-    return f"_mean({number(sums.base)},\n        {total},\n        {weight}\n    )"
+        return [
+            f"    {name} = {number(sums.base)}",
+            *(f"    {name} += {t}" for t in [*terms, *map(_linear, model.terms)]),
+        ]
+    lines = ["    total = 0.0", f"    weight = {number(sums.root)}", *(f"    total += {term}" for term in terms)]
+    lines += [f"    weight += {number(w)} if rule{r} else 0.0" for r, w in enumerate(sums.weights, start=1)]
+    return [*lines, f"    {name} = _mean({number(sums.base)}, total, weight)"]
 
 
 def _body(model: Model) -> list[str]:
@@ -102,13 +103,19 @@ MEAN = '''def _mean(base, total, weight):
 
 
 def _regression(model: Model, name: str) -> str:
-    lines = [f"def {name}(row):", '    """The predicted value."""', *_body(model), f"    return {_sum(model)}"]
+    lines = [
+        f"def {name}(row):",
+        '    """The predicted value."""',
+        *_body(model),
+        *_sum(model, "value"),
+        "    return value",
+    ]
     return "\n".join(lines)
 
 
 def _classification(model: Model, name: str) -> str:
     assert model.classes is not None
-    entries = [f"    share{k} = {_sum(model, k)}" for k in range(len(model.classes))]
+    entries = [line for k in range(len(model.classes)) for line in _sum(model, f"share{k}", k)]
     pairs = ", ".join(f"({label!r}, share{k})" for k, label in enumerate(model.classes))
     lines = [
         f"def {name}_proba(row):",

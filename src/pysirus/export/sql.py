@@ -1,130 +1,177 @@
 """A model in, a SQL expression out: CASE WHEN for each rule, added up.
 
-NULL is the missing value. Numbers are written with an exponent, which makes them double precision rather than decimal,
-and are added in the order of the model, so a database that computes in doubles gives the model's prediction to the last
-bit.
+NULL is the missing value; so is NaN where the dialect has one. Numbers are doubles and are added in the order of the
+model, so the prediction is the model's to the last bit, up to the number of addends that an engine takes in a row
+(``Dialect.longest_sum``). Longer lists are added in groups of as many.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
-from pysirus.export._conditions import ExportError, Test, check_labels, level_type, number, sums_of, tests_of
+from pysirus.export._conditions import ExportError, Test, check_labels, level_type, sums_of, tests_of, used_features
+from pysirus.export._dialects import (
+    ANSI,
+    NAME_BYTES,
+    NAME_ONE,
+    PIVOT,
+    POSTGRES,
+    Dialect,
+    dialect_named,
+    folded,
+    smallest_factor,
+)
+from pysirus.export._sqlglot import check_dialect, folds, translate
+
+SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
+ANY = "some engines"
 
 
-def identifier(name: str) -> str:
-    """A delimited identifier."""
-    if "\0" in name:
-        raise ExportError(f"Column {name!r} holds a NUL character, which SQL cannot name. Rename the column.")
-    return '"' + name.replace('"', '""') + '"'
+@dataclass(frozen=True)
+class Writer:
+    """A model in the words of a dialect; columns are those of ``source``, where it has a name."""
+
+    model: Model
+    dialect: Dialect
+    source: str | None = None
+
+    def column(self, name: str) -> str:
+        """A column. With its table in front it cannot be taken for a text, or for a column of another query."""
+        column = self.dialect.identifier(name)
+        return column if self.source is None else f"{self.dialect.identifier(self.source)}.{column}"
+
+    # ------------------------------------------------------------------------------------------------------- rules
+
+    def _known(self, test: Test, column: str) -> str:
+        """What is asked of known values; NULL, which is not true, for missing ones."""
+        dialect = self.dialect
+        if test.kind == "interval":
+            value, ends = dialect.as_number(column), []
+            if test.lower is not None:
+                ends.append(f"{value} >= {dialect.number(test.lower)}")
+            if test.upper is not None:
+                ends.append(f"{value} < {dialect.number(test.upper)}")
+            return " AND ".join(ends)
+        value, kind = column, level_type(self.model, test.index, "SQL")
+        if kind is str:
+            value = dialect.as_text(column)
+        elif kind is float:  # others stay: whole numbers may have more digits than a double
+            value = dialect.as_number(column)
+        levels = ", ".join(self._level(kind(level)) for level in test.levels)
+        return f"{value} {'IN' if test.kind == 'in' else 'NOT IN'} ({levels})"
+
+    def _test(self, test: Test) -> str:
+        column = value = self.column(test.feature)
+        if self.dialect.has_nan and (test.numeric or level_type(self.model, test.index, "SQL") is float):
+            value = self.dialect.as_number(column)
+        if test.kind == "never":
+            return f"{value} IS NULL" if test.missing else "1 = 0"
+        if test.kind == "known":
+            return "1 = 1" if test.missing else f"{value} IS NOT NULL"
+        known = self._known(test, column)
+        if not test.missing:
+            return known
+        return f"({column} IS NULL OR {known})" if value is column else f"COALESCE({known}, TRUE)"
+
+    def _when(self, rule: Rule) -> str:
+        return " AND ".join(self._test(test) for test in tests_of(rule, self.model)) or "1 = 1"
+
+    def _term(self, term: LinearTerm) -> str:
+        """A linear term: the column within its limits, times its weight."""
+        least = smallest_factor(term.weight) if self.dialect.underflow_fails else 0.0  # smaller ones make no difference
+
+        def number(value: float) -> str:
+            return self.dialect.number(value if abs(value) >= least else 0.0)
+
+        value, write = self.dialect.as_number(self.column(term.feature)), self.dialect.number
+        cases = [f"{value} IS NULL THEN {number(term.missing)}"]
+        cases.append(f"{value} < {write(term.lower)} THEN {number(term.lower)}")
+        cases.append(f"{value} > {write(term.upper)} THEN {number(term.upper)}")
+        if least > 5e-324:
+            cases.append(f"{value} > {write(-least)} AND {value} < {write(least)} THEN {write(0.0)}")
+        return f"{write(term.weight)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {value} END"
+
+    # ------------------------------------------------------------------------------------------------ text and sums
+
+    def _level(self, value: Any) -> str:
+        return (
+            self._label(value)
+            if not isinstance(value, str)
+            else self.dialect.literal(value, self.dialect.level, "Level")
+        )
+
+    def _label(self, value: Any) -> str:
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, float):
+            return self.dialect.number(value)
+        return self.dialect.literal(value, self.dialect.text, "Label") if isinstance(value, str) else str(value)
+
+    def _added(self, start: float, parts: list[str]) -> str:
+        """The start and the parts added one after the other; in groups where they are more than the engine takes."""
+        first, most = self.dialect.start or self.dialect.number, self.dialect.longest_sum - 1
+        size = max(1, math.ceil(len(parts) / math.ceil(max(1, len(parts)) / most)))  # groups as equal as can be
+        groups = [parts[i : i + size] for i in range(0, len(parts), size)] or [[]]
+        sums = ["\n + ".join([first(0.0 if g else start), *group]) for g, group in enumerate(groups)]
+        return sums[0] if len(sums) == 1 else "\n + ".join(f"({part})" for part in sums)
+
+    def sum(self, k: int = 0) -> str:
+        """The prediction as an expression; that of class ``k`` for classes."""
+        number, sums = self.dialect.number, sums_of(self.model, k)
+        whens = [self._when(rule) for rule in self.model.rules]
+        cases = [
+            f"CASE WHEN {when} THEN {number(inside)} ELSE {number(outside)} END"
+            for when, (inside, outside) in zip(whens, sums.parts)
+        ]
+        if sums.weights is None:
+            return f"({self._added(sums.base, [*cases, *map(self._term, self.model.terms)])})"
+        if not cases:
+            return f"({self._added(sums.base, [])})"
+        zero = number(0.0)
+        weigh = [f"CASE WHEN {when} THEN {number(w)} ELSE {zero} END" for when, w in zip(whens, sums.weights)]
+        total, weight = self._added(0.0, cases), self._added(sums.root, weigh)
+        mean = f"CASE WHEN ({weight}) > {zero} THEN ({total})\n / ({weight}) ELSE {zero} END"
+        return f"({self._added(sums.base, [mean])})"
+
+    # ----------------------------------------------------------------------------------------------------- classes
+
+    def label(self, shares: list[str]) -> str:
+        """The class of the largest share; the first of those that are equal."""
+        assert self.model.classes is not None
+        cases = []
+        for k, share in enumerate(shares[:-1]):
+            wins = " AND ".join(f"{share} >= {other}" for other in shares[k + 1 :])
+            cases.append(f"WHEN {wins} THEN {self._label(self.model.classes[k])}")
+        return "\n".join(["CASE", *cases, f"ELSE {self._label(self.model.classes[-1])} END"])
+
+    def shares(self) -> dict[str, str]:
+        """The share of each class, by the name of its column."""
+        names = share_names(self.model, self.dialect)
+        return {name: self.sum(k) for k, name in enumerate(names)}
 
 
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, (int, float)):
-        return _number(value) if isinstance(value, float) else str(value)
-    if "\0" in value:
-        raise ExportError(f"Level {value!r} holds a NUL character, which SQL cannot hold. Rename the level.")
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-def _number(value: float) -> str:
-    text = number(value)
-    return text if "e" in text else f"{text}e0"
-
-
-def _known(test: Test, column: str, model: Model) -> str:
-    """What is asked of known values; NULL, which is not true, for missing ones."""
-    if test.kind == "interval":
-        ends = []
-        if test.lower is not None:
-            ends.append(f"{column} >= {_number(test.lower)}")
-        if test.upper is not None:
-            ends.append(f"{column} < {_number(test.upper)}")
-        return " AND ".join(ends)
-    level_type(model, test.index, "SQL")
-    listed = ", ".join(map(_literal, test.levels))
-    return f"{column} {'IN' if test.kind == 'in' else 'NOT IN'} ({listed})"
-
-
-def _test(test: Test, model: Model) -> str:
-    column = identifier(test.feature)
-    if test.kind == "never":
-        return f"{column} IS NULL" if test.missing else "1 = 0"
-    if test.kind == "known":
-        return "1 = 1" if test.missing else f"{column} IS NOT NULL"
-    known = _known(test, column, model)
-    return f"({column} IS NULL OR {known})" if test.missing else known
-
-
-def _when(rule: Rule, model: Model) -> str:
-    return " AND ".join(_test(test, model) for test in tests_of(rule, model)) or "1 = 1"
-
-
-def _term(term: LinearTerm) -> str:
-    """A linear term: the column within its limits, times its weight."""
-    column, lower, upper = identifier(term.feature), _number(term.lower), _number(term.upper)
-    value = f"CASE WHEN {column} IS NULL THEN {_number(term.missing)} WHEN {column} < {lower} THEN {lower}"
-    return f"{_number(term.weight)} * {value} WHEN {column} > {upper} THEN {upper} ELSE {column} END"
-
-
-def _sum(model: Model, k: int = 0) -> str:
-    """The prediction as an expression; that of class ``k`` for classes."""
-    sums = sums_of(model, k)
-    whens = [_when(rule, model) for rule in model.rules]
-    cases = [
-        f"CASE WHEN {when} THEN {_number(inside)} ELSE {_number(outside)} END"
-        for when, (inside, outside) in zip(whens, sums.parts)
-    ]
-    base = _number(sums.base)
-    if sums.weights is None:
-        return "(" + "\n + ".join([base, *cases, *map(_term, model.terms)]) + ")"
-    if not cases:
-        return base
-    weigh = [f"CASE WHEN {when} THEN {_number(w)} ELSE 0e0 END" for when, w in zip(whens, sums.weights)]
-    total, weight = "\n + ".join(cases), "\n + ".join([_number(sums.root), *weigh])
-    return f"({base} + CASE WHEN ({weight}) > 0e0 THEN ({total})\n / ({weight}) ELSE 0e0 END)"
-
-
-def sum_as(model: Model, dialect: str) -> str:
-    """The prediction of a number as an expression in another dialect."""
-    return _translate(_sum(model), dialect, False)
-
-
-def _label(model: Model, shares: list[str]) -> str:
-    """The class of the largest share; the first of those that are equal."""
+def share_names(model: Model, dialect: Dialect) -> list[str]:
+    """The columns that hold the shares of the classes; numbers where the engine cannot keep the labels in them."""
     assert model.classes is not None
-    cases = []
-    for k, share in enumerate(shares[:-1]):
-        wins = " AND ".join(f"{share} >= {other}" for other in shares[k + 1 :])
-        cases.append(f"WHEN {wins} THEN {_literal(model.classes[k])}")
-    return "\n".join(["CASE", *cases, f"ELSE {_literal(model.classes[-1])} END"])
+    names = [f"probability_{label}" for label in model.classes]
+    if all(map(dialect.keeps, names)):
+        return names
+    return [f"probability_{k}" for k in range(1, len(names) + 1)]
 
 
-def share_name(label: Any) -> str:
-    """The column that holds the share of a class."""
-    return f"probability_{label}"
+# --------------------------------------------------------------------------------------------------- what is refused
 
 
-def shares_and_label(model: Model, dialect: str | None = None) -> tuple[dict[str, str], str]:
-    """The share of each class by the name of its column, and the label in terms of these columns."""
-    assert model.classes is not None
-    shares = {share_name(label): _sum(model, k) for k, label in enumerate(model.classes)}
-    label = _label(model, list(map(identifier, shares)))
-    if dialect is None:
-        return shares, label
-    return {name: _translate(s, dialect, False) for name, s in shares.items()}, _translate(label, dialect, False)
-
-
-def _check_columns(model: Model, prediction: str) -> None:
+def _check_added(model: Model, added: list[str]) -> None:
     """Refuse to add a column twice, or one that the table has: databases would read the wrong one, or none."""
     taken = {feature.name.casefold(): feature.name for feature in model.features}  # many do not tell case apart
-    for name in [*map(share_name, model.classes or ()), prediction]:
+    for name in added:
         if (old := taken.get(name.casefold())) is not None:
             raise ExportError(
                 f"Column '{name}' would be added, and there is '{old}' already. Rename that one, name the prediction "
@@ -133,38 +180,84 @@ def _check_columns(model: Model, prediction: str) -> None:
         taken[name.casefold()] = name
 
 
-def _statement(model: Model, table: str | None, prediction: str) -> str:
-    source = None if table is None else ".".join(map(identifier, table.split(".")))
-    if source is not None:
-        _check_columns(model, prediction)
+def _check_inputs(model: Model, dialect: Dialect, engine: str) -> None:
+    """Refuse columns that are one to the engine: a table there cannot have both."""
+    seen: dict[str, str] = {}
+    for index in used_features(model):
+        name = model.features[index].name
+        if (old := seen.setdefault(dialect.fold(name), name)) != name:
+            raise ExportError(f"Columns '{old}' and '{name}' may be one and the same in {engine}. Rename one of them.")
+
+
+def _check_levels(model: Model, engine: str) -> None:
+    """Refuse levels that a collation may take for each other."""
+    for index in {c.index for rule in model.rules for c in rule.conditions}:
+        seen: dict[str, str] = {}
+        for level in (level for level in model.features[index].levels if isinstance(level, str)):
+            if (old := seen.setdefault(folded(level), level)) != level:
+                name, wish = model.features[index].name, "" if engine != ANY else f" {NAME_ONE}"
+                raise ExportError(
+                    f"Column '{name}' has the levels {old!r} and {level!r}, which may be equal in {engine}. "
+                    f"Rename one of them.{wish}"
+                )
+
+
+def _check(model: Model, dialect: Dialect, engine: str) -> None:
+    """Refuse what the engine, or with no dialect any engine, would read in another way."""
+    _check_inputs(model, dialect, engine)
+    if dialect is ANSI or (dialect is PIVOT and folds(engine)):
+        _check_levels(model, engine)
+    if dialect is ANSI and model.classes is not None:
+        long = [name for name in share_names(model, dialect) if not POSTGRES.keeps(name)]
+        if long:
+            raise ExportError(
+                f"Column {long[0]!r} would have a name of more than {NAME_BYTES} bytes, which some engines cut. "
+                f"Fit with shorter labels. {NAME_ONE}"
+            )
+
+
+# ---------------------------------------------------------------------------------------------------------- statements
+
+
+def shares_and_label(model: Model, dialect: Dialect) -> tuple[dict[str, str], str]:
+    """The share of each class by the name of its column, and the label in terms of these columns."""
+    writer = Writer(model, dialect)
+    shares = writer.shares()
+    return shares, writer.label([writer.column(name) for name in shares])
+
+
+def _expression(model: Model, dialect: Dialect, prediction: str) -> str:
+    writer = Writer(model, dialect)
     if model.classes is None:
-        expression = _sum(model)
-        if source is None:
-            return expression
-        return f"SELECT *,\n{expression} AS {identifier(prediction)}\nFROM {source}"
-    check_labels(model, "SQL")
-    shares, label = shares_and_label(model)
-    columns = ",\n".join(f"{total} AS {identifier(name)}" for name, total in shares.items())
-    if source is None:
-        return f"{columns},\n{_label(model, list(shares.values()))} AS {identifier(prediction)}"
-    label = f"{label} AS {identifier(prediction)}"
-    return f"SELECT *,\n{label}\nFROM (\nSELECT *,\n{columns}\nFROM {source}\n) AS {identifier('scored')}"
+        return writer.sum()
+    shares = writer.shares()
+    columns = [f"{total} AS {dialect.identifier(name)}" for name, total in shares.items()]
+    return ",\n".join([*columns, f"{writer.label(list(shares.values()))} AS {dialect.identifier(prediction)}"])
 
 
-def _translate(statement: str, dialect: str, is_query: bool) -> str:
-    """Another dialect's spelling, by sqlglot."""
-    try:
-        import sqlglot
-        from sqlglot.dialects.dialect import Dialect
-    except ImportError as error:
-        raise ImportError("SQL dialects need sqlglot: pip install pysirus[sql].") from error
-    try:
-        Dialect.get_or_raise(dialect)
-    except ValueError as error:
-        raise ExportError(f"dialect {dialect!r} is not one that sqlglot knows: {error}") from error
-    query = statement if is_query else f"SELECT {statement}"
-    text: str = sqlglot.transpile(query, read="postgres", write=dialect, pretty=True)[0]
-    return text if is_query else text.removeprefix("SELECT").strip()
+def _query(model: Model, dialect: Dialect, table: str, prediction: str) -> str:
+    """A SELECT statement: every column of the table, and the predictions."""
+    source, scored = dialect.identifier(SOURCE), dialect.identifier(SCORED)
+    name = ".".join(dialect.identifier(part, "Table") for part in table.split("."))
+    origin = f"FROM {name} AS {source}"
+    writer = Writer(model, dialect, SOURCE)
+    if model.classes is None:
+        _check_added(model, [prediction])
+        return f"SELECT {source}.*,\n{writer.sum()} AS {dialect.identifier(prediction)}\n{origin}"
+    shares = writer.shares()
+    _check_added(model, [*shares, prediction])
+    columns = ",\n".join(f"{total} AS {dialect.identifier(name)}" for name, total in shares.items())
+    outer = replace(writer, source=SCORED)
+    label = f"{outer.label([outer.column(name) for name in shares])} AS {dialect.identifier(prediction)}"
+    return f"SELECT {scored}.*,\n{label}\nFROM (\nSELECT {source}.*,\n{columns}\n{origin}\n) AS {scored}"
+
+
+def _comments(model: Model, dialect: Dialect) -> str:
+    lines = [f"{model.target}, by pysirus", *map(str, model.rules)]
+    if model.classes is not None:
+        names = zip(share_names(model, dialect), model.classes)
+        lines += [f"{name}: {label}" for name, label in names if name != f"probability_{label}"]
+    return "".join(f"-- {one_line(line)}\n" for line in lines)
 
 
 def to_sql(
@@ -181,7 +274,9 @@ def to_sql(
         prediction (and for classes the probability of each) to the columns; the table must not have columns of these
         names. By default an expression, for classes the list of their columns, to paste into a SELECT.
     dialect : str, optional
-        A dialect of sqlglot, such as "snowflake" or "tsql". By default ANSI.
+        "postgres", "mysql", "mariadb", "sqlite", "duckdb", "spark", "databricks", or a dialect of sqlglot, such as
+        "snowflake" or "tsql". By default ANSI; then names, levels and labels that engines read in different ways are
+        refused.
     prediction : str, default="prediction"
         Name of the column that is added.
 
@@ -189,8 +284,17 @@ def to_sql(
     -------
     text : str
     """
-    statement = _statement(model, table, prediction)
-    if dialect is not None:
-        statement = _translate(statement, dialect, table is not None)
-    head = "".join(f"-- {one_line(line)}\n" for line in [f"{model.target}, by pysirus", *map(str, model.rules)])
-    return f"{head}{statement}\n"
+    check_labels(model, "SQL")
+    words = dialect_named(dialect)
+    if words is PIVOT and dialect is not None:
+        check_dialect(dialect)
+    _check(model, words, dialect or ANY)
+    if table is None:
+        statement = _expression(model, words, prediction)
+        if words is PIVOT and dialect is not None:
+            statement = translate(f"SELECT {statement}", dialect).removeprefix("SELECT").strip()
+    else:
+        statement = _query(model, words, table, prediction)
+        if words is PIVOT and dialect is not None:
+            statement = translate(statement, dialect)
+    return f"{_comments(model, words)}{statement}\n"

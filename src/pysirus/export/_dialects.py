@@ -1,0 +1,277 @@
+"""The name of an engine in, how its SQL is written out: names, numbers and text, and how a column is read as a double.
+
+What an engine reads in another way than the model is asked for explicitly here: a column becomes a double before it is
+compared, text compares by its bytes, and a literal means the same in every mode of the engine. Each ``Dialect`` here is
+tested on the engine itself; other dialects are left to sqlglot.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pysirus.export._conditions import ExportError, number
+
+NAME_ONE = "Or name the engine that is to read it, such as dialect='postgres'."
+NAME_BYTES = 63  # of a name in PostgreSQL, which cuts the rest off
+
+
+def check_text(what: str, text: str) -> None:
+    """Refuse what no SQL text can hold."""
+    if "\0" in text:
+        raise ExportError(f"{what} {text!r} holds a NUL character, which SQL cannot hold. Rename it.")
+    if any(0xD800 <= ord(c) <= 0xDFFF for c in text):
+        raise ExportError(f"{what} {text!r} holds half a character (a surrogate), which SQL cannot hold. Rename it.")
+
+
+def folded(text: str) -> str:
+    """What a collation may make of a text: without case, accents, invisible characters and spaces at the end."""
+    plain = unicodedata.normalize("NFKD", text)
+    kept = "".join(c for c in plain if unicodedata.category(c) not in ("Mn", "Me", "Cf", "Cc"))
+    return kept.casefold().rstrip()
+
+
+def _ascii_lower(text: str) -> str:
+    return "".join(c.lower() if c.isascii() else c for c in text)
+
+
+def _cut(text: str) -> str:
+    return text.encode()[:NAME_BYTES].decode(errors="ignore")
+
+
+def smallest_factor(weight: float) -> float:
+    """The smallest positive number whose product with a weight is not zero."""
+    low, high = 0, struct.unpack("<q", struct.pack("<d", sys.float_info.max))[0]  # doubles in order, as whole numbers
+    while high - low > 1:
+        middle = (low + high) // 2
+        if weight * struct.unpack("<d", struct.pack("<q", middle))[0] == 0:
+            low = middle
+        else:
+            high = middle
+    factor: float = struct.unpack("<d", struct.pack("<q", high))[0]
+    return factor
+
+
+# ------------------------------------------------------------------------------------------------- numbers and text
+
+
+def with_exponent(value: float) -> str:
+    """A number with an exponent, which makes it a double rather than a decimal."""
+    text = number(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def _postgres_number(value: float) -> str:
+    return f"{with_exponent(value)}::double precision"
+
+
+def _spark_number(value: float) -> str:
+    return f"{with_exponent(value)}D"
+
+
+def _sqlite_number(value: float) -> str:
+    """SQLite rounds one in ten thousand numbers of up to 17 digits wrongly, and none of 19, but for the most extreme.
+
+    Those are written as a whole number times powers of two, which it reads right.
+    """
+    text, size = with_exponent(value), abs(value)
+    if value == 0 or (1e-7 <= size < 1e15 and sum(c.isdigit() for c in text.partition("e")[0]) <= 15):
+        return text
+    if 1e-200 < size < 1e200:
+        return f"{value:.18e}"
+    fraction, exponent = math.frexp(value)
+    factors, left = [fraction * 2.0**53], exponent - 53
+    while left:
+        step = max(-500, min(500, left))
+        factors.append(2.0**step)
+        left -= step
+    return "(" + " * ".join(map(with_exponent, factors)) + ")"
+
+
+def _doubled(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _postgres_text(text: str) -> str:
+    """Escaped explicitly where there is a backslash, which the setting standard_conforming_strings decides about."""
+    return f"E{_doubled(text)}".replace("\\", "\\\\") if "\\" in text else _doubled(text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every mode of MySQL and Spark reads the text as it stands."""
+    return text.isprintable() and not set(text) & set("'\\")
+
+
+def _hex(text: str) -> str:
+    return f"X'{text.encode().hex().upper()}'"
+
+
+def _mysql_level(text: str) -> str:
+    """Bytes: text beyond ASCII would have those of the character set of the connection."""
+    return f"'{text}'" if text.isascii() and _is_plain(text) else _hex(text)
+
+
+def _mysql_text(text: str) -> str:
+    return f"'{text}'" if text.isascii() and _is_plain(text) else f"CONVERT({_hex(text)} USING utf8mb4)"
+
+
+def _spark_text(text: str) -> str:
+    return f"'{text}'" if _is_plain(text) else f"CAST({_hex(text)} AS STRING)"
+
+
+# --------------------------------------------------------------------------------------------------------- dialects
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an engine writes what a model says.
+
+    ``as_number`` and ``as_text`` take a column and give what is compared; ``has_nan`` says that ``as_number`` turns a
+    NaN into NULL, so that it must be asked whether a value is missing. ``longest_sum`` is the number of addends that
+    the engine takes in a row. ``keeps`` says whether a column may bear a name, ``fold`` gives the same for names that
+    are one to the engine.
+    """
+
+    name: str
+    quote: str
+    number: Callable[[float], str]
+    text: Callable[[str], str]
+    level: Callable[[str], str]
+    as_number: Callable[[str], str]
+    as_text: Callable[[str], str]
+    longest_sum: int
+    has_nan: bool = False
+    underflow_fails: bool = False  # a product that is too small for a double is an error
+    start: Callable[[float], str] | None = None  # what a sum starts with, where that decides about its type
+    keeps: Callable[[str], bool] = lambda name: True
+    fold: Callable[[str], str] = str.casefold
+    portable: bool = False  # every engine must read it as it is meant
+
+    def identifier(self, name: str, what: str = "Column") -> str:
+        """A delimited name."""
+        check_text(what, name)
+        if self.portable:
+            check_portable(what, name, self.quote)
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+    def literal(self, value: str, write: Callable[[str], str], what: str) -> str:
+        """A text, by ``self.text`` or ``self.level``."""
+        check_text(what, value)
+        if self.portable:
+            check_portable(what, value, "'")
+        return write(value)
+
+
+def check_portable(what: str, text: str, quote: str) -> None:
+    """Refuse text that an engine could take for its end: it would run what follows as SQL."""
+    if "\\" in text:
+        found = "holds a backslash, which some engines take for an escape"
+    elif text.startswith(quote) or 2 * quote in text:
+        found = "starts with a quote or holds two in a row, which some engines take for a longer quote"
+    else:
+        return
+    raise ExportError(f"{what} {text!r} {found}. Rename it. {NAME_ONE}")
+
+
+def _cast_start(value: float) -> str:
+    return f"CAST({with_exponent(value)} AS DOUBLE PRECISION)"
+
+
+ANSI = Dialect(
+    name="ANSI",
+    quote='"',
+    number=with_exponent,
+    text=_doubled,
+    level=_doubled,
+    as_number="CAST({} AS DOUBLE PRECISION)".format,
+    as_text="{}".format,
+    longest_sum=900,
+    start=_cast_start,
+    fold=folded,
+    portable=True,
+)
+PIVOT = replace(ANSI, name="PIVOT", longest_sum=200, fold=str.casefold, portable=False)  # what sqlglot translates
+POSTGRES = replace(
+    PIVOT,
+    name="PostgreSQL",
+    longest_sum=2000,
+    start=None,
+    number=_postgres_number,
+    text=_postgres_text,
+    level=_postgres_text,
+    as_number="NULLIF(CAST({} AS double precision), 'NaN')".format,
+    as_text='{} COLLATE "C"'.format,
+    has_nan=True,
+    underflow_fails=True,
+    keeps=lambda name: len(name.encode()) <= NAME_BYTES,
+    fold=_cut,
+)
+DUCKDB = replace(
+    PIVOT,
+    name="DuckDB",
+    longest_sum=900,
+    start=None,
+    as_number="NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))".format,
+    as_text='{} COLLATE "binary"'.format,
+    has_nan=True,
+    fold=_ascii_lower,
+)
+SQLITE = replace(
+    PIVOT,
+    name="SQLite",
+    longest_sum=900,
+    start=None,
+    quote="`",  # a name in double quotes that is no column is a text to SQLite
+    number=_sqlite_number,
+    as_number="CAST({} AS REAL)".format,
+    as_text="{} COLLATE BINARY".format,
+    fold=_ascii_lower,
+)
+MYSQL = replace(
+    PIVOT,
+    name="MySQL",
+    longest_sum=500,
+    start=None,
+    quote="`",
+    text=_mysql_text,
+    level=_mysql_level,
+    as_number="CAST({} AS DOUBLE)".format,
+    as_text="CAST(CONVERT({} USING utf8mb4) AS BINARY)".format,
+    keeps=lambda name: len(name) <= 64 and max(map(ord, name), default=0) < 0x10000 and name == name.rstrip(),
+    fold=folded,
+)
+SPARK = replace(
+    PIVOT,
+    name="Spark",
+    longest_sum=400,
+    start=None,
+    quote="`",
+    number=_spark_number,
+    text=_spark_text,
+    level=_spark_text,
+    as_number="NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))".format,
+    as_text="CAST({} AS STRING)".format,
+    has_nan=True,
+    fold=str.lower,
+)
+
+DIALECTS = {
+    "postgres": POSTGRES,
+    "postgresql": POSTGRES,
+    "duckdb": DUCKDB,
+    "sqlite": SQLITE,
+    "mysql": MYSQL,
+    "mariadb": MYSQL,
+    "spark": SPARK,
+    "spark2": SPARK,
+    "databricks": SPARK,
+}
+
+
+def dialect_named(name: str | None) -> Dialect:
+    """The dialect of an engine; ``PIVOT`` for one that sqlglot must write."""
+    return ANSI if name is None else DIALECTS.get(name.strip().lower(), PIVOT)
