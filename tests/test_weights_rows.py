@@ -23,6 +23,7 @@ from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._kind.classes import ClassShares
 from pysirus._model.file import model_to_json
+from pysirus._response.fixed_point import Scale
 from pysirus._model.gram import gram_of
 from pysirus._response.response import NumberResponse
 from pysirus._training.grow import rules_of
@@ -264,3 +265,17 @@ def test_arrays_and_lists_lose_their_rows_of_no_weight(rng):
         SirusRegressor().fit(rng.random((200, 3)), rng.random(200), weights[:199])
     with pytest.raises(ValueError, match="1 row"):
         SirusRegressor().fit(X, y, np.eye(200)[0])
+
+
+LIGHTEST = [(1000, 20, 40), (2**21, 20, 40), (2**21 + 1, 19, 40), (10**9, 11, 32)]
+
+
+@pytest.mark.parametrize("n_rows, forest, elsewhere", LIGHTEST)
+def test_the_lightest_row_counts_what_the_documentation_says(n_rows, forest, elsewhere):
+    """docs/tables.md, "Row weights": shares of the heaviest row, as powers of two."""
+    weights = np.array([4.0, 4.0 * 2.0**-elsewhere, 1e-30])
+    scale = Scale(n_rows, heaviest=4.0, whole=False)
+    response = Response(np.zeros(3), None, 1, weights, part_of=scale)
+    in_forest, in_moments = response.forest_weights(), response.moment_weights()
+    assert in_forest[1] == in_forest[2] == 1 and np.log2(in_forest[0]) == forest
+    assert in_moments[1] == in_moments[2] == 1 and abs(np.log2(in_moments[0]) - elsewhere) <= 1
