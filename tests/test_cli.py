@@ -167,7 +167,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         (
             "--max-samples",
             "-1",
-            "must be a share of the rows above 0 and at most 1.0 or a whole number of rows, got -1.0.",
+            "must be a share of the rows from 1e-08 to 1.0 or a whole number of rows of at least 1, got -1.0.",
         ),
         ("--max-rules", "0", "must be a whole number of at least 1, got 0."),
         ("--stages", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),

@@ -23,8 +23,8 @@ from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._kind.classes import ClassShares
 from pysirus._model.file import model_to_json
-from pysirus._response.fixed_point import Scale
 from pysirus._model.gram import gram_of
+from pysirus._response.fixed_point import Scale
 from pysirus._response.response import NumberResponse
 from pysirus._training.grow import rules_of
 from pysirus._weights.moments import rule_moments
@@ -275,7 +275,7 @@ def test_the_lightest_row_counts_what_the_documentation_says(n_rows, forest, els
     """docs/tables.md, "Row weights": shares of the heaviest row, as powers of two."""
     weights = np.array([4.0, 4.0 * 2.0**-elsewhere, 1e-30])
     scale = Scale(n_rows, heaviest=4.0, whole=False)
-    response = Response(np.zeros(3), None, 1, weights, part_of=scale)
+    response = NumberResponse(np.zeros(3), weights=weights, part_of=scale)
     in_forest, in_moments = response.forest_weights(), response.moment_weights()
     assert in_forest[1] == in_forest[2] == 1 and np.log2(in_forest[0]) == forest
     assert in_moments[1] == in_moments[2] == 1 and abs(np.log2(in_moments[0]) - elsewhere) <= 1

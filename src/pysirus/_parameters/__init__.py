@@ -2,6 +2,7 @@
 
 from pysirus._parameters.check import (
     ParameterError,
+    check_bytes,
     check_choice,
     check_integer,
     check_jobs,
@@ -9,4 +10,4 @@ from pysirus._parameters.check import (
     to_share,
 )
 
-__all__ = ["ParameterError", "check_choice", "check_integer", "check_jobs", "check_real", "to_share"]
+__all__ = ["ParameterError", "check_bytes", "check_choice", "check_integer", "check_jobs", "check_real", "to_share"]

@@ -31,6 +31,12 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, none
         raise ParameterError(f"{name} must be a whole number {limits}{' or None' if none else ''}, got {value!r}.")
 
 
+def check_bytes(name: str, value: Any, low: int) -> None:
+    """A number of bytes."""
+    if not _is_whole(value) or value < low:
+        raise ParameterError(f"{name} must be a whole number of bytes, {low >> 20} MiB ({low}) or more, got {value!r}.")
+
+
 def check_real(name: str, value: Any, low: float, high: float, none: bool = False) -> None:
     """A number strictly between low and high."""
     if none and value is None:
@@ -69,5 +75,6 @@ def to_share(name: str, value: Any, n_rows: int) -> float:
     if not isinstance(value, numbers.Integral) and LEAST_SHARE <= number <= 1:
         return number
     raise ParameterError(
-        f"{name} must be a share of the rows above 0 and at most 1.0, a whole number of rows, or None, got {value!r}."
+        f"{name} must be a share of the rows from {LEAST_SHARE:g} to 1.0, a whole number of rows of at least 1, or "
+        f"None, got {value!r}."
     )

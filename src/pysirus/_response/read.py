@@ -17,6 +17,10 @@ MAX_CLASSES = 256
 ALL_ZERO = "sample_weight is zero for every row: there is nothing to learn from."
 
 
+class UnknownLabelError(DataError):
+    """A label that an earlier pass over the rows did not find."""
+
+
 def target_name(y: Any) -> str:
     """What the response is called: the name of a series or of a frame's column, or y."""
     frame = as_frame(y)
@@ -101,9 +105,21 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
-    """The place of each label among the classes."""
+    """The place of each label among the classes; a label that is none of them is refused."""
     labels = labels.astype(object) if labels.dtype.kind == "T" else labels
-    return np.searchsorted(classes, labels).astype(np.uint8)
+    known = np.full(len(labels), _group(labels) == _group(classes))
+    if known.all():
+        places = np.searchsorted(classes, labels)
+        known = classes[np.minimum(places, len(classes) - 1)] == labels
+        if known.all():
+            return places.astype(np.uint8)
+    unknown = labels[first_row(~known)].item() if labels.dtype.kind != "O" else labels[first_row(~known)]
+    raise UnknownLabelError(f"y holds the label {unknown!r}, which was not there in an earlier pass over the rows.")
+
+
+def _group(labels: NDArray[Any]) -> str:
+    """Labels that can be compared: text, true and false, numbers."""
+    return "text" if labels.dtype.kind in "OUS" else "flags" if labels.dtype.kind == "b" else "numbers"
 
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:

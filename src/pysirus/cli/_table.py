@@ -65,12 +65,13 @@ class FileTraining(NamedTuple):
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
         from pysirus._progress import no_pass
-        from pysirus.engine.holders.files import ParquetRows, find_files
+        from pysirus.engine.holders.files import ParquetRows
+        from pysirus.engine.holders.parquet import find_files
         from pysirus.engine.response import LabelQuestion
 
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory, "n_threads": 1}
         rows = ParquetRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
-        return list(rows.ask_response(LabelQuestion()).classes.tolist())
+        return list(rows.ask_response(LabelQuestion()).answer.classes.tolist())
 
 
 def missing_shares(estimator: Any) -> dict[str, float]:
@@ -86,7 +87,7 @@ def is_files(name: str) -> bool:
 def paths_of(name: str) -> list[Path]:
     """The files that a table is read from: one, several, or one that is shipped."""
     if is_files(name):
-        from pysirus.engine.holders.files import find_files
+        from pysirus.engine.holders.parquet import find_files
 
         return find_files(name)
     return [SHIPPED[name].path] if not Path(name).exists() and name in SHIPPED else [Path(name)]
@@ -118,10 +119,13 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
 
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
-    """Parquet files to learn from; only their first schema is read."""
-    from pysirus.engine.holders.files import find_files, schema_of
+    """Parquet files to learn from; only their schemas are read."""
+    from pysirus.engine.holders.parquet import find_files, look_at
 
-    table = schema_of(find_files(name)[0]).empty_table()
+    files = [look_at(path) for path in find_files(name)]
+    table = files[0].schema.empty_table()
+    names = dict.fromkeys(column for file in files for column in file.schema.names)
+    anywhere = pa.schema([(column, pa.null()) for column in names]).empty_table()
     target = _check_roles(table, target, roles)
     response = nw.from_native(table, eager_only=True)[target]
     return FileTraining(
@@ -130,7 +134,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         is_regression=_is_regression(response, roles),
         weights=roles.weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
-        drop=names_of(table, roles.drop, "--drop"),
+        drop=names_of(anywhere, roles.drop, "--drop"),
         memory=memory,
     )
 

@@ -57,6 +57,8 @@ class ShardHolder(Holder[Shard], Protocol):
 class RowHolder(Holder[Part], Protocol):
     """Rows as they came."""
 
+    advice: str  # what to do where two passes find different rows
+
     def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask a question that reads the response and the weights alone."""
         ...

@@ -16,8 +16,17 @@ from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
 from pysirus._kind.kind import Kind, PartReading
 from pysirus._response.fixed_point import Scale, all_whole
-from pysirus._response.read import ALL_ZERO, check_spread, check_weights, class_codes, classes_of, read_labels
-from pysirus._response.response import Response
+from pysirus._response.read import (
+    ALL_ZERO,
+    UnknownLabelError,
+    check_spread,
+    check_weights,
+    class_codes,
+    classes_of,
+    read_labels,
+)
+from pysirus._response.response import ClassResponse, Response
+from pysirus.engine.marks import Marked, Watch, marks_of
 from pysirus.engine.parts import Part, RowHolder
 
 
@@ -61,14 +70,16 @@ class Labels:
 class LabelQuestion:
     """Which classes are there?"""
 
-    def __call__(self, part: Part) -> Labels | None:
+    def __call__(self, part: Part) -> Marked[Labels] | None:
         with naming(part):
-            labels, weights = _labels_and_weights(part.weighing())
+            part = part.weighing()
+            labels, weights = _labels_and_weights(part)
             classes = classes_of(labels)
         if not len(classes):
             return None
         codes = class_codes(labels, classes)
-        return Labels(classes, tuple(exact_sum(weights[codes == k]) for k in range(len(classes))))
+        found = Labels(classes, tuple(exact_sum(weights[codes == k]) for k in range(len(classes))))
+        return Marked(found, marks_of(part, ClassResponse(codes, classes, weights=weights)))
 
 
 def _labels_and_weights(part: Part) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -84,14 +95,33 @@ class Reading:
     read: PartReading
     weighted: bool = True  # whether some row weighs other than one
     scale: Scale | None = None
+    advice: str = ""  # where these rows are not those of an earlier pass
 
     def __call__(self, part: Part) -> Response:
         """The response of rows of positive weight."""
-        return self._settled(self.read(part.y, part.weights, len(part.y)))
+        try:
+            response = self._settled(self.read(part.y, part.weights, len(part.y)))
+        except UnknownLabelError as error:
+            raise DataError(f"{error} {self.advice}".rstrip()) from error
+        if self.scale is not None and response.n_rows:
+            self._check_within(response, self.scale)
+        return response
 
     def no_rows(self) -> Response:
         """The response of no row."""
         return self._settled(self.read.no_rows())
+
+    def _check_within(self, response: Response, scale: Scale) -> None:
+        """Refuse what is beyond the range of an earlier pass: integers of that scale cannot hold it."""
+        ranges = [("y", *response.range, scale.low, scale.high)] if not response.by_class else []
+        if response.weights is not None:
+            ranges.append(("sample_weight", response.weights.min(), response.weights.max(), 0.0, scale.heaviest))
+        for what, least, most, low, high in ranges:
+            if not low <= least <= most <= high:
+                raise DataError(
+                    f"{what} reaches from {least:g} to {most:g}, and no further than from {low:g} to {high:g} in an "
+                    f"earlier pass over the rows. {self.advice}".rstrip()
+                )
 
     def _settled(self, response: Response) -> Response:
         response = replace(response, part_of=self.scale)
@@ -144,9 +174,13 @@ class ExtentQuestion:
 
     reading: Reading
 
-    def __call__(self, part: Part) -> Extent:
+    def __call__(self, part: Part) -> Marked[Extent]:
         with naming(part):
-            response = self.reading(part.weighing())
+            part = part.weighing()
+            response = self.reading(part)
+        return Marked(self._extent(part, response), marks_of(part, response))
+
+    def _extent(self, part: Part, response: Response) -> Extent:
         weights = response.row_weights()
         if response.n_rows == 0:
             return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True, False)
@@ -162,8 +196,9 @@ class ExtentQuestion:
         )
 
 
-def read_response(rows: RowHolder, kind: Kind) -> tuple[Reading, Extent]:
-    """How the responses are to be read, and what they are like."""
-    reading = Reading(kind.part_reading(lambda: rows.ask_response(LabelQuestion())))
-    extent = rows.ask_response(ExtentQuestion(reading))
-    return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent
+def read_response(rows: RowHolder, kind: Kind) -> tuple[Reading, Extent, Watch]:
+    """How the responses are to be read, what they are like, and who watches that they stay so."""
+    watch = Watch(rows.advice)
+    reading = Reading(kind.part_reading(lambda: watch(rows.ask_response(LabelQuestion()))), advice=rows.advice)
+    extent = watch(rows.ask_response(ExtentQuestion(reading)))
+    return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent, watch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
@@ -16,6 +16,7 @@ from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._weights.moments import MomentSums, moment_sums
+from pysirus.engine.marks import Marks
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Shard:
     bins: NDArray[np.uint8]  # [feature, row]
     response: Response  # with the scale of all rows
     first_row: int  # its number among all rows
+    marks: Marks = field(default_factory=dict)  # of the part that it was made of
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,14 @@ class RuleMoments:
 
 @dataclass(frozen=True)
 class BinSizes:
-    """The weight of each bin, and a mark of each column: columns that are the same everywhere have equal marks."""
+    """The weight of each bin, and a digest of each column: columns that are the same everywhere have equal digests."""
 
     sizes: tuple[NDArray[np.int64], ...]
-    marks: tuple[int, ...]
+    digests: tuple[int, ...]
 
     def __add__(self, other: BinSizes) -> BinSizes:
         sizes = tuple(a + b for a, b in zip(self.sizes, other.sizes))
-        return BinSizes(sizes, tuple(a + b for a, b in zip(self.marks, other.marks)))
+        return BinSizes(sizes, tuple(a + b for a, b in zip(self.digests, other.digests)))
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,12 @@ from pysirus.engine.columns import (
     zoom_columns,
 )
 from pysirus.engine.forest import ShardForest
+from pysirus.engine.marks import Marked, Marks, changed, marks_of
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part, RowHolder, ShardHolder
 from pysirus.engine.response import Reading, naming, read_response
 from pysirus.engine.shard import RuleMoments, Shard, SizeQuestion
+from pysirus.engine.steady import SteadyShards, WithMarks
 from pysirus.engine.summary import ColumnSummary
 
 
@@ -81,11 +83,16 @@ class PartReader:
 
     reading: Reading
     categorical: Any
+    names: tuple[str, ...] | None = None  # of the columns, once they are known
 
-    def __call__(self, part: Part) -> tuple[Table, Response]:
+    def __call__(self, part: Part) -> tuple[Table, Response, Marks]:
         with naming(part):
             part = part.weighing()
-            return read_table(part.X, categorical=self.categorical, part=True), self.reading(part)
+            table, response = read_table(part.X, categorical=self.categorical, part=True), self.reading(part)
+            found = tuple(column.name for column in table.columns)
+        if self.names is not None and found != self.names:
+            raise changed(part.name, f"its columns are {', '.join(found[:8])}", self.reading.advice)
+        return table, response, marks_of(part, response, table.columns)
 
 
 @dataclass(frozen=True)
@@ -110,13 +117,13 @@ class ColumnQuestion:
     read: PartReader
     budget: int
 
-    def __call__(self, part: Part) -> Columns | None:
-        table, response = self.read(part)
+    def __call__(self, part: Part) -> Marked[Columns] | None:
+        table, response, marks = self.read(part)
         if response.n_rows == 0:
             return None
         with naming(part):
             summaries = summarise_columns(table, response, budget=self.budget)
-        return Columns(summaries, table.names is not None, part.name)
+        return Marked(Columns(summaries, table.names is not None, part.name), marks)
 
 
 @dataclass(frozen=True)
@@ -126,9 +133,9 @@ class ZoomQuestion:
     read: PartReader
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> ZoomAnswer | None:
-        table, response = self.read(part)
-        return zoom_columns(table, response, self.plan) if response.n_rows else None
+    def __call__(self, part: Part) -> Marked[ZoomAnswer] | None:
+        table, response, marks = self.read(part)
+        return Marked(zoom_columns(table, response, self.plan), marks) if response.n_rows else None
 
 
 @dataclass(frozen=True)
@@ -141,12 +148,15 @@ class Encoder:
     first_rows: dict[int, int]
 
     def __call__(self, part: Part) -> Shard:
-        table, response = self.read(part)
-        table = recode_table(table, self.features)
+        table, response, marks = self.read(part)
+        if part.number not in self.first_rows:
+            raise changed(part.name, "it had no rows in an earlier pass", self.read.reading.advice)
+        with naming(part):
+            table = recode_table(table, self.features)
         bins = np.empty((len(self.cuts), table.n_rows), dtype=np.uint8)
         for cuts, column, out in zip(self.cuts, table.columns, bins):
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
-        return Shard(bins, response, self.first_rows[part.number])
+        return Shard(bins, response, self.first_rows[part.number], marks)
 
 
 # --------------------------------------------------------------------------------------------------------- training
@@ -156,20 +166,23 @@ def train(
     rows: RowHolder, kind: Kind, settings: Settings, options: EngineOptions, *, categorical: Any, target: str
 ) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins."""
-    reading, extent = read_response(rows, kind)
+    reading, extent, watch = read_response(rows, kind)
     read = PartReader(reading, categorical)
-    columns = rows.ask(ColumnQuestion(read, options.tally))
+    columns = watch(rows.ask(ColumnQuestion(read, options.tally)))
     summaries = columns.summaries
     check_columns(summaries)
     settings.check_columns(len(summaries))
+    watch.names = tuple(summary.name for summary in summaries)
+    read = replace(read, names=watch.names)
     limits = {"n_bins": settings.n_bins, "discrete_limit": settings.discrete_limit}
     while options.exact and (plan := needs_zoom(summaries, **limits)) is not None:
-        summaries = refine(summaries, plan, rows.ask(ZoomQuestion(read, plan)))
+        summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
     cuts = cuts_of_columns(summaries, **limits)
     features = features_of(cuts)
     shards = rows.encode(Encoder(read, features, cuts, extent.first_rows))
     try:
-        sizes = shards.ask(SizeQuestion([c.n_bins for c in cuts]))
+        marked = shards.ask(WithMarks(SizeQuestion([c.n_bins for c in cuts])))
+        sizes = watch(marked)
         cuts = tuple(with_sizes(own, size) for own, size in zip(cuts, sizes.sizes))
         return ShardTraining(
             Binned(np.empty((len(cuts), 0), dtype=np.uint8), cuts),
@@ -178,8 +191,8 @@ def train(
             features,
             columns.named,
             target,
-            shards=shards,
-            idle=name_idle(cuts, sizes.marks, lambda i, k: True),
+            shards=SteadyShards(shards, marked.marks, watch.names, watch.advice),
+            idle=name_idle(cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
         )

@@ -13,7 +13,8 @@ from pysirus._stages.correct import StageLimits, correct
 from pysirus._training.grow import grow_paths, rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
-from pysirus.engine.holders.files import PathsLike, open_files
+from pysirus.engine.holders.files import open_files, within
+from pysirus.engine.holders.parquet import Paths
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import RowHolder
 from pysirus.engine.train import train
@@ -51,7 +52,7 @@ class PlainSirus(SirusBase, ListSize):
 
     def fit_files(
         self: Self,
-        paths: PathsLike,
+        paths: Paths,
         target: str,
         *,
         weights: str | None = None,
@@ -100,7 +101,8 @@ class PlainSirus(SirusBase, ListSize):
             n_threads=settings.n_threads,
             verbose=self.verbose,
         )
-        return self._fit_parts(rows, target, options, settings)
+        with within(memory):
+            return self._fit_parts(rows, target, options, settings)
 
     def _fit_parts(
         self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None

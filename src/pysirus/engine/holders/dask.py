@@ -7,6 +7,8 @@ data is an answer too and no exception: it comes back without the traces of the 
 from __future__ import annotations
 
 import pickle
+import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,7 @@ import cloudpickle
 import dask
 from dask.base import get_scheduler
 from dask.system import CPU_COUNT
+from dask.utils import parse_timedelta
 
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
@@ -27,6 +30,10 @@ FAN_IN = 8
 GROUPS_A_THREAD = 8
 LEAST_GROUPS = 64  # a cluster may grow while the forest does
 ATTEMPTS = 3  # each stands for as many lost workers as Dask allows for
+TIMEOUT_KEY = "pysirus.worker-timeout"
+DEFAULT_TIMEOUT = "10 minutes"
+WARN_AFTER = 30.0  # seconds without a worker
+STEP = 5.0  # seconds between two looks at the workers
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,57 @@ def _merge(answers: Iterable[Any]) -> Any:
 # -------------------------------------------------------------------------------------------------------- the client
 
 
+@dataclass
+class Patience:
+    """How long a fit waits for workers where there is none: some may still be starting, or start again."""
+
+    limit: float | None  # seconds
+    warning: float
+    since: float | None = None  # when there was none for the first time
+    warned: bool = False
+
+    @classmethod
+    def from_config(cls) -> Patience:
+        """As the configuration of Dask says under pysirus.worker-timeout: None waits for ever."""
+        given = dask.config.get(TIMEOUT_KEY, default=DEFAULT_TIMEOUT)
+        try:
+            limit = None if given is None else float(parse_timedelta(given))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ParameterError(
+                f"{TIMEOUT_KEY} in the configuration of Dask must be a time such as '10 minutes', a number of seconds "
+                f"or None, got {given!r}."
+            ) from error
+        return cls(limit, WARN_AFTER if limit is None else min(WARN_AFTER, limit / 2))
+
+    @property
+    def step(self) -> float:
+        """How long to wait before the workers are counted."""
+        return min(STEP, max(0.05, self.warning / 2))
+
+    def end(self) -> None:
+        """There are workers."""
+        self.since, self.warned = None, False
+
+    def wait_on(self) -> None:
+        """There is no worker, again or still: say so after a while, and give up in the end."""
+        now = time.monotonic()
+        self.since = now if self.since is None else self.since
+        waited = now - self.since
+        if self.limit is not None and waited >= self.limit:
+            raise TimeoutError(
+                f"The Dask cluster has had no worker for {waited:.0f} seconds. Start workers and fit again; "
+                f"dask.config.set({{'{TIMEOUT_KEY}': '1 hour'}}) waits longer."
+            )
+        if not self.warned and waited >= self.warning:
+            self.warned = True
+            rest = "until one comes" if self.limit is None else f"up to {self.limit:.0f} seconds for one"
+            warnings.warn(
+                f"The Dask cluster has no worker: fit waits {rest}. {TIMEOUT_KEY} in the configuration of Dask sets "
+                "how long.",
+                stacklevel=2,
+            )
+
+
 class Scheduler:
     """Where tasks run: on the workers of the current client, or by Dask in this process."""
 
@@ -127,15 +185,31 @@ class Scheduler:
         try:
             for _ in range(ATTEMPTS - 1):
                 try:
-                    return future.result()
+                    return self._wait(future)
                 except KilledWorker:
                     self.client.retry([future])
-            return future.result()
+            return self._wait(future)
         except BaseException:
             future.cancel()
             raise
         finally:
             future.release()  # the trace of an error may still point to it
+
+    def _wait(self, future: Any) -> Any:
+        """The result of a future, unless there is no worker for so long that none will come."""
+        from distributed import TimeoutError as DaskTimeout  # of Python only from 3.11 on
+
+        patience = Patience.from_config()
+        while True:
+            try:
+                return future.result(timeout=patience.step)
+            except (TimeoutError, DaskTimeout):
+                if future.done():  # it was the error of a task, or the result has just come
+                    return future.result()
+            if self.client.nthreads():
+                patience.end()
+            else:
+                patience.wait_on()
 
     def keep(self, tasks: Sequence[Block]) -> list[Block]:
         """Run tasks and keep what they give where it is."""
@@ -171,6 +245,11 @@ class DaskRows:
 
     ``partitions`` have tables, ``responses`` have none, so that a question about the response reads nothing else.
     """
+
+    advice = (
+        "Partitions are computed several times, and must hold the same rows each time: seed what is random in them, "
+        "see that what they read stays as it is, or persist the collection first."
+    )
 
     def __init__(self, partitions: Sequence[Partition], responses: Sequence[Partition]) -> None:
         self._partitions, self._responses = partitions, responses

@@ -6,61 +6,28 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
-from glob import glob
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from pysirus import _parameters as params
 from pysirus._data.column import DataError
-from pysirus._data.frame import check_names
-from pysirus._data.read import check_column
+from pysirus._data.read import check_name
 from pysirus._progress import ShowPass, no_pass, show_pass
-from pysirus.engine.holders.scratch import Scratch
+from pysirus.engine.holders.parquet import ADVICE, Paths, check_same_columns, find_files, look_at, open_file
+from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.engine.parts import Answer, Part, sum_of, tables_of, width_of
 from pysirus.engine.shard import Shard
 
-PathsLike = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-def find_files(paths: PathsLike) -> list[Path]:
-    """The files of a pattern, a folder or a list, in order of their names; a list is in its own order."""
-    if not isinstance(paths, (str, os.PathLike)):
-        return [file for path in paths for file in find_files(path)]
-    path = Path(paths)
-    if path.is_dir():
-        found = sorted(file for file in path.rglob("*.parquet") if file.is_file())
-    else:
-        names = [str(path)] if path.exists() else sorted(glob(str(path), recursive=True))  # noqa: PTH207  # may be absolute
-        found = [file for name in names for file in (find_files(name) if Path(name).is_dir() else [Path(name)])]
-    if not found:
-        raise DataError(f"There is no Parquet file '{path}', and none of that pattern or in that folder.")
-    return found
-
-
-def _open(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path, memory_map=True, pre_buffer=False)
-    except (pa.ArrowException, OSError) as error:
-        reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(".")
-        raise DataError(
-            f"'{path}' cannot be read as Parquet: {reason}. Batches are read from Parquet alone; a CSV file is read "
-            "whole, one at a time."
-        ) from error
-
-
-def schema_of(path: Path) -> pa.Schema:
-    """The columns of a file and their types."""
-    with closing(_open(path)) as file:
-        return file.schema_arrow
+LEAST_MEMORY = 1 << 26
+BUFFER = 1 << 14, 1 << 20  # bytes of a column that are read at once: at least, at most
 
 
 class ParquetRows:
     """The rows of some Parquet files, batch by batch."""
+
+    advice = ADVICE
 
     def __init__(
         self,
@@ -74,18 +41,19 @@ class ParquetRows:
         folder: str | os.PathLike[str] | None,
         progress: ShowPass,
     ) -> None:
-        self._files = files
+        self._files = [look_at(path) for path in files]
         self._target, self._weights = target, weights
-        schema = schema_of(files[0])
-        check_names(schema.names)
-        no_rows = schema.empty_table()
-        for name, role in ((target, "target"), *((n, "option drop") for n in drop)):
-            check_column(no_rows, name, role)
+        schema = self._files[0].schema
+        check_name(schema.names, target, "target")
         if weights is not None:
-            check_column(no_rows, weights, "weights")
+            check_name(schema.names, weights, "weights")
+        anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
+        for name in drop:
+            check_name(list(anywhere), name, "option drop")
         for role, taken in (("weigh the rows", [weights]), ("be dropped", drop)):
             if target in taken:
                 raise params.ParameterError(f"'{target}' is the target, and cannot {role} too.")
+        check_same_columns(self._files, drop)
         used = {target, weights, *drop}
         self.features = [name for name in schema.names if name not in used]
         if not self.features:
@@ -94,6 +62,13 @@ class ParquetRows:
         # a batch is worked on column by column, on each thread, and one more waits
         widths = [width_of(schema.field(name).type) for name in self.features]
         self.batch_rows = max(1024, min(1 << 20, memory // (3 * (n_threads + 1) * sum(widths))))
+        self._buffer = max(BUFFER[0], min(BUFFER[1], memory // (4 * len(schema.names))))
+
+    @property
+    def scratch_bytes(self) -> int:
+        """What the rows in bins take."""
+        a_row = len(self.features) + 8 + (0 if self._weights is None else 8)
+        return sum(file.n_rows for file in self._files) * a_row
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
@@ -115,36 +90,39 @@ class ParquetRows:
 
         try:
             self._ask(write, self.features, "encoding")
+            scratch.flush()
         except BaseException:
             scratch.close()
             raise
         return scratch
 
     def _ask(self, question: Callable[[Part], Answer | None], features: list[str], what: str) -> Answer:
-        with self._progress(what, sum(path.stat().st_size for path in self._files)) as advance:
+        with self._progress(what, sum(file.state.size for file in self._files)) as advance:
 
             def answer(part: Part, n_bytes: float) -> Answer | None:
                 result = question(part)
                 advance(n_bytes, len(part.y))
                 return result
 
-            total: Answer = sum_of(_spread(answer, self._parts(features), self._n_threads))
+            try:
+                total: Answer = sum_of(_spread(answer, self._parts(features), self._n_threads))
+            except Exception:
+                for file in self._files:  # one that changed is the reason, whatever came of it
+                    file.check()
+                raise
             return total
 
     def _parts(self, features: list[str]) -> Iterator[tuple[Part, float]]:
         """The parts one after the other, each with its share of the bytes on disk."""
         number = 0
-        response = [name for name in (self._target, self._weights) if name is not None]
-        for path in self._files:
-            with closing(_open(path)) as file:
-                for name in (*features, *response):
-                    if name not in file.schema_arrow.names:
-                        raise DataError(f"'{path}' has no column '{name}', which '{self._files[0]}' has.")
-                bytes_a_row = path.stat().st_size / max(1, file.metadata.num_rows)
-                start = 0
-                batches = file.iter_batches(self.batch_rows, columns=[*features, *response], use_threads=False)
+        wanted = [*features, *(name for name in (self._target, self._weights) if name is not None)]
+        for file in self._files:
+            bytes_a_row = file.state.size / max(1, file.n_rows)
+            start = 0
+            with file.reading(), closing(open_file(file.path, self._buffer)) as source:
+                batches = source.iter_batches(self.batch_rows, columns=wanted, use_threads=False)
                 for table in tables_of(batches, self.batch_rows):
-                    name = f"rows {start:,} to {start + len(table) - 1:,} of '{path}'"
+                    name = f"rows {start:,} to {start + len(table) - 1:,} of '{file.path}'"
                     weights = None if self._weights is None else table[self._weights]
                     X = table.select(features) if features else None
                     yield Part(number, name, X, table[self._target], weights), len(table) * bytes_a_row
@@ -160,7 +138,7 @@ def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, floa
     with ThreadPoolExecutor(n_threads) as pool:
         try:
             for part in parts:
-                waiting.append(pool.submit(call, *part))
+                waiting.append(_submit(pool, call, part, n_threads))
                 if len(waiting) > n_threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -170,8 +148,19 @@ def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, floa
                 future.cancel()
 
 
+def _submit(
+    pool: ThreadPoolExecutor, call: Callable[[Part, float], Any], part: tuple[Part, float], n_threads: int
+) -> Future[Any]:
+    try:
+        return pool.submit(call, *part)
+    except RuntimeError as error:  # the limit of the system on threads, or no memory for one more
+        raise RuntimeError(
+            f"n_jobs: the system started no further thread, {n_threads} are wanted ({error}). Set a smaller n_jobs."
+        ) from error
+
+
 def open_files(
-    paths: PathsLike,
+    paths: Paths,
     target: str,
     *,
     weights: str | None,
@@ -183,10 +172,8 @@ def open_files(
     verbose: int,
 ) -> tuple[ParquetRows, EngineOptions]:
     """The rows of Parquet files, and how they are trained on in about so much memory."""
-    params.check_integer("memory (bytes)", memory, 1 << 26)
+    params.check_bytes("memory", memory, LEAST_MEMORY)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
-    if scratch is not None and not Path(scratch).is_dir():
-        raise params.ParameterError(f"scratch must be a folder that is there, got {os.fspath(scratch)!r}.")
     rows = ParquetRows(
         find_files(paths),
         target,
@@ -197,6 +184,19 @@ def open_files(
         folder=scratch,
         progress=show_pass if verbose else no_pass,
     )
+    check_room(scratch, rows.scratch_bytes)
     # the tallies of the parts at work, of all parts before, and of both
     tally = tally_of_bytes(memory // 4 // (n_threads + 2), len(rows.features))
     return rows, EngineOptions(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4)
+
+
+@contextmanager
+def within(memory: int) -> Iterator[None]:
+    """Say which parameter it is where the system has less memory than it allows for."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(
+            f"memory: the system gave less than the {memory:,} bytes that fit_files may take beside the program itself "
+            f"({error}). Set a smaller memory, or a smaller n_jobs."
+        ) from error

@@ -26,6 +26,8 @@ class MemoryShards:
 class MemoryRows:
     """Rows as they came, in memory."""
 
+    advice = "Leave the table as it is while a model is learned from it."
+
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = [part for part in parts if len(part.y)]
 

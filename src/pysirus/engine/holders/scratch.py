@@ -5,18 +5,23 @@ The file has no name, so nothing is left behind, whatever ends the process.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
+from pysirus.engine.marks import Marks
 from pysirus.engine.parts import Answer, sum_of
 from pysirus.engine.shard import Shard
 
@@ -38,13 +43,42 @@ class _Stored:
     arrays: dict[str, _Place]  # of the response
     response: Response  # without its arrays
     first_row: int
+    marks: Marks
+
+
+def _make_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
+    """A file without a name in a folder, or in that for temporary files."""
+    if folder is not None and not isinstance(folder, (str, os.PathLike)):  # a number would be a file that is open
+        raise ParameterError(f"scratch must be a folder that files can be written to, got {folder!r}.")
+    try:
+        return cast("IO[bytes]", tempfile.TemporaryFile(dir=folder, prefix="pysirus-"))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        if folder is None:
+            found = f"that for temporary files cannot be used ({reason}), and no other was given"
+        else:
+            found = f"got {str(folder)!r} ({reason})"
+        raise ParameterError(f"scratch must be a folder that files can be written to, {found}.") from error
+
+
+def check_room(folder: str | os.PathLike[str] | None, n_bytes: int) -> None:
+    """Refuse a folder that cannot take a file of so many bytes, before the files are read."""
+    _make_file(folder).close()
+    place = tempfile.gettempdir() if folder is None else os.fspath(folder)
+    free = shutil.disk_usage(place).free
+    if free < n_bytes:
+        raise ParameterError(
+            f"scratch must be a folder with room for {n_bytes:,} bytes, which the rows in bins take: '{place}' has "
+            f"{free:,} free. Make room there, or name another folder under scratch."
+        )
 
 
 class Scratch:
     """Shards in a file."""
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, prefix="pysirus-")  # noqa: SIM115
+        self._folder = folder
+        self._file = _make_file(folder)
         self._stored: list[_Stored] = []
         self._map: mmap.mmap | None = None
         self._lock = Lock()
@@ -52,11 +86,29 @@ class Scratch:
     def write(self, shard: Shard) -> None:
         """Add a shard at the end."""
         response = shard.response
-        with self._lock:
+        with self._lock, self._naming():
             bins = self._append(shard.bins)
             places = {name: self._append(array) for name, array in response.row_arrays().items()}
             empty = response.take(np.zeros(0, dtype=np.intp))
-            self._stored.append(_Stored(bins, places, empty, shard.first_row))
+            self._stored.append(_Stored(bins, places, empty, shard.first_row, shard.marks))
+
+    def flush(self) -> None:
+        """See that all of it was written."""
+        with self._naming():
+            self._file.flush()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Complaints of the system say which file it is that cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            place = tempfile.gettempdir() if self._folder is None else os.fspath(self._folder)
+            raise OSError(
+                error.errno,
+                f"{error.strerror}: the scratch file in '{place}', which holds the rows in bins, cannot be written. "
+                "Make room there, or name another folder under scratch",
+            ) from error
 
     def _append(self, array: NDArray[Any]) -> _Place:
         self._file.write(bytes(-self._file.tell() % ALIGNMENT))
@@ -67,13 +119,18 @@ class Scratch:
     def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
         if self._map is None:
-            self._file.flush()
-            self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+            self.flush()
+            try:
+                self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+            except OSError as error:
+                if error.errno == errno.ENOMEM:
+                    raise MemoryError("the rows in bins cannot be mapped into memory") from error
+                raise
         return sum_of(question(self._read(stored)) for stored in self._stored)
 
     def _read(self, stored: _Stored) -> Shard:
         arrays: dict[str, Any] = {name: self._array(place) for name, place in stored.arrays.items()}
-        return Shard(self._array(stored.bins), replace(stored.response, **arrays), stored.first_row)
+        return Shard(self._array(stored.bins), replace(stored.response, **arrays), stored.first_row, stored.marks)
 
     def _array(self, place: _Place) -> NDArray[Any]:
         assert self._map is not None
@@ -82,5 +139,6 @@ class Scratch:
 
     def close(self) -> None:
         """Give the space back."""
-        self._file.close()
+        with suppress(OSError):  # what could not be written, as was said before
+            self._file.close()
         self._map = None  # unmapped when the last array is gone

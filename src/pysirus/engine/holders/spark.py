@@ -145,10 +145,14 @@ class _EncodeParts:
     parts: PartsOf
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in self.parts(batches, _partition()):
-            shard = self.question(part)
-            if shard.response.n_rows:
-                yield _as_batch(shard)
+        partition = _partition()
+        try:
+            for part in self.parts(batches, partition):
+                shard = self.question(part)
+                if shard.response.n_rows:
+                    yield _as_batch(shard)
+        except DataError as error:
+            yield _as_batch(Reply(partition, complaint=str(error)))
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,11 @@ class _AskShards:
     question: Callable[[Shard], Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield _as_batch(_reply(_partition(), map(self.question, _items(batches))))
+        yield _as_batch(_reply(_partition(), map(self._answer, _items(batches))))
+
+    def _answer(self, item: Any) -> Any:
+        """The answer of a shard, or the complaint that came in its place."""
+        return item.result() if isinstance(item, Reply) else self.question(item)
 
 
 # ---------------------------------------------------------------------------------------------------- on the driver
@@ -203,6 +211,11 @@ class SparkShards:
 
 class SparkRows:
     """The rows of a Spark data frame: in the order of ``row_id``, or of its partitions as they are."""
+
+    advice = (
+        "Partitions may be computed several times, and must hold the same rows each time: seed what is random in them, "
+        "see that what they read stays as it is, or checkpoint the frame first."
+    )
 
     def __init__(
         self, frame: DataFrame, target: str, *, weights: str | None, row_id: str | None, drop: Sequence[str]

@@ -1,0 +1,146 @@
+"""Paths of Parquet files in, files out that must stay what they are; every complaint about a file is made here.
+
+Files are read, not mapped into memory: a map of a file that is cut short kills the process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from glob import glob
+from hashlib import blake2b
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pysirus._data.column import DataError
+from pysirus._data.frame import check_names
+from pysirus._data.read import list_names
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+ADVICE = "Learn from files that nothing writes to, or from a copy of them."
+TAIL = 8  # bytes: the length of the footer, and the mark of the format
+
+
+def find_files(paths: Paths) -> list[Path]:
+    """The files of a pattern, a folder or a list, in order of their names; a list is in its own order."""
+    if not isinstance(paths, (str, os.PathLike)):
+        return [file for path in paths for file in find_files(path)]
+    path = Path(paths)
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*.parquet") if file.is_file())
+    else:
+        names = [str(path)] if path.exists() else sorted(glob(str(path), recursive=True))  # noqa: PTH207  # may be absolute
+        found = [file for name in names for file in (find_files(name) if Path(name).is_dir() else [Path(name)])]
+    if not found:
+        raise DataError(f"There is no Parquet file '{path}', and none of that pattern or in that folder.")
+    return found
+
+
+def open_file(path: Path, buffer_size: int = 0) -> pq.ParquetFile:
+    """A file to read batches from; ``buffer_size`` bytes of each column at a time, all of a row group for 0."""
+    try:
+        return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=buffer_size)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"'{path}' cannot be read as Parquet: {_reason(error)}. Batches are read from Parquet alone; a CSV file is "
+            "read whole, one at a time."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an error of the system or of Arrow."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (text.splitlines() or [type(error).__name__])[0].rstrip(".")[:160]
+
+
+@dataclass(frozen=True)
+class State:
+    """What tells a file from one that was written later."""
+
+    size: int
+    modified: int  # nanoseconds
+    footer: bytes  # a digest: the footer holds the types, the number of rows and where each page stands
+
+
+def state_of(path: Path) -> State:
+    """The state of a file."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        file.seek(max(0, status.st_size - TAIL))
+        tail = file.read(TAIL)
+        file.seek(max(0, status.st_size - TAIL - int.from_bytes(tail[:4], "little")))
+        footer = blake2b(file.read(), digest_size=16).digest()
+    return State(status.st_size, status.st_mtime_ns, footer)
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A Parquet file as it was when it was first looked at."""
+
+    path: Path
+    schema: pa.Schema
+    n_rows: int
+    state: State
+
+    def check(self) -> None:
+        """Complain if it is not what it was."""
+        try:
+            now = state_of(self.path)
+        except OSError as error:
+            raise DataError(f"'{self.path}' cannot be read any more: {_reason(error)}. {ADVICE}") from error
+        if now == self.state:
+            return
+        found = "it was written to"
+        if now.size != self.state.size:
+            found = f"it had {self.state.size:,} bytes, now it has {now.size:,}"
+        elif now.footer != self.state.footer:
+            found = "its footer is another"
+        raise DataError(f"'{self.path}' changed while the model was learned: {found}. {ADVICE}")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read from the file: it is what it was before and after, and whatever fails in between names it."""
+        self.check()
+        try:
+            yield
+        except MemoryError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            self.check()
+            raise DataError(
+                f"'{self.path}' is damaged, or the disk that it is on: {_reason(error)}. Write the file again."
+            ) from error
+        self.check()
+
+
+def look_at(path: Path) -> SourceFile:
+    """A file, its types and its state."""
+    try:
+        state = state_of(path)
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be read: {_reason(error)}.") from error
+    with closing(open_file(path)) as file:
+        source = SourceFile(path, file.schema_arrow, file.metadata.num_rows, state)
+    source.check()
+    check_names(source.schema.names)
+    return source
+
+
+def check_same_columns(files: Sequence[SourceFile], drop: Sequence[str]) -> None:
+    """Refuse files with different columns, but for those to leave out."""
+    first = files[0]
+    for file in files[1:]:
+        for one, other in ((first, file), (file, first)):
+            only = [name for name in one.schema.names if name not in other.schema.names and name not in drop]
+            if only:
+                more = f" (and {list_names(only[1:])})" if len(only) > 1 else ""
+                raise DataError(
+                    f"'{other.path}' has no column '{only[0]}'{more}, which '{one.path}' has. Give every file the same "
+                    "columns, or name under drop those that only some of them have."
+                )
