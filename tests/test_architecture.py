@@ -16,7 +16,20 @@ MODULES = sorted(p for p in SOURCE.rglob("*.py"))
 CORE = sorted((ROOT / "cpp").rglob("*.?pp"))
 
 # The rooms in the order in which data flows: a module imports only from its own room and from those before it.
-ROOMS = ["_core", "_warn", "_format", "_parameters", "_data", "_response", "_bins", "_rules", "_model", "_forest"]
+ROOMS = [
+    "_core",
+    "_warn",
+    "_plain",
+    "_output",
+    "_format",
+    "_parameters",
+    "_data",
+    "_response",
+    "_bins",
+    "_rules",
+    "_model",
+    "_forest",
+]
 ROOMS += ["_progress", "_select", "_weights", "_training", "_kind", "_stages", "_tuning", "_peers", "engine"]
 ROOMS += ["stability", "_use", "export", "plot", "report", "estimators", "dask", "spark", "datasets", "_public"]
 ROOMS += ["cli", "__main__"]
