@@ -21,6 +21,7 @@ ROOMS = [
     "_warn",
     "_plain",
     "_output",
+    "_console",
     "_format",
     "_parameters",
     "_data",

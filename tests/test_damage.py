@@ -242,7 +242,7 @@ def test_whole_numbers_without_a_point_are_numbers(tmp_path):
     X = np.linspace(-2, 4, 30).reshape(10, 3)
     again, model = pysirus.load(tmp_path / "m.json"), pysirus.load(GOLDEN["numbers"])
     assert again.model_ == model.model_
-    assert np.array_equal(again.model_.decide(X), model.model_.decide(X))
+    assert np.array_equal(again.model_.raw_predict(X), model.model_.raw_predict(X))
 
 
 def test_a_damaged_file_is_one_line_for_the_command(tmp_path):

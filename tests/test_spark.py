@@ -17,6 +17,7 @@ from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
+from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pysirus[spark]")
@@ -258,7 +259,9 @@ def test_estimators_predict_frames_and_tables(spark):
     X = pa.table({"x": np.arange(60.0), "k": pa.array(np.arange(60) % 3), "none": pa.nulls(60)})
     y = np.where(np.arange(60) < 30, "Low", "high")
     model = on_spark.SirusClassifier(n_trees=64, random_state=0, categorical_features=["k"])
-    model._learn(model._bin(*model._read(X, y, None)))
+    settings = model._settings()
+    table, response, target = model._read(X, y, None)
+    model._learn(bin_rows(table, response, settings, target), settings)
     frame = spark.createDataFrame(X)
     for method in (model.predict, model.predict_proba):
         rows = method(frame).toArrow()

@@ -81,7 +81,7 @@ def test_a_whole_weight_is_so_many_rows_in_bins_outputs_gram_and_ridge(seed, cla
     if classes:
         return
     rules = rules_of(paths, some, a)
-    first, second = (gram_of(m, with_outputs(rules, m)) for m in (ours, theirs))
+    first, second = (gram_of(m, with_outputs(rules, m, weighed)) for m in (ours, theirs))
     np.testing.assert_allclose(first.gram, second.gram, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(first.cross, second.cross, rtol=1e-9, atol=1e-12)
     penalties = np.full(len(some), 0.1)
@@ -103,8 +103,11 @@ def test_a_whole_weight_is_so_many_rows_beside_class_weights(seed, class_weight)
         return
     copies = np.repeat(np.arange(60), weights)
     model = SirusClassifier(class_weight=class_weight)
-    a = model._bin(*model._read(X, y, weights)).binned
-    b = model._bin(*model._read(X.iloc[copies], y[copies], None)).binned
+    (table, response, _), (longer, repeated, _) = (
+        model._read(X, y, weights),
+        model._read(X.iloc[copies], y[copies], None),
+    )
+    a, b = (bin_table(*rows, n_bins=10, discrete_limit=10) for rows in ((table, response), (longer, repeated)))
     for one, other in zip(a.cuts, b.cuts):
         assert one.identities == other.identities and one.levels == other.levels
         np.testing.assert_array_equal(one.thresholds, other.thresholds)

@@ -17,4 +17,4 @@ class PlainError(Exception):
     """An error whose message a terminal can show: names of columns, levels and files in it may hold anything."""
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(one_line(str(message)))
+        super().__init__("\n".join(map(one_line, str(message).split("\n"))))

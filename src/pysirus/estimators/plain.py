@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import ListSize
@@ -13,12 +13,12 @@ from pysirus._stages.correct import StageLimits, correct
 from pysirus._training.grow import grow_paths, rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
-from pysirus.engine.holders.files import open_files, within
-from pysirus.engine.holders.parquet import Paths
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import RowHolder
-from pysirus.engine.train import train
 from pysirus.estimators.sirus import SirusBase
+
+if TYPE_CHECKING:
+    from pysirus.engine.holders.parquet import Paths
+    from pysirus.engine.options import EngineOptions
+    from pysirus.engine.parts import RowHolder
 
 Self = TypeVar("Self", bound="PlainSirus")
 
@@ -89,6 +89,8 @@ class PlainSirus(SirusBase, ListSize):
         -------
         self : estimator
         """
+        from pysirus.engine.holders.files import open_files, within
+
         settings = self._settings()
         rows, options = open_files(
             paths,
@@ -108,6 +110,8 @@ class PlainSirus(SirusBase, ListSize):
         self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
     ) -> Self:
         """Learn the rules from rows in parts."""
+        from pysirus.engine.train import train  # as long as nobody has rows in parts, nobody waits for it
+
         settings = self._settings() if settings is None else settings
         if self.n_stages != 1:
             raise ParameterError(
