@@ -258,7 +258,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1, help="repetitions of the ten folds (default: 1)")
     parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / "stages")
     arguments = parser.parse_args()
-    warnings.filterwarnings("ignore", message=".*level that training never saw.*")
+    warnings.filterwarnings("ignore", message=".*unseen category.*")
     arguments.results.mkdir(parents=True, exist_ok=True)
     datasets = [name for name in arguments.datasets if not unavailable(name)]
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}

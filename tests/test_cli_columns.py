@@ -215,7 +215,7 @@ def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):  # no
     strange.loc[0, ["flag", "zip"]] = ["perhaps", "near 2"]
     strange.to_csv(tmp_path / "strange.csv", index=False)  # both columns are read as text
     code, out, err = run("predict", tmp_path / "m.json", tmp_path / "strange.csv")
-    assert code == 0 and "1 of 100 rows hold a level that training never saw (in flag, zip)" in err
+    assert code == 0 and "1 of 100 rows have an unseen category (in flag, zip)" in err
     assert out.split()[2:] == expected[1:]
 
 
@@ -296,7 +296,7 @@ def test_classes_are_weighed(run, table, tmp_path, text, weight):  # noqa: F811
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("maybe=2,a=1", "'maybe' is no class. The classes are: a, b=c, d,e."),
+        ("maybe=2,a=1", "'maybe' is not a class. The classes are: a, b=c, d,e."),
         ("a=much", "the weight of 'a' must be a number above 0, got 'much'"),
         ("a=-1", "the weight of 'a' must be a number above 0, got '-1'"),
         ("a=2,a=3", "'a' is named twice"),

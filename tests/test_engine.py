@@ -223,9 +223,9 @@ def test_complaints_about_files(tmp_path):
         model.fit_files(pattern, "y", weights="w")
     with pytest.raises(ParameterError, match="memory"):
         model.fit_files(pattern, "y", memory=10)
-    with pytest.raises(ParameterError, match="'y' is the target, and cannot weigh the rows too"):
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the weights too"):
         model.fit_files(pattern, "y", weights="y")
-    with pytest.raises(ParameterError, match="'y' is the target, and cannot be dropped too"):
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be dropped too"):
         model.fit_files(pattern, "y", drop="y")
     with pytest.raises(ParameterError, match="quantiles"):
         model.fit_files(pattern, "y", quantiles="near")
@@ -285,7 +285,7 @@ def test_labels_are_judged_together():
         with pytest.raises(DataError, match="numbers written as text"):
             fit_rows(SirusRegressor(), MemoryRows(parts_of(numbers, y, None, n_parts)), "y")
     many = frame.assign(x=[f"level {i}" for i in range(60)])
-    with pytest.raises(DataError, match="300 levels; at most 255"):
+    with pytest.raises(DataError, match="300 categories; at most 255"):
         table = pd.concat([many.assign(x=many.x + str(k)) for k in range(5)], ignore_index=True)
         fit_rows(SirusRegressor(), MemoryRows(parts_of(table, pd.concat([y] * 5), None, [])), "y")
 

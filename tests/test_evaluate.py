@@ -80,7 +80,7 @@ def test_levels_never_seen_and_missing_where_training_had_none_agree_with_numpy(
     X, y = mixed
     model = SirusRegressor(n_rules=25, n_trees=500, random_state=0).fit(X, y).model_
     other = X.assign(b=X.b.astype(float).where(X.b != 3), d=X.d.where(X.d != "p", "new"), c=np.nan)
-    with pytest.warns(UserWarning, match="never saw"):
+    with pytest.warns(UserWarning, match="unseen category"):
         same(model, other)
 
 

@@ -20,7 +20,7 @@ import pysirus
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
 from pysirus.export import FORMATS, ExportError, export, format_of
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*training never saw")
+pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
 
 @pytest.fixture(params=KINDS)

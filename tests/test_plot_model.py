@@ -16,7 +16,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*training never saw")
+pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from pysirus.engine.holders import spark as engine
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pysirus[spark]")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support", "ignore:.*training never saw")
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support", "ignore:.*unseen category")
 
 from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402

@@ -10,7 +10,7 @@ from pysirus import SirusClassifier, SirusRegressor
 from pysirus.export import ExportError
 from pysirus.export._dialects import DIALECTS, SQLITE, smallest_factor
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*training never saw")
+pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb"])

@@ -6,7 +6,7 @@ import engines
 import hostile_sql
 import servers
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*training never saw")
+pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
 
 @pytest.fixture(scope="module")

@@ -205,7 +205,7 @@ def test_a_level_never_seen_goes_to_the_heavier_side_and_is_counted_once(rng):
     y = (color == "red") + 0.5 * (other == "a") + 0.1 * rng.normal(size=400)
     model = fit(pd.DataFrame({"color": color, "other": other}), y)
     new = pd.DataFrame({"color": ["pink", "red", "pink"], "other": ["c", "a", "b"]})
-    with pytest.warns(UserWarning, match="2 of 3 rows hold a level that training never saw") as caught:
+    with pytest.warns(UserWarning, match="2 of 3 rows have an unseen category") as caught:
         predicted = model.predict(new)
     assert len(caught) == 1
     split = next(r for r in model.candidates_ if str(r) in ("if color in {red}", "if color in {green, blue}"))
@@ -229,7 +229,7 @@ def test_levels_are_known_by_their_text_where_types_differ(rng):
         warnings.simplefilter("error")
         numbers = X[some].assign(code=code[some].astype(int))  # what pandas makes of a file without A and B
         np.testing.assert_array_equal(model.predict(numbers), expected[some])
-    with pytest.warns(UserWarning, match=r"1 of 200 rows hold a level that training never saw \(in flag\)"):
+    with pytest.warns(UserWarning, match=r"1 of 200 rows have an unseen category \(in flag\)"):
         found = model.predict(X.assign(flag=["perhaps", *np.where(flag, "TRUE", "false")[1:]]))
     np.testing.assert_array_equal(found[1:], expected[1:])
 
@@ -251,7 +251,7 @@ def test_255_levels_are_taken_and_256_refused(rng):
                 model = fit(X, code % 7 + 0.0, categorical_features=declared, n_trees=20)
                 assert len(model.model_.features[0].levels) == 255
             else:
-                with pytest.raises(DataError, match=r"has 256 levels; at most 255 are taken\. Group its rare levels"):
+                with pytest.raises(DataError, match=r"has 256 categories; at most 255 are supported\. Group rare"):
                     fit(X, code % 7 + 0.0, categorical_features=declared)
 
 

@@ -1,4 +1,4 @@
-"""A message in, a warning at the line of the user's code that led to it out."""
+"""A message in, a warning out that points at the user's line of code."""
 
 from __future__ import annotations
 

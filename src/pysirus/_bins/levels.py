@@ -1,7 +1,8 @@
 """A column of labels in, its levels in the order of their bins out (docs/method.md, "Bins").
 
-Ordered categories keep their order. Others are ordered by their mean response, two classes by the share of the second,
-several by the first principal component of their shares: all from exact sums, so that parts of a table add up to it.
+Ordered categories keep their order. Others are sorted by mean response; for two classes by the proportion of the
+second, for more by the first principal component of the class proportions. All from exact sums, so that parts of a
+table add up to it.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from pysirus._response.fixed_point import MOMENT_BITS
 from pysirus._response.integer_rows import IntegerRows
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
-# 44 bits is off by up to 3e-14 of its range: of equal means of decimal numbers, 40 pairs in 10,000 were parted by
-# twelve decimals and 8 by ten.
+# 44 bits is off by up to 3e-14 of its range: of 10,000 pairs of equal means of decimal numbers, 40 differed at twelve
+# decimals and 8 at ten.
 MEAN_DECIMALS = 10
 SHARE_DECIMALS = 12
-EQUAL_VARIANCES = 1e-9  # relative; rounding parts equal ones by 1e-15, and axes by at most 1e-6 where it does not
+EQUAL_VARIANCES = 1e-9  # relative; rounding moves equal ones 1e-15 apart, and axes by at most 1e-6 where it does not
 LEAST_LOADING = 1e-6  # of a class on an axis; below it the class does not move
 
 
 @dataclass(frozen=True)
 class LevelSums:
-    """How much the levels of a column count and what they answer."""
+    """Weight and summed response of each level of a column."""
 
     sizes: NDArray[np.int64]  # weight of each level
     sums: NDArray[Any]  # [level, output] weight of each class; of numbers [level, 1] weight times response
     by_class: bool
 
     def scores(self) -> NDArray[np.float64]:
-        """What levels are ordered by; every level must count."""
+        """The sort key of the levels, all of which must have positive weight."""
         if not self.by_class:
             means = (total / size for total, size in zip(self.sums[:, 0].tolist(), self.sizes.tolist()))
             return np.array([round(ldexp(mean, -MOMENT_BITS - 1), MEAN_DECIMALS) for mean in means])

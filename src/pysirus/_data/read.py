@@ -17,8 +17,8 @@ import pyarrow.parquet
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 
-# Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most so many bytes
-# are taken, and of a compressed file not more than so many times its own size, but some in any case.
+# Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most this many bytes
+# are read, and of a compressed file at most this many times its own size, but some in any case.
 MAX_UNSEEN = 1 << 30
 MAX_RATIO = 100
 MAX_PARQUET_RATIO = 1000  # columns of few values are stored well
@@ -194,7 +194,7 @@ def _has_decimal_comma(column: pa.ChunkedArray) -> bool:
 
 
 def _matches(column: pa.ChunkedArray, pattern: str) -> bool:
-    """Whether a value of a column of text is like this."""
+    """Whether any value of a text column matches a pattern."""
     return bool(pyarrow.compute.any(pyarrow.compute.match_substring_regex(column, pattern)).as_py())
 
 
@@ -241,12 +241,12 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 
 
 def list_names(names: Sequence[str], limit: int = 12) -> str:
-    """Names for a message, not more than a reader takes in."""
+    """Names for a message, at most ``limit`` of them."""
     return ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
 
 
 def check_column(table: pa.Table, name: str, role: str) -> None:
-    """Complain, with a suggestion, when a column is not there."""
+    """Raise an error, with a suggestion, if a column does not exist."""
     check_name(table.column_names, name, role)
 
 

@@ -155,11 +155,11 @@ def _check_size(n_rows: int, n_columns: int, minimum: int) -> None:
 
 
 def check_levels(name: str, n_levels: int) -> None:
-    """Refuse a column of too many levels."""
+    """Reject a column of too many levels."""
     if n_levels > MAX_LEVELS:
         raise DataError(
-            f"Column '{name}' has {n_levels} levels; at most {MAX_LEVELS} are taken. Group its "
-            "rare levels, replace it by numbers (a count, a rate, a code with an order), or drop it (--drop)."
+            f"Column '{name}' has {n_levels} categories; at most {MAX_LEVELS} are supported. Group rare "
+            "categories, replace it by numbers (a count, a rate, a code with an order), or drop it (--drop)."
         )
 
 
@@ -175,7 +175,7 @@ class HasLevels(Protocol):
 
 
 def check_columns(columns: Iterable[HasLevels]) -> None:
-    """Refuse numbers and dates that were read as text, and labels that are too many."""
+    """Reject numbers and dates that were read as text, and labels that are too many."""
     for column in columns:
         if column.free_text:
             check_text(column.name, column.levels)
@@ -229,7 +229,7 @@ def _is_text(levels: tuple[Any, ...]) -> bool:
 
 
 def _as_feature(column: Column, feature: Feature) -> Column:
-    """A column as the model knows it: codes in its levels, -2 for a level that training never saw."""
+    """A column as the model knows it: codes in its levels, -2 for an unseen category."""
     if feature.kind == "numeric":
         if not column.is_numeric and not column.levels:  # nothing but missing values
             return Column(feature.name, "numeric", np.full(len(column.values), np.nan))
@@ -290,7 +290,7 @@ def _check_same_names(found: Iterable[str], expected: Iterable[str]) -> None:
 
 
 def warn_unseen(table: Table, warn: Callable[[str], None]) -> None:
-    """Say once how many rows hold a level that training never saw."""
+    """Warn once about the number of rows with an unseen category."""
     rows = np.zeros(table.n_rows, dtype=bool)
     named = []
     for column in table.columns:
@@ -299,6 +299,6 @@ def warn_unseen(table: Table, warn: Callable[[str], None]) -> None:
             named.append(column.name)
     if named:
         warn(
-            f"{rows.sum()} of {table.n_rows} rows hold a level that training never saw (in "
-            f"{one_line(', '.join(named))}); each condition sends them to the side that held more of the training data."
+            f"{rows.sum()} of {table.n_rows} rows have an unseen category (in "
+            f"{one_line(', '.join(named))}); each condition sends them to the side with more of the training data."
         )

@@ -22,7 +22,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._response.response import Response
 
 BATCH = 1_000
-CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes a tree at depth 2
+CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes per tree at depth 2
 MAX_TREES = 200_000
 BEST_KERNEL = _core.instruction_sets()[0]
 Progress = Callable[[int, float], None]
@@ -61,13 +61,13 @@ class Paths:
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """Share of the trees that contain each path."""
+        """Proportion of trees that contain each path."""
         return np.asarray(self.counts / max(1, self.n_trees))
 
 
 @lru_cache(maxsize=64)
 def poisson_thresholds(mean: float) -> NDArray[np.uint32]:
-    """Limits on 32 random bits: the number they reach is a Poisson count. Decimal arithmetic: the same everywhere."""
+    """Thresholds on 32 random bits: the number reached is a Poisson count. Decimal arithmetic, the same everywhere."""
     limits: list[int] = []
     with localcontext() as context:
         context.prec = 50
@@ -80,7 +80,7 @@ def poisson_thresholds(mean: float) -> NDArray[np.uint32]:
 
 
 def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
-    """Share of rules two such forests would have in common (the paper's section "Number of Trees").
+    """Expected proportion of rules that two such forests share (the paper's section "Number of Trees").
 
     Averages 1 - epsilon over the midpoints between the 51 largest distinct frequencies. Paths with equal counts have
     equal terms; terms that a Chernoff bound puts below 1e-16 are left out.
@@ -104,7 +104,7 @@ def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
 
 
 def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
-    """What the core must know to grow trees, but for the rows."""
+    """What the core must know to grow trees, except the rows."""
     return _core.Plan(
         n_bins=binned.n_bins.tolist(),
         has_missing=binned.has_missing.tolist(),
@@ -136,10 +136,10 @@ class GrowingForest(ABC):
 
     @abstractmethod
     def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
-        """The splits of some trees, one row a tree."""
+        """The splits of some trees, one row per tree."""
 
     def grow(self, n_trees: int) -> NDArray[np.int32]:
-        """Grow more trees; their splits, one row a tree."""
+        """Grow more trees; their splits, one row per tree."""
         splits = self._splits(self._first_tree + self.n_trees, n_trees)
         self._counts.add(splits)
         self.n_trees += n_trees
@@ -150,7 +150,7 @@ class GrowingForest(ABC):
         return Paths(*self._counts.paths(), self.n_trees)
 
     def stability(self) -> float:
-        """Expected share of rules in common with another forest on the same data."""
+        """Expected proportion of rules shared with another forest on the same data."""
         return expected_stability(self._counts.paths()[1], self.n_trees)
 
     def grow_to(self, n_trees: int, progress: Progress | None = None) -> GrowingForest:

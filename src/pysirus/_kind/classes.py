@@ -1,4 +1,4 @@
-"""Classes, by the mean of shares: rules answer with the share of each class, all of them weigh the same.
+"""Classes, by the mean of class proportions: the outputs of rules are class proportions, with equal weights.
 
 This is the form of the authors' paper on classification and of their R package. The error is 1 - AUC.
 """
@@ -45,7 +45,7 @@ class ClassesOfPart:
 
 @dataclass(frozen=True)
 class ClassShares(Kind):
-    """A class a row, by the mean of the shares that the rules answer."""
+    """One class per row, predicted by the mean of the rules' class proportions."""
 
     class_weight: Any = None
 
@@ -55,7 +55,7 @@ class ClassShares(Kind):
     has_stages: ClassVar[bool] = False
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> ClassResponse:
-        """Labels of one type, one a row, none missing; the weights of classes multiply those of rows."""
+        """Labels of one type, one per row, none missing; the weights of classes multiply those of rows."""
         labels, weights = read_labels(y, n_rows), read_weights(sample_weight, n_rows)
         classes = classes_of(labels)
         response = ClassResponse(class_codes(labels, classes), classes, weights=weights)
@@ -85,8 +85,10 @@ class ClassShares(Kind):
         return weigh_equally(rules, moments, response, sizes)
 
     def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> Response | None:
-        """The mean of shares is no fit that could be corrected."""
-        raise ParameterError("n_stages must be 1 for equal weights: a mean of shares has no residuals to learn from.")
+        """A mean of class proportions has no residuals to correct."""
+        raise ParameterError(
+            "n_stages must be 1 for equal weights: a mean of class proportions has no residuals to fit."
+        )
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
         """What ranks the held-out rows."""
@@ -101,7 +103,7 @@ class ClassShares(Kind):
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[float]) -> NDArray[np.float64]:
-    """The weight of each class, from the parameter and what the rows of each class weigh together."""
+    """The weight of each class, from the parameter and the total weight of its rows."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         # weighed and not counted, so that a weight of two is a row that stands twice
         sizes = np.array(totals)
@@ -117,7 +119,7 @@ def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> ND
     unknown = [label for label in class_weight if label not in labels]
     if unknown and any(label not in class_weight for label in labels):
         raise ParameterError(
-            f"class_weight names {unknown[0]!r}, which is no class. Classes are {', '.join(map(repr, labels[:8]))}."
+            f"class_weight names {unknown[0]!r}, which is not a class. Classes are {', '.join(map(repr, labels[:8]))}."
         )
     for label, weight in class_weight.items():
         check_real(f"class_weight of {label!r}", weight, 0, np.inf)

@@ -25,7 +25,7 @@ PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 
 class LabelTotals(Protocol):
-    """The classes of all rows, and what the rows of each weigh together."""
+    """The classes of all rows, and the total weight of each."""
 
     @property
     def classes(self) -> NDArray[Any]: ...

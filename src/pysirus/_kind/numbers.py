@@ -20,7 +20,7 @@ from pysirus._weights.weighted import WeightedPrefixes
 
 # The share of the prediction, as a distance from the mean, that the next stage takes as explained. With less than all
 # of it, some of the main signal stays in the residuals, and lists are more alike from fold to fold; with much less,
-# they say the same again (docs/stages.md).
+# they repeat the same signal (docs/stages-study.md).
 SHRINKAGE = 0.85
 
 
@@ -46,7 +46,7 @@ class NumbersOfPart:
 
 
 class Numbers(Kind):
-    """A number a row, by squared error."""
+    """One number per row, by squared error."""
 
     if_constant: ClassVar[str] = "the response is constant"
     mean_name: ClassVar[str] = "mean"
@@ -54,7 +54,7 @@ class Numbers(Kind):
     has_stages: ClassVar[bool] = True
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
-        """Finite numbers, one a row."""
+        """Finite numbers, one per row."""
         values = read_numbers(y, n_rows)
         return NumberResponse(values, weights=read_weights(sample_weight, n_rows))
 

@@ -20,7 +20,7 @@ from pysirus._response.read import MAX_CLASSES
 
 Entry = Mapping[str, Any]
 LABEL_TYPES = re.compile(r"\|b1|[<>]?[iuf][1248]|[<>|]?[iu]1|[<>]U([0-9]{1,5})|\|?O")
-SHARE_ERROR = 1e-6  # class shares sum to one
+SHARE_ERROR = 1e-6  # class proportions sum to one
 
 
 def check_agreement(document: Entry) -> None:

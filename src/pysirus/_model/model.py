@@ -45,18 +45,19 @@ def _scaled(rule: Rule, output: float | tuple[float, ...] | None) -> list[float]
 class Model:
     """A list of rules and their weights.
 
-    By ``aggregation="sum"`` the prediction is ``intercept + sum of weight * (inside if the rule holds else outside)``,
-    plus the linear terms; for classes the outputs are vectors of class shares. By ``"mean"`` it is the weighted mean of
-    ``inside`` over the rules that hold and of ``mean`` with ``root_weight``; ``mean`` where that weighs nothing.
+    With ``aggregation="sum"`` the prediction is ``intercept + sum of weight * (inside if the rule holds else
+    outside)``, plus the linear terms; for classes the outputs are vectors of class proportions. With ``"mean"`` it is
+    the weighted mean of ``inside`` over the rules that hold and of ``mean`` with ``root_weight``, or ``mean`` if these
+    weights sum to zero.
 
     Attributes
     ----------
     selected : RuleSet
-        The rules after post-treatment, each with its weight.
+        The selected rules (after post-treatment), each with its weight.
     intercept : float or tuple of float
-        What is added to the weighted outputs.
+        Added to the weighted outputs.
     mean : float or tuple of float
-        Mean response (class shares) of the training data.
+        Mean target (class proportions) of the training data.
     features : tuple of Feature
         The columns it was trained on.
     named : bool
@@ -66,18 +67,18 @@ class Model:
     classes : tuple or None
         The labels, for classification.
     facts : mapping
-        How it was made: number of trees, seed, penalty, versions.
+        How the model was fitted: number of trees, seed, penalty, versions.
     tuning : Tuning or None
-        The tuning path and the list of every size, when the model was tuned.
+        The tuning path and the list of every size, if the model was tuned.
     moments : Moments or None
-        The sums over ten folds from which the weights of any part of the list can be fitted again, those of the
-        longest list for a tuned model; None where weights do not come from them.
+        Sums over ten folds, from which the weights of any part of the list can be fitted again (for a tuned model, of
+        the longest list); None if the weights do not come from such sums.
     terms : tuple of LinearTerm
-        Linear terms beside the rules.
+        Linear terms, in addition to the rules.
     aggregation : {"sum", "mean"}
         How rules combine.
     root_weight : float
-        By ``"mean"``: the weight of the node that holds every row, whose output is ``mean``.
+        With ``"mean"``: the weight of the root node, which contains every row and whose output is ``mean``.
     """
 
     selected: RuleSet
@@ -96,7 +97,7 @@ class Model:
 
     @property
     def rules(self) -> RuleSet:
-        """The rules that have a weight."""
+        """The rules of positive weight."""
         return RuleSet([rule for rule in self.selected if rule.weight])
 
     @property
@@ -125,7 +126,7 @@ class Model:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The labels as an array of the type they came in."""
+        """The labels as an array of their original type."""
         return np.asarray(self.classes, dtype=self.facts.get("label_type"))
 
     def align(self, X: Any, owner: str = "RuleModel") -> Table:
@@ -135,7 +136,7 @@ class Model:
         return table
 
     def decision(self, table: Table) -> NDArray[np.float64]:
-        """The combined outputs of an aligned table: one number a row, or a row of class shares."""
+        """The combined outputs of an aligned table: one number per row, or a row of class proportions."""
         return self._combine(self._evaluator.sums(table))
 
     def raw_predict(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
@@ -168,14 +169,14 @@ class Model:
         return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict each row: a number, or the most likely class."""
+        """Predict each row: a number, or the most probable class."""
         decision = self.raw_predict(X)
         if self.classes is None:
             return decision
         return np.asarray(self.labels[decision.argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, one column a class."""
+        """Class probabilities, one column per class."""
         if self.classes is None:
             raise AttributeError("predict_proba is for classes; this model predicts numbers.")
         return self.raw_predict(X)
@@ -204,7 +205,7 @@ class Model:
         return ["linear terms", *map(str, self.terms)]
 
     def _head(self) -> str:
-        """Mean and intercept, or the class shares, in one line."""
+        """Mean and intercept, or the class proportions, in one line."""
         target = one_line(self.target)
         if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
             decimals = decimals_for([self.mean, self.intercept], 0.0)

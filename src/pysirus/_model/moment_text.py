@@ -53,7 +53,7 @@ def moments_to_json(moments: Moments | None) -> dict[str, Any] | None:
 
 
 def _numbers(text: str, n_numbers: int, place: str) -> NDArray[np.float64]:
-    """So many finite numbers of a line; they are counted before they are parsed."""
+    """``n_numbers`` finite numbers of a line; they are counted before they are parsed."""
     n_found = text.count(" ") + bool(text)
     if n_found != n_numbers or len(text) > LONGEST_NUMBER * n_numbers:
         raise Damage(f"{place} must be a line of {n_numbers} numbers, found {n_found} in {len(text)} characters")

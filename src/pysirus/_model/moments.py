@@ -32,7 +32,7 @@ class Moments:
 
     @cached_property
     def means(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Mean response of all rows, and of the rows inside and outside each rule; one column an output."""
+        """Mean response of all rows, and of the rows inside and outside each rule; one column per output."""
         size, total = self.size.sum(), self.sum.sum(axis=0)
         inside = np.einsum("fii->i", self.pair)[:, None]
         inside_sum = self.rule_sum.sum(axis=0)

@@ -31,7 +31,7 @@ def size_fault(text: str) -> str | None:
 
 
 def _constant(word: str) -> NoReturn:
-    raise Damage(f"it holds {word}, which is no number of JSON")
+    raise Damage(f"it holds {word}, which is not a JSON number")
 
 
 def _integer(word: str) -> int:

@@ -40,12 +40,12 @@ class TuningPath:
     Attributes
     ----------
     p0 : ndarray
-        Falling; one entry for each step of the averaged functions.
+        Decreasing; one entry for each step of the averaged functions.
     n_rules, error, stability : ndarray
         Means over the repetitions of the mean number of rules in a fold, the pooled out-of-fold error, and the mean
         Dice-Sorensen index over pairs of folds.
     n_rules_se, error_se, stability_se : ndarray
-        Their standard errors over the repetitions (zero for a single one).
+        Their standard errors over the repetitions (zero for a single repetition).
     n_repeats : int
         Number of repetitions.
     """
@@ -75,7 +75,7 @@ class TuningPath:
 
     @property
     def distance(self) -> NDArray[np.float64]:
-        """Distance to the ideal point of no error and a stability of 0.9."""
+        """Distance to the ideal point: error 0, stability 0.9."""
         return np.asarray(distance_to_ideal(self.error, self.stability))
 
     def columns(self) -> dict[str, list[float]]:

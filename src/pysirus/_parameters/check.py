@@ -66,7 +66,7 @@ LEAST_SHARE = 1e-8  # a draw of 32 bits cannot tell a smaller share from none
 
 
 def to_share(name: str, value: Any, n_rows: int) -> float:
-    """The share of the rows that a tree draws: given as such, as a number of rows, or all of them (None)."""
+    """The share of the rows that a tree draws, from a share, a number of rows, or None for all of them."""
     if value is None:
         return 1.0
     number = float(value) if _is_real(value) else 0.0

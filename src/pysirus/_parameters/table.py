@@ -65,14 +65,14 @@ class ListSize:
     p0: float | None = parameter(
         None,
         "float, optional",
-        "Keep the rules whose frequency is above p0 (at most ``max_rules``). By default the ``n_rules`` most frequent.",
+        "Keep the rules with a frequency above p0 (at most ``max_rules``). By default the ``n_rules`` most frequent.",
         between(0, 1, none=True),
         Option("--p0", "X", "Keep the rules more frequent than X, instead of --rules.", float, None),
     )
     n_rules: int = parameter(
         10,
         "int, default=10",
-        "How many rules to keep when ``p0`` is None.",
+        "Number of rules to keep if ``p0`` is None.",
         whole(1),
         Option("--rules", "N", "Keep the N most frequent rules.", int, None),
     )
@@ -85,21 +85,21 @@ class Folds:
     cv: Any = parameter(
         10,
         "int, splitter or iterable, default=10",
-        "Folds. With ``groups`` in ``fit``, rows of a group stay together.",
+        "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together.",
         option=Option("--folds", "N", "Folds of the cross-validation.", int, None),
     )
     n_repeats: int = parameter(
         10,
         "int, default=10",
-        "Repetitions with other folds and forests.",
+        "Repetitions, each with other folds and forests.",
         whole(1),
         Option("--repeats", "N", "Repetitions with other folds.", int, None),
     )
     criterion: str = parameter(
         "stability",
         '{"stability", "error"}, default="stability"',
-        '"stability" takes the list nearest to no error and a stability of 0.9, the median over repetitions; "error" '
-        "the shortest list whose error is within two standard errors of the least.",
+        '"stability" takes the list closest to error 0 and stability 0.9, the median over repetitions; "error" '
+        "the shortest list whose error is within two standard errors of the minimum.",
         lambda name, value: check_choice(name, value, ("stability", "error")),
         Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", str, None),
     )
@@ -112,7 +112,7 @@ class Forest:
     max_rules: int = parameter(
         25,
         "int, default=25",
-        "The longest list, when ``p0`` is set, with stages, or when the number of rules is tuned.",
+        "Maximum number of rules if ``p0`` is set, with stages, or when tuning.",
         whole(1),
         Option("--max-rules", "N", "At most N rules with --p0, --stages or tuning."),
     )
@@ -126,14 +126,14 @@ class Forest:
     max_depth: int = parameter(
         2,
         "int, default=2",
-        "Depth of the trees, 1 to 4: the most splits that a rule can have.",
+        "Depth of the trees, 1 to 4: the maximum number of splits in a rule.",
         whole(1, 4),
         Option("--depth", "N", "Conditions in a rule, at most (1 to 4)."),
     )
     max_features: int | None = parameter(
         None,
         "int, optional",
-        "Candidate columns at each node; by default a third of them, at least 2, and all in the forests on residuals.",
+        "Candidate columns at each node: by default a third, at least 2, and all of them in forests on residuals.",
         whole(1, none=True),
         Option("--max-features", "N", "Columns tried at a node. Default: a third."),
     )
@@ -158,8 +158,8 @@ class Forest:
     max_samples: float | None = parameter(
         None,
         "float or int, optional",
-        "Rows that each tree draws, on average: a share of them, or a number. By default as many as there are. "
-        "Millions of rows need only a part of them in each tree, and the paper's theory asks for a vanishing share.",
+        "Rows drawn for each tree, on average: a fraction of the rows, or a number. By default as many as there are. "
+        "With millions of rows a fraction is enough; the paper's theory requires one that tends to zero.",
         share_of_rows,
         Option(
             "--max-samples",
@@ -171,8 +171,8 @@ class Forest:
     categorical_features: Any = parameter(
         None,
         "str, int, list of them or list of bool, optional",
-        "Columns of numbers or text to take as labels, by name, by number or by a flag per column. Columns of text, "
-        "booleans and categories of a data frame are labels without being named.",
+        "Columns to treat as categorical, by name, by position or by one flag per column. Text, boolean and category "
+        "columns of a data frame are always categorical.",
     )
 
 
@@ -183,8 +183,8 @@ class ClassWeight:
     class_weight: Any = parameter(
         None,
         'dict or "balanced", optional',
-        "How much the rows of each class count, on top of ``sample_weight``: a weight per label (1 where not given), "
-        'or "balanced" to make every class weigh the same.',
+        "Class weights, multiplied with ``sample_weight``: one weight per label (1 if not given), "
+        'or "balanced" to give every class the same total weight.',
     )
 
 
@@ -195,10 +195,10 @@ class Stages:
     n_stages: int | str = parameter(
         1,
         'int or "auto", default=1',
-        "1 is the paper. More stages grow forests on the residuals and add rules that correct the list: at most this "
-        'many, or with "auto" until no path is above ``p0`` or ``max_rules`` are reached; when tuned, as many as '
-        "cross-validation chooses. Each stage keeps its rules above ``p0``, or its ``n_rules`` most frequent ones (one "
-        "when tuned). Trees on residuals draw three tenths of the rows that those of the first forest draw.",
+        "1 is the method of the paper. More stages grow forests on the residuals and add rules that correct the list: "
+        'at most this many, or with "auto" until no path is above ``p0`` or ``max_rules`` are reached; when tuned, as '
+        "many as cross-validation chooses. Each stage keeps its rules above ``p0``, or its ``n_rules`` most frequent "
+        "ones (one when tuned). Trees on residuals draw 30% as many rows as those of the first forest.",
         whole_or_auto(1),
         Option(
             "--stages",
@@ -216,7 +216,7 @@ class Running:
     n_jobs: int | None = parameter(
         None,
         "int, optional",
-        "Threads; the rules do not depend on it. None is 1, -1 is all cores.",
+        "Number of threads; the rules do not depend on it. None is 1, -1 is all cores.",
         lambda name, value: check_jobs(value),
         Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", int, None),
     )

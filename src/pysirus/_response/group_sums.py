@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HALF_BITS = 31
-BLOCK_ROWS = 1 << 16  # stays in the cache; so many halves of 31 bits sum up exactly in the 53 bits of a float64
+BLOCK_ROWS = 1 << 16  # stays in the cache; this many halves of 31 bits sum up exactly in the 53 bits of a float64
 VALUE_BITS = 22  # half of a response; times a weight of 40 bits it fits in 64
 
 

@@ -1,4 +1,4 @@
-"""A response and its weights as given in, checked arrays out; every complaint about them is made here."""
+"""A response and its weights as given in, checked arrays out; all errors about them are raised here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def target_name(y: Any) -> str:
 
 
 def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
-    """A response given as an array, a series or a frame of one column, as an array with an entry a row."""
+    """A response given as an array, a series or a frame of one column, as an array with one entry per row."""
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
@@ -43,7 +43,7 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float64]:
-    """A regression response: finite numbers, one a row; the range of a part of it is not judged."""
+    """A regression response: finite numbers, one per row; the range of a part of it is not judged."""
     array = _as_array(y, n_rows)
     if array.dtype.kind in "MmV":
         raise DataError("y must be numbers, found dates or times. Predict a number, such as the days since an event.")
@@ -60,7 +60,7 @@ def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float
         raise DataError(
             f"Input y contains NaN or infinity: {array[row]} in row {row}"
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
-            "Rows without a response cannot be learned from: drop them."
+            "Drop rows without a target."
         )
     if not part:
         check_spread(float(array.min()), float(array.max()))
@@ -68,7 +68,7 @@ def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float
 
 
 def check_spread(low: float, high: float) -> None:
-    """Refuse a range whose squares overflow or vanish."""
+    """Reject a range whose squares overflow or vanish."""
     spread = high - low
     if spread and not 1e-140 < spread < 1e140:
         raise DataError(
@@ -77,10 +77,10 @@ def check_spread(low: float, high: float) -> None:
 
 
 def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
-    """A response of classes: labels of one type, one a row, none missing."""
+    """A response of classes: labels of one type, one per row, none missing."""
     labels = _as_array(y, n_rows)
     if labels.dtype.kind in "MmV":
-        raise DataError("y holds dates or times, which are no labels. Turn them into text or into numbers.")
+        raise DataError("y holds dates or times, which are not labels. Convert them to text or numbers.")
     if labels.dtype.kind in "OT":
         items = labels.tolist()
         missing = np.array([is_missing(v) for v in items], dtype=bool)
@@ -91,10 +91,10 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
     if missing.any():
         raise DataError(
             f"Input y contains NaN or a missing label, first in row {first_row(missing)} ({missing.sum()} in all). "
-            "Rows without a label cannot be learned from: drop them."
+            "Drop rows without a label."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise DataError(f"Input y contains infinity, first in row {first_row(np.isinf(labels))}: it is no label.")
+        raise DataError(f"Input y contains infinity, first in row {first_row(np.isinf(labels))}: not a valid label.")
     if labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
         value = labels[first_row(labels != np.rint(labels))]
         raise DataError(
@@ -127,7 +127,7 @@ def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
     classes = np.unique(labels.astype(object) if labels.dtype.kind == "T" else labels)
     if len(classes) > MAX_CLASSES:
         raise DataError(
-            f"y has {len(classes)} classes; at most {MAX_CLASSES} are taken. Group the rare ones, or use "
+            f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported. Group rare classes, or use "
             "SirusRegressor if y is a quantity."
         )
     return classes

@@ -1,7 +1,7 @@
 """What the rows answer and how much each counts, as integers that add up.
 
 There is one class for each way in which rows can answer: a number each, or a class each. The core sums either one
-column of numbers or one column a class; nothing outside this file asks which.
+column of numbers or one column per class; nothing outside this file asks which.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Response(ABC):
     @property
     @abstractmethod
     def answers(self) -> NDArray[Any]:
-        """An entry a row: the number, or the code of the class."""
+        """One entry per row: the number, or the code of the class."""
 
     @property
     @abstractmethod
@@ -124,7 +124,7 @@ class Response(ABC):
 
     @abstractmethod
     def row_arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields that have an entry a row."""
+        """The fields that have one entry per row."""
 
     def _weight_arrays(self) -> dict[str, NDArray[Any]]:
         given = {"weights": self.weights, "repeats": self.repeats}
@@ -187,7 +187,7 @@ class NumberResponse(Response):
         return group_sums(groups, weights, n_groups), sums
 
     def row_arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields that have an entry a row."""
+        """The fields that have one entry per row."""
         return {"values": self.values, **self._weight_arrays()}
 
 
@@ -206,7 +206,7 @@ class ClassResponse(Response):
 
     @property
     def n_outputs(self) -> int:
-        """One number a class."""
+        """One number per class."""
         return len(self.classes)
 
     @property
@@ -244,5 +244,5 @@ class ClassResponse(Response):
         return cells.sum(axis=1), cells
 
     def row_arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields that have an entry a row."""
+        """The fields that have one entry per row."""
         return {"codes": self.codes, **self._weight_arrays()}

@@ -1,9 +1,9 @@
 """A list of rules in, the same list with corrections out (docs/method.md, "Stages"; docs/stages.md).
 
-A forest is grown on what the list leaves unexplained: the residuals of its prediction shrunk by 0.85. Its trees try all
-features at every node and draw three tenths of the rows. Its frequent paths that are not combinations of any rule kept
-so far become corrections: rules whose outputs are the means of these residuals inside and outside. Then all weights are
-fitted again together on the response. One stage is the paper.
+A forest is grown on what the list leaves unexplained: the residuals of its prediction, shrunk by a factor of 0.85. Its
+trees try all features at every node and draw 30% of the rows. Its frequent paths that are not combinations of
+any rule kept so far become corrections: rules whose outputs are the means of these residuals inside and outside. Then
+all weights are fitted again together on the response. One stage is the paper.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 # The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most: the error
 # of Housing goes down from 0.21 to 0.19. With all rows drawn they are too much alike, and the most frequent path hangs
 # on a few rows (stability of Housing 0.71); with three tenths it comes back (0.81). With a tenth, or half of the rows,
-# lists are farther from the ideal on average (docs/stages.md).
+# lists are farther from the ideal on average (docs/stages-study.md).
 STAGE_SAMPLES = 0.3
 
 

@@ -25,7 +25,7 @@ class Settings:
     verbose: int = 0
 
     def recipe(self, n_rows: int) -> Recipe:
-        """How trees on so many rows are grown."""
+        """How trees on this many rows are grown."""
         return Recipe(
             seed=self.seed,
             max_depth=self.max_depth,
@@ -36,7 +36,7 @@ class Settings:
         )
 
     def check_columns(self, n_columns: int) -> None:
-        """Refuse more candidate columns than the table has."""
+        """Reject more candidate columns than the table has."""
         if self.max_features is not None and self.max_features > n_columns:
             raise ParameterError(
                 f"max_features must be at most the number of columns ({n_columns}), got {self.max_features}."

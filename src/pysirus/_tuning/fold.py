@@ -47,7 +47,7 @@ class FoldResult:
 
     @property
     def by_length(self) -> GrowingList:
-        """The plain list, a rule a step."""
+        """The plain list, one rule per step."""
         if not len(self.plain.frequencies):
             return GrowingList(self.plain.in_use, (1.0,), self.judged)
         return GrowingList(self.plain.in_use[1:], tuple(self.plain.frequencies), self.judged, first=1)

@@ -122,12 +122,12 @@ def choose_stable(repetitions: Sequence[Steps], max_rules: int) -> float:
 
 
 def choose_accurate(path: TuningPath) -> float:
-    """The largest p0 whose error is within two standard errors of the least."""
+    """The largest p0 whose error is within two standard errors of the minimum."""
     return float(path.p0[first_within_two_errors(path)])
 
 
 def first_within_two_errors(path: TuningPath) -> int:
-    """The first entry of a path, that of the shortest list, whose error is within two standard errors of the least."""
+    """The first entry of a path (the shortest list) whose error is within two standard errors of the minimum."""
     best = int(path.error.argmin())
     return int(np.flatnonzero(path.error <= path.error[best] + 2 * path.error_se[best])[0])
 

@@ -13,8 +13,8 @@ from pysirus._training.settings import Settings
 from pysirus._training.training import Training
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
-# Every stage adds so many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all stages
-# needs a sequence for every p0, and was not better on six of eight datasets: docs/stages.md.)
+# Every stage adds this many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all
+# stages needs a sequence for every p0, and was not better on six of eight datasets: docs/stages-study.md.)
 PER_STAGE = 1
 STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer trees than its first fifty
 

@@ -23,18 +23,18 @@ from pysirus.stability import dice_sorensen
 
 @dataclass(frozen=True)
 class Diff:
-    """What changed between two models.
+    """The differences between two models.
 
     Attributes
     ----------
     stayed : list of (Rule, Rule)
-        The old and the new version of rules that are in both.
+        The old and the new version of each rule that is in both models.
     moved : list of (Rule, Rule)
-        Old rules and the new ones that ask the same of the same features at another cut.
+        Old rules and the new rules that replaced them: the same features and directions, another cut.
     came, went : list of Rule
-        Rules that only the new model has, and only the old one.
+        Rules that only the new model has, and rules that only the old one has.
     stability : float
-        Dice-Sorensen index of the two lists: twice the rules that stayed over the rules of both.
+        Dice-Sorensen index of the two lists: twice the number of rules that stayed over the total number.
     """
 
     stayed: list[tuple[Rule, Rule]]
@@ -76,7 +76,7 @@ class Diff:
         return f"<p>{html.escape(self.summary)}</p>{html_table(*self._rows())}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain data, for JSON."""
+        """The comparison as plain data, ready for JSON."""
 
         def plain(rule: Rule) -> dict[str, Any]:
             return {"rule": str(rule), "stage": rule.stage, "frequency": rule.frequency, "weight": rule.weight}
@@ -120,18 +120,18 @@ def _shape(rule: Rule) -> Hashable:
 
 
 def _check_targets(old: Model, new: Model) -> None:
-    """Refuse numbers beside classes; a target of another name may be a renamed one."""
+    """Reject numbers beside classes; a target of another name may be a renamed one."""
     before, after = one_line(old.target), one_line(new.target)
     kinds = ["numbers" if model.classes is None else "classes" for model in (old, new)]
     if kinds[0] != kinds[1]:
         raise ParameterError(
-            f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules do "
-            "not compare."
+            f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules "
+            "cannot be compared."
         )
     if old.target != new.target:
         warnings.warn(
-            f"The old model predicts '{before}' and the new one '{after}'. Their rules compare where that is the same "
-            "target renamed.",
+            f"The old model predicts '{before}' and the new one '{after}'. Compare them only if this is the "
+            "same target, renamed.",
             UserWarning,
             stacklevel=3,
         )
@@ -143,12 +143,12 @@ def diff(old: Any, new: Any) -> Diff:
     Parameters
     ----------
     old, new : Model or fitted estimator
-        The models, both of numbers or both of classes; their rules of positive weight are compared.
+        Two regression models or two classifiers; their rules of positive weight are compared.
 
     Returns
     -------
     diff : Diff
-        Prints as a one-screen answer.
+        Prints as a short table.
     """
     old, new = old._as_model(), new._as_model()
     _check_targets(old, new)

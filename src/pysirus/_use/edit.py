@@ -1,9 +1,9 @@
 """A model in, a model with other rules out, its weights fitted again without the data.
 
-A model keeps the sums over ten folds that its weights came from (``RuleModel.moments``). They contain those of every
-part of its list, so the weights of a shorter list are those that a fit on the same data with that list would give.
-Class models weigh their rules equally and need no sums. What tuning said of the full list does not hold for an edited
-one, so the edited model has no tuning path.
+A model stores the sums over ten folds that its weights were computed from (``RuleModel.moments``). They contain those
+of every part of its list, so the weights of a shorter list are those that a fit on the same data with that list would
+give. Classifiers weight their rules equally and need no sums. The tuning results of the full list do not apply to an
+edited one, so the edited model has no tuning path.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def _positions(model: Model, which: Rule | int | Sequence[Rule | int]) -> list[i
                 raise IndexError(f"There is no rule number {item}: the model has rules 0 to {len(shown) - 1}.")
             item = shown[item]
         if item not in model.selected:
-            raise ValueError(f"The model has no rule '{item}'. Take one of its rules_ or its number there.")
+            raise ValueError(f"The model has no rule '{item}'. Pass one of its rules_, or a position in rules_.")
         positions.append(list(model.selected).index(item))
     return positions
 
 
 def without(model: Fitted, rules: Rule | int | Sequence[Rule | int]) -> Fitted:
-    """Strike rules and fit the weights of the others again; see ``RuleModel.without``."""
+    """Remove rules and fit the weights of the others again; see ``RuleModel.without``."""
     struck = set(_positions(model, rules))
     texts = [model.selected[i].condition_text for i in sorted(struck)]
     edited = refit(model, [i for i in range(len(model.selected)) if i not in struck])

@@ -1,7 +1,7 @@
 """A model and rows in, the part of each rule in each prediction out.
 
 A prediction is a sum over rules, so its explanation is exact: the baseline plus the contributions, added in the order
-of the rules, is the prediction to the last bit. ``centred`` measures the same sum from the average prediction. Linear
+of the rules, is the prediction bit for bit. ``centred`` measures the same sum from the average prediction. Linear
 terms (RuleFit) come after the rules. A weighted mean (Node harvest) is a sum too: of distances from the mean response,
 each by its share of the weight.
 """
@@ -23,7 +23,7 @@ from pysirus._rules.term import LinearTerm
 
 @dataclass(frozen=True)
 class Explanation:
-    """The parts of some predictions.
+    """Predictions, decomposed into contributions.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class Explanation:
     terms : tuple of LinearTerm
         Its linear terms, whose columns come after those of the rules.
     baseline : float or ndarray of shape (n_classes,)
-        What every row starts from: the intercept; of a weighted mean, the mean response.
+        The starting value of every row: the intercept or, for a weighted mean, the mean target.
     contributions : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
-        What each rule and term adds: its weight times its output, inside or outside.
+        The contribution of each rule and term: its weight times its output.
     fired : ndarray of bool of shape (n_rows, n_parts)
-        Whether the conditions of the rule hold; always, for a term.
+        Whether the conditions of the rule hold; always True for a term.
     averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
-        The mean contribution over the training data, by weight.
+        The weighted mean contribution over the training data.
     target : str
         What is predicted.
     classes : tuple or None
@@ -56,7 +56,7 @@ class Explanation:
 
     @property
     def names(self) -> list[str]:
-        """What each column is: the conditions of a rule, or a linear term."""
+        """The name of each column: the conditions of a rule, or a linear term."""
         return [*(rule.condition_text for rule in self.rules), *(f"linear in {term.feature}" for term in self.terms)]
 
     def __len__(self) -> int:
@@ -71,17 +71,17 @@ class Explanation:
 
     @property
     def prediction(self) -> NDArray[np.float64]:
-        """Baseline plus contributions: what the model predicts, a number or class shares for each row."""
+        """Baseline plus contributions: the prediction for each row, a number or class probabilities."""
         total = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None], len(self), axis=0)
         for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them
             total += self.contributions[:, r]
         return total
 
     def centred(self) -> Explanation:
-        """The same predictions, measured from the average training prediction.
+        """The same predictions, measured from the mean prediction on the training data.
 
-        Of each rule's contribution its training average is moved to the baseline, so that a contribution says how far
-        the rule moves this row from the average row.
+        The training average of each contribution moves to the baseline. A contribution then says how far the rule moves
+        this row away from the average row.
         """
         if not self.averages.any():
             return self
@@ -93,18 +93,18 @@ class Explanation:
         )
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row for each row of the table, rule and class.
+        """One row per table row, rule and class.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            The library of the frame; by default the first of these that is installed.
+            The library of the frame; by default the first that is installed.
 
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline is a rule
-            of its own, called ``(baseline)``, that always fires.
+            Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline appears as
+            a rule called ``(baseline)`` that always fires.
         """
         n, k = self.fired.shape
         labels = self.classes or (None,)
@@ -206,24 +206,24 @@ def output_gap(rule: Rule) -> float:
 
 
 def feature_importance(model: Model, backend: str | None = None) -> Any:
-    """How much of the model each feature carries, measured twice.
+    """The importance of each feature, measured in two ways.
 
-    ``frequency`` is the share of the rules' frequencies: how firmly the forest holds on to the feature. ``gap`` is the
-    share of the size of the weight times the gap between the outputs inside and outside: how far the feature moves
-    predictions. What a rule brings is divided evenly among its features, and each column sums to one. Features in no
-    rule have zero. A linear term has no frequency; its gap is between its limits.
+    ``frequency`` is the feature's part of the rule frequencies: how consistently the forest uses it. ``gap`` is its
+    part of the absolute weight times the gap between the two outputs: how far it moves predictions. A rule counts
+    equally for each of its features, and both columns sum to one. Features in no rule have zero. A linear term has no
+    frequency; its gap is the one between its limits.
 
     Parameters
     ----------
     model : Model
         The model.
     backend : {"pandas", "polars", "pyarrow"}, optional
-        The library of the frame; by default the first of these that is installed.
+        The library of the frame; by default the first that is installed.
 
     Returns
     -------
     frame : DataFrame or Table
-        Columns ``feature``, ``frequency``, ``gap``, the largest gap first.
+        Columns ``feature``, ``frequency``, ``gap``, sorted by decreasing gap.
     """
     frequency, gap = np.zeros(len(model.features)), np.zeros(len(model.features))
     for rule in model.rules:

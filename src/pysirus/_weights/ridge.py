@@ -21,7 +21,7 @@ from pysirus._weights.weighted import WeightedPrefixes
 # the stability at ten rules of Ozone goes down from 0.62 to 0.57. The authors' package stops at 1/10 as well.
 PENALTY_GRID = np.logspace(2, -1, 13)
 # Corrections have smaller outputs than the rules they correct, and a penalty made for those would hold them back
-# (docs/stages.md).
+# (docs/stages-study.md).
 STAGES_GRID = np.geomspace(1e2, LEAST_PENALTY, 21)
 
 

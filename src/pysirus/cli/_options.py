@@ -47,9 +47,7 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
 ]
-Weights = Annotated[
-    str | None, typer.Option("--weights", metavar="COL", help="How much each row counts.", rich_help_panel=COLUMNS)
-]
+Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.", rich_help_panel=COLUMNS)]
 ClassWeight = Annotated[
     str | None,
     typer.Option(
@@ -64,7 +62,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Read Parquet in batches, in about so much memory: 500MB, 2GB. Several files: 1GB by default.",
+        help="Read Parquet in batches, with about this much memory: 500MB, 2GB. Several files: 1GB by default.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -185,7 +183,7 @@ def _weight_by_label(text: str, classes: list[Any]) -> dict[Any, float]:
     found: dict[Any, float] = {}
     for name, weight in zip(map(str.strip, pairs[::2]), pairs[1::2]):
         if name not in known or known[name] in found:
-            wrong = "is named twice" if name in known else "is no class"
+            wrong = "is named twice" if name in known else "is not a class"
             shown = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")
             raise typer.BadParameter(f"'{name}' {wrong}. The classes are: {shown}.", param_hint="--class-weight")
         found[known[name]] = _parse_weight(name, weight)

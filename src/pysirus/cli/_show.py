@@ -49,7 +49,7 @@ def _rule_table(model: Model) -> Table:
 
 
 def print_model(model: Model) -> None:
-    """Print the rules: wrapped and in bold for a terminal, one line a rule for a pipe."""
+    """Print the rules: wrapped and in bold for a terminal, one line per rule for a pipe."""
     console = Console(highlight=False)
     if not console.is_terminal or not len(model.rules):
         print_text(model)

@@ -21,7 +21,7 @@ TASKS = ("auto", "regression", "classification")
 
 
 class Roles(NamedTuple):
-    """What the user says of columns: as typed, lists of names parted by commas."""
+    """What the user says of columns: as typed, lists of names separated by commas."""
 
     categorical: list[str] | None = None
     drop: list[str] | None = None
@@ -149,7 +149,7 @@ def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
     if roles.weights is not None:
         check_column(table, roles.weights, "weights")
     if roles.weights == target:
-        raise typer.BadParameter(f"'{target}' is the target, and cannot weigh the rows too.", param_hint="--weights")
+        raise typer.BadParameter(f"'{target}' is the target and cannot be the weights too.", param_hint="--weights")
     return target
 
 
@@ -165,7 +165,7 @@ def _is_regression(response: Any, roles: Roles) -> bool:
 
 
 def _check_labels(target: str, response: Any) -> None:
-    """Refuse a target of text that nobody called classes where it is mostly numbers; whole numbers may be labels."""
+    """Reject a target of text that nobody called classes where it is mostly numbers; whole numbers may be labels."""
     labels = response.unique().to_list() if isinstance(response.dtype, nw.String) else []
     words = sorted(label for label in labels if not reads_as_number(label))
     odd = words or sorted(label for label in labels if not label.isdecimal())
@@ -178,7 +178,7 @@ def _check_labels(target: str, response: Any) -> None:
 
 
 def open_training(name: str, target: str | None, roles: Roles | None = None) -> Training:
-    """A table to learn from, parted into features, target and weights."""
+    """A training table, split into features, target and weights."""
     roles = Roles() if roles is None else roles
     if target is None and not Path(name).exists() and name in SHIPPED:
         target = SHIPPED[name].target
@@ -191,8 +191,8 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
     n_missing = table[target].null_count
     if n_missing:
         raise DataError(
-            f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Rows without a "
-            "response cannot be learned from: drop them."
+            f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Drop rows without a "
+            "target."
         )
     used = {target, roles.weights, *names_of(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]

@@ -65,7 +65,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write the model in the language of another system.
+    """Export the model to another system.
 
     Example: [bold]pysirus export houses.json --to sql --dialect snowflake -o houses.sql[/bold]
     """

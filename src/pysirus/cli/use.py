@@ -45,9 +45,7 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv or .parquet) instead of printing."),
     ] = None,
-    shares: Annotated[
-        bool, typer.Option("--shares", help="Also write the share of each class, one column each.")
-    ] = False,
+    shares: Annotated[bool, typer.Option("--shares", help="Also write class probabilities, one column each.")] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),

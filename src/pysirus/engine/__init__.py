@@ -2,5 +2,5 @@
 
 A holder of rows answers three kinds of questions: what are your columns and your response like, what are the sums of
 these nodes of these trees, what are the moments of these rules. Answers merge by addition, and all of them are exact,
-so it does not matter how the rows are parted.
+so it does not matter how the rows are partitioned.
 """

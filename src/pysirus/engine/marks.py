@@ -125,7 +125,7 @@ class Watch:
 
 
 def check_unchanged(before: Marks, now: Marks, names: Sequence[str], advice: str) -> None:
-    """Refuse parts that are not what they were in the pass before."""
+    """Reject parts that are not what they were in the pass before."""
     for number in sorted({*before, *now}):
         found = _difference(before.get(number), now.get(number), names)
         if found is not None:

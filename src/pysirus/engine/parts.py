@@ -80,7 +80,7 @@ def sum_of(answers: Iterable[Answer | None]) -> Answer:
     """The sum of the answers of all parts."""
     total = sum_of_some(answers)
     if total is None:
-        raise DataError("There are no rows, or none that weighs anything.")
+        raise DataError("There are no rows, or none of positive weight.")
     return total
 
 

@@ -112,7 +112,7 @@ class Reading:
         return self._settled(self.read.no_rows())
 
     def _check_within(self, response: Response, scale: Scale) -> None:
-        """Refuse what is beyond the range of an earlier pass: integers of that scale cannot hold it."""
+        """Reject what is beyond the range of an earlier pass: integers of that scale cannot hold it."""
         ranges = [("y", *response.range, scale.low, scale.high)] if not response.by_class else []
         if response.weights is not None:
             ranges.append(("sample_weight", response.weights.min(), response.weights.max(), 0.0, scale.heaviest))

@@ -79,7 +79,7 @@ class ShardTraining(Training):
 
 @dataclass(frozen=True)
 class PartReader:
-    """A part in, its columns and response out, without rows that weigh nothing."""
+    """A part in, its columns and response out, without rows of weight zero."""
 
     reading: Reading
     categorical: Any

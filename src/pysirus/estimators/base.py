@@ -41,7 +41,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     @property
     def selected_(self) -> RuleSet:
-        """The rules after post-treatment, in order of frequency."""
+        """The selected rules (after post-treatment), by decreasing frequency."""
         return self._model.selected
 
     @property
@@ -65,13 +65,13 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
         return "model_" in self.__dict__
 
     def _raw_predict(self, X: Any) -> NDArray[np.float64]:
-        """The combined outputs of the rules: one number a row, or a row of class shares."""
+        """The combined outputs of the rules: one number per row, or a row of class proportions."""
         if "model_" not in self.__dict__:
             check_is_fitted(self)
         return self.model_.raw_predict(X, owner=type(self).__name__)
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
-        """Store the constructor's arguments under their names, as scikit-learn wants it."""
+        """Store the constructor's arguments under their names, as scikit-learn requires."""
         for name, value in arguments.items():
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
@@ -150,8 +150,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : estimator
-        A fitted estimator of the class that was saved, in memory for one of ``pysirus.dask``; a bare ``RuleModel`` when
-        the file names none.
+        A fitted estimator of the saved class (for ``pysirus.dask``, its counterpart in memory), or a bare ``RuleModel``
+        if the file names none.
 
     Raises
     ------

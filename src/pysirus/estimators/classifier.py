@@ -1,7 +1,7 @@
 """SIRUS for classes (Bénard, Biau, Da Veiga, Scornet 2021), behind scikit-learn's interface.
 
 Two classes are the mean of the rule outputs, as in the paper on classification; more classes are the same with a vector
-of class shares inside and outside each rule. One list of rules serves all classes.
+of class proportions inside and outside each rule. One list of rules serves all classes.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from pysirus.estimators.sirus import ClassBase
 @documented
 @dataclass(eq=False, repr=False)
 class SirusClassifier(ClassBase, PlainSirus, Running, ClassWeight, Forest, ListSize):
-    """Stable and interpretable rules for two classes or more.
+    """Stable and interpretable rules for two or more classes.
 
-    Grows a large forest of shallow trees that cut at quantiles, counts how often each path occurs, keeps the frequent
-    ones and drops those that are linear combinations of earlier ones. Each rule answers with the shares of the classes
-    inside or outside; the prediction is their mean.
+    Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent
+    ones and drops linear combinations of earlier ones. The outputs of a rule are the class proportions inside and
+    outside; the predicted probabilities are the mean of the outputs. See docs/method.md.
 
     {parameters}
 
     Attributes
     ----------
     classes_ : ndarray
-        The labels, sorted; at most 256.
+        The class labels, sorted; at most 256.
     selected_, rules_ : RuleSet
-        The rules after post-treatment, in order of frequency; each has the weight 1 / number of rules.
+        The selected rules by decreasing frequency; each has weight 1 / number of rules.
     n_trees_ : int
-        Trees grown.
+        Number of trees grown.
     idle_columns_ : dict
-        Columns that add nothing to the forest, and why: constant, all missing, or the same as another.
+        Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.
     candidates_ : RuleSet
         Every path of the forest, before post-treatment.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Their names, when the table had names.
+        Column names, if the table had names.
 
     Examples
     --------

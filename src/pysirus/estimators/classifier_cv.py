@@ -14,10 +14,10 @@ from pysirus.estimators.tuned import TunedSirus
 class SirusClassifierCV(ClassBase, TunedSirus, Running, ClassWeight, Forest, Folds):
     """Stable and interpretable rules for classes, with the number of rules chosen by cross-validation.
 
-    In each fold one forest is grown; then p0 is walked down the frequencies. The choice is the largest p0 whose error
-    is within two standard errors of the least. The error is 1 - AUC of the held-out rows of all folds together; for
-    more than two classes, 1 - the mean AUC of each class against the rest. After ``fit`` it is a fitted classifier at
-    that p0.
+    In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the largest p0 whose
+    error is within two standard errors of the minimum. The error is 1 - AUC on the held-out rows of all folds, pooled;
+    for more than two classes, 1 - the mean AUC of each class against the rest. After ``fit`` this is a fitted
+    classifier with that p0.
 
     {parameters}
 
@@ -28,9 +28,9 @@ class SirusClassifierCV(ClassBase, TunedSirus, Running, ClassWeight, Forest, Fol
     path_ : TuningPath
         Number of rules, error and stability against p0.
     cv_error_, cv_stability_ : float
-        Out-of-fold 1 - AUC, and stability, at the choice.
+        Out-of-fold 1 - AUC and stability at the chosen p0.
     models_ : tuple of RuleModel
-        The model of every size on the full data; ``with_rules(k)`` picks one.
+        The models of every size on the full data; ``with_rules(k)`` returns one.
     classes_, selected_, rules_, n_trees_, idle_columns_, candidates_, n_features_in_, feature_names_in_
         As in ``SirusClassifier``.
 

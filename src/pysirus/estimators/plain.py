@@ -36,9 +36,9 @@ class PlainSirus(SirusBase, ListSize):
         X : data frame or array of shape (n_rows, n_columns)
             The table.
         y : array of shape (n_rows,)
-            The response: numbers, or for classes text, whole numbers or booleans.
+            The target: numbers or, for classes, text, integers or booleans.
         sample_weight : array of shape (n_rows,), optional
-            How much each row counts; a weight of zero is the same as leaving the row out. In the forest a row counts
+            Row weights. A weight of zero is the same as leaving the row out. In the forest a row counts
             at least 2**-20 of the heaviest, elsewhere 2**-40.
 
         Returns
@@ -61,15 +61,15 @@ class PlainSirus(SirusBase, ListSize):
         quantiles: str = "exact",
         scratch: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn the rules from Parquet files that need not fit into memory: the same rules as from ``fit``.
+        """Learn the rules from Parquet files that need not fit into memory; the rules are those of ``fit``.
 
-        The files are read in batches, a few times, and encoded once into a scratch file of a byte a value.
+        The files are read in batches, a few times, and encoded once into a scratch file with one byte per value.
 
         Parameters
         ----------
         paths : str, path or list of them
-            Parquet files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in the order of
-            the files: by name where a pattern or a folder is given.
+            Parquet files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in file order; the
+            files of a folder or pattern are sorted by name.
         target : str
             The column to predict.
         weights : str, optional
@@ -79,11 +79,11 @@ class PlainSirus(SirusBase, ListSize):
         memory : int, default=2**30
             About how many bytes to use.
         quantiles : {"exact", "sketch"}, default="exact"
-            Columns with very many distinct values take one more pass, rarely two, for cuts at their true quantiles.
-            With "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` says how far from
-            the true quantiles they may be, as a share of the rows.
+            Columns with very many distinct values need one more pass, rarely two, for cuts at the exact quantiles. With
+            "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` bounds their distance
+            from the exact quantiles, as a fraction of the rows.
         scratch : str or path, optional
-            The folder for the scratch file, by default that for temporary files. Nothing is left there.
+            The folder for the scratch file, by default the temporary folder. The file is removed at the end.
 
         Returns
         -------
@@ -115,8 +115,8 @@ class PlainSirus(SirusBase, ListSize):
         settings = self._settings() if settings is None else settings
         if self.n_stages != 1:
             raise ParameterError(
-                f"n_stages must be 1 where rows lie in parts, got {self.n_stages!r}: the residuals of later stages "
-                "are those of rows in memory. Fit a sample of the rows in memory to use stages."
+                f"n_stages must be 1 for files, Dask and Spark, got {self.n_stages!r}: later stages need the rows in "
+                "memory. Fit a sample of the rows in memory to use stages."
             )
         training = train(rows, self._kind, settings, options, categorical=self.categorical_features, target=target)
         try:

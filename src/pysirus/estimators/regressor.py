@@ -14,31 +14,32 @@ from pysirus.estimators.sirus import RegressionBase
 class SirusRegressor(RegressionBase, PlainSirus, Running, Stages, Forest, ListSize):
     """Stable and interpretable rules for regression.
 
-    Grows a large forest of shallow trees that cut at quantiles, counts how often each path occurs, keeps the frequent
-    ones, drops those that are linear combinations of earlier ones, and combines the rest by non-negative ridge.
+    Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent
+    ones, drops linear combinations of earlier ones, and combines the rest by non-negative ridge regression. See
+    docs/method.md.
 
     {parameters}
 
     Attributes
     ----------
     selected_ : RuleSet
-        The rules after post-treatment, in order of frequency.
+        The selected rules (after post-treatment), by decreasing frequency.
     rules_ : RuleSet
-        Those of positive weight.
+        The selected rules of positive weight.
     intercept_ : float
-        What is added to the weighted outputs.
+        Added to the weighted outputs.
     n_trees_ : int
-        Trees grown.
+        Number of trees grown.
     ridge_penalty_ : float
-        The penalty that cross-validation chose.
+        The penalty chosen by cross-validation.
     idle_columns_ : dict
-        Columns that add nothing to the forest, and why: constant, all missing, or the same as another.
+        Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.
     candidates_ : RuleSet
         Every path of the forest, before post-treatment.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Their names, when the table had names.
+        Column names, if the table had names.
 
     Examples
     --------

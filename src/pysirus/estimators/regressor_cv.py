@@ -14,8 +14,8 @@ from pysirus.estimators.tuned import TunedSirus
 class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Forest, Folds):
     """Stable and interpretable rules for regression, with the number of rules chosen by cross-validation.
 
-    In each fold one forest is grown; then p0 is walked down the frequencies. The choice is the p0 nearest to no error
-    and a stability of 0.9, the median over repetitions. After ``fit`` it is a fitted regressor at that p0.
+    In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the p0 closest to error
+    0 and stability 0.9, the median over repetitions. After ``fit`` this is a fitted regressor with that p0.
 
     {parameters}
 
@@ -26,9 +26,9 @@ class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Forest, Fold
     path_ : TuningPath
         Number of rules, error and stability against p0.
     cv_error_, cv_stability_ : float
-        Out-of-fold unexplained variance, and stability, at the choice.
+        Out-of-fold unexplained variance and stability at the chosen p0.
     models_ : tuple of RuleModel
-        The model of every size on the full data; ``with_rules(k)`` picks one.
+        The models of every size on the full data; ``with_rules(k)`` returns one.
     selected_, rules_, intercept_, n_trees_, ridge_penalty_, candidates_, n_features_in_, feature_names_in_
         As in ``SirusRegressor``.
 

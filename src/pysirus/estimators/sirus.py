@@ -71,7 +71,7 @@ class SirusBase(RuleEstimator, Running, Forest):
     def candidates_(self) -> RuleSet:
         """Every path of the forest as a rule without outputs, the most frequent first, before post-treatment."""
         if "_paths" not in self.__dict__:
-            raise AttributeError("candidates_ is there after fit; model files do not keep it.")
+            raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(rules_of(self._paths, range(len(self._paths.counts)), self._cuts))
 
     def __sklearn_tags__(self) -> Tags:
@@ -90,12 +90,12 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
         return Numbers()
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the response.
+        """Predict the target.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            Columns are found by name where both tables have names.
+            Columns are matched by name if both tables have names, otherwise by position.
 
         Returns
         -------
@@ -117,27 +117,27 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         return ClassShares(self.class_weight)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The share of each class that the rules expect.
+        """Class probabilities: the mean of the rules' class proportions.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            Columns are found by name where both tables have names.
+            Columns are matched by name if both tables have names, otherwise by position.
 
         Returns
         -------
-        shares : ndarray of shape (n_rows, n_classes)
+        probabilities : ndarray of shape (n_rows, n_classes)
             In the order of ``classes_``; each row sums to one.
         """
         return self._raw_predict(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the largest share, the first of ``classes_`` on a tie.
+        """The most probable class; on a tie, the first in ``classes_``.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            Columns are found by name where both tables have names.
+            Columns are matched by name if both tables have names, otherwise by position.
 
         Returns
         -------

@@ -33,11 +33,11 @@ class TunedSirus(SirusBase, Folds):
         X : data frame or array of shape (n_rows, n_columns)
             The table.
         y : array of shape (n_rows,)
-            The response: numbers, or for classes text, whole numbers or booleans.
+            The target: numbers or, for classes, text, integers or booleans.
         sample_weight : array of shape (n_rows,), optional
-            How much each row counts.
+            Row weights.
         groups : array of shape (n_rows,), optional
-            Rows of a group stay in one fold.
+            Rows of the same group stay in the same fold.
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """A condition in, what it asks out, in the few words that every target language has.
 
 A rule is a conjunction, and each of its conditions is one of: a test of known values, with missing values added or not.
-For categories the test lists the levels that hold, or those that do not: a level that training never saw is in neither
+For categories the test lists the levels that hold, or those that do not: an unseen category is in neither
 list, so which of the two is written decides where it goes (the condition's ``otherwise``).
 """
 
@@ -115,7 +115,7 @@ def level_type(model: Model, index: int, format: str) -> type:
 
 
 def check_doubles(model: Model, index: int, format: str) -> None:
-    """Refuse levels that are whole numbers of more digits than a double holds: several would be one."""
+    """Reject levels that are whole numbers of more digits than a double holds: several would be one."""
     feature = model.features[index]
     for level in feature.levels:
         if isinstance(level, int) and float(level) != level:
@@ -126,7 +126,7 @@ def check_doubles(model: Model, index: int, format: str) -> None:
 
 
 def check_labels(model: Model, format: str) -> None:
-    """Refuse classes that are neither text nor numbers nor true and false."""
+    """Reject classes that are neither text nor numbers nor true and false."""
     for label in model.classes or ():
         if not isinstance(label, (str, int, float)):
             raise ExportError(

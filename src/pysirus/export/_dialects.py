@@ -21,7 +21,7 @@ NAME_BYTES = 63  # of a name in PostgreSQL, which cuts the rest off
 
 
 def check_text(what: str, text: str) -> None:
-    """Refuse what no SQL text can hold."""
+    """Reject what no SQL text can hold."""
     if "\0" in text:
         raise ExportError(f"{what} {text!r} holds a NUL character, which SQL cannot hold. Rename it.")
     if any(0xD800 <= ord(c) <= 0xDFFF for c in text):
@@ -167,7 +167,7 @@ class Dialect:
 
 
 def check_portable(what: str, text: str, quote: str) -> None:
-    """Refuse text that an engine could take for its end: it would run what follows as SQL."""
+    """Reject text that an engine could take for its end: it would run what follows as SQL."""
     if "\\" in text:
         found = "holds a backslash, which some engines take for an escape"
     elif text.startswith(quote) or 2 * quote in text:
@@ -225,7 +225,7 @@ SQLITE = replace(
     name="SQLite",
     longest_sum=900,
     start=None,
-    quote="`",  # a name in double quotes that is no column is a text to SQLite
+    quote="`",  # SQLite reads a name in double quotes as text if it is not a column
     number=_sqlite_number,
     as_number="CAST({} AS REAL)".format,
     as_text="{} COLLATE BINARY".format,

@@ -41,7 +41,7 @@ def _words(tree: Any, exp: Any) -> tuple[Counter[str], Counter[str]]:
 
 
 def _check_words(texts: Counter[str], names: Counter[str], dialect: str) -> None:
-    """Refuse what the engines of a dialect read in other ways than it is meant."""
+    """Reject what the engines of a dialect read in other ways than it is meant."""
     for text in [*texts, *names]:
         if "\\" in text and dialect not in BACKSLASH:
             raise ExportError(f"{text!r} holds a backslash, which {dialect} may take for an escape. Rename it.")

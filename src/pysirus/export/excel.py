@@ -270,7 +270,7 @@ def _rows_of(model: Model, X: Any) -> list[list[Any]]:
             columns.append([None if v != v else v for v in column.values.tolist()])
         else:
             names = dict(enumerate(column.levels))
-            # a level that training never saw is some other text
+            # an unseen category is some other text
             columns.append([names.get(code, None if code == -1 else "(unseen)") for code in column.values.tolist()])
     return [list(row) for row in zip(*columns)] if columns else [[] for _ in range(table.n_rows)]
 

@@ -1,7 +1,7 @@
 """A model in, a SQL expression out: CASE WHEN for each rule, added up.
 
 NULL is the missing value; so is NaN where the dialect has one. Numbers are doubles and are added in the order of the
-model, so the prediction is the model's to the last bit, up to the number of addends that an engine takes in a row
+model, so the prediction is the model's bit for bit, up to the number of addends that an engine takes in a row
 (``Dialect.longest_sum``). Longer lists are added in groups of as many.
 """
 
@@ -169,7 +169,7 @@ def share_names(model: Model, dialect: Dialect) -> list[str]:
 
 
 def _check_added(model: Model, added: list[str]) -> None:
-    """Refuse to add a column twice, or one that the table has: databases would read the wrong one, or none."""
+    """Reject to add a column twice, or one that the table has: databases would read the wrong one, or none."""
     taken = {feature.name.casefold(): feature.name for feature in model.features}  # many do not tell case apart
     for name in added:
         if (old := taken.get(name.casefold())) is not None:
@@ -181,7 +181,7 @@ def _check_added(model: Model, added: list[str]) -> None:
 
 
 def _check_inputs(model: Model, dialect: Dialect, engine: str) -> None:
-    """Refuse columns that are one to the engine: a table there cannot have both."""
+    """Reject columns that are one to the engine: a table there cannot have both."""
     seen: dict[str, str] = {}
     for index in used_features(model):
         name = model.features[index].name
@@ -190,7 +190,7 @@ def _check_inputs(model: Model, dialect: Dialect, engine: str) -> None:
 
 
 def _check_levels(model: Model, engine: str) -> None:
-    """Refuse levels that a collation may take for each other."""
+    """Reject levels that a collation may take for each other."""
     for index in {c.index for rule in model.rules for c in rule.conditions}:
         seen: dict[str, str] = {}
         for level in (level for level in model.features[index].levels if isinstance(level, str)):
@@ -203,7 +203,7 @@ def _check_levels(model: Model, engine: str) -> None:
 
 
 def _check(model: Model, dialect: Dialect, engine: str) -> None:
-    """Refuse what the engine, or with no dialect any engine, would read in another way."""
+    """Reject what the engine, or with no dialect any engine, would read in another way."""
     _check_inputs(model, dialect, engine)
     if dialect is ANSI or (dialect is PIVOT and folds(engine)):
         _check_levels(model, engine)

@@ -28,21 +28,21 @@ def report(
     Parameters
     ----------
     model : Model or fitted estimator
-        The model; a tuned one brings its path, and the list of every size.
+        The model; a tuned one adds its path and the list of every size.
     path : str or path, optional
         The file to write. What stands in the way is said before the work.
     X : data frame or array, optional
-        Rows to look up, each with its waterfall; effects are then averaged over them.
+        Rows to look up, each with an explanation; effects are averaged over them.
     y : array, optional
-        The true response of the rows, shown beside the prediction.
+        The true target of the rows, shown next to the prediction.
     labels : array, optional
         Names of the rows, to search for; row numbers by default.
     title : str, optional
-        The heading; by default it names what is predicted.
+        The heading; by default it names the target.
     data : str, optional
-        What the model was learned from, for the section on how it was made.
+        A description of the training data.
     max_rows : int, default=1000
-        At most so many rows go into the file.
+        Maximum number of rows in the file.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Parquet files larger than memory: read in batches, encoded once into a scratch file of one byte a value."""
+"""Parquet files larger than memory: read in batches, encoded once into a scratch file of one byte per value."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class ParquetRows:
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
         for name in drop:
             check_name(list(anywhere), name, "option drop")
-        for role, taken in (("weigh the rows", [weights]), ("be dropped", drop)):
+        for role, taken in (("be the weights", [weights]), ("be dropped", drop)):
             if target in taken:
-                raise params.ParameterError(f"'{target}' is the target, and cannot {role} too.")
+                raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
         check_same_columns(self._files, drop)
         used = {target, weights, *drop}
         self.features = [name for name in schema.names if name not in used]
         if not self.features:
-            raise DataError("No column is left to learn from, beside the target, the weights and those dropped.")
+            raise DataError("No feature is left besides the target, the weights and the dropped columns.")
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # a batch is worked on column by column, on each thread, and one more waits
         widths = [width_of(schema.field(name).type) for name in self.features]
@@ -171,7 +171,7 @@ def open_files(
     n_threads: int,
     verbose: int,
 ) -> tuple[ParquetRows, EngineOptions]:
-    """The rows of Parquet files, and how they are trained on in about so much memory."""
+    """The rows of Parquet files, and how to train on them in about this much memory."""
     params.check_bytes("memory", memory, LEAST_MEMORY)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
     rows = ParquetRows(

@@ -133,7 +133,7 @@ def look_at(path: Path) -> SourceFile:
 
 
 def check_same_columns(files: Sequence[SourceFile], drop: Sequence[str]) -> None:
-    """Refuse files with different columns, but for those to leave out."""
+    """Reject files with different columns, but for those to leave out."""
     first = files[0]
     for file in files[1:]:
         for one, other in ((first, file), (file, first)):

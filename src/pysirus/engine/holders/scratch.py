@@ -62,7 +62,7 @@ def _make_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
 
 
 def check_room(folder: str | os.PathLike[str] | None, n_bytes: int) -> None:
-    """Refuse a folder that cannot take a file of so many bytes, before the files are read."""
+    """Reject a folder that cannot take a file of this many bytes, before the files are read."""
     _make_file(folder).close()
     place = tempfile.gettempdir() if folder is None else os.fspath(folder)
     free = shutil.disk_usage(place).free

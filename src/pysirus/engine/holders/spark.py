@@ -109,7 +109,7 @@ class PartsOf:
 
 
 def _check_rising(ids: pa.ChunkedArray, last: int | None, row_id: str, part: str) -> int:
-    """Refuse row numbers that are missing or occur twice; rows are sorted by them, and equal ones are neighbours."""
+    """Reject row numbers that are missing or occur twice; rows are sorted by them, and equal ones are neighbours."""
     if ids.null_count:
         found = "a missing value"
     else:
@@ -233,7 +233,7 @@ class SparkRows:
         used = {name for name, _ in roles}
         features = tuple(name for name in names if name not in used)
         if not features:
-            raise DataError("No column is left to learn from, beside the target, the weights and those dropped.")
+            raise DataError("No feature is left besides the target, the weights and the dropped columns.")
         # columns by position and under names of our own: names may hold dots, or differ in case alone
         new = {name: f"x{i}" for i, name in enumerate(features)}
         new |= {name: role for name, role in ((target, "y"), (weights, "weights"), (row_id, "id")) if name is not None}
