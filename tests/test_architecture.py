@@ -136,6 +136,7 @@ def test_contributing_walks_as_the_code_does():
     import dask.dataframe as dd
 
     import pysirus.dask
+    import pysirus.engine.train  # or importing it would be part of the walk
 
     X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
     small = {"n_trees": 50, "random_state": 0}
