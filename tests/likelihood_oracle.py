@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp
 
 from pysirus import _core
-from pysirus._response.response import Response
+from pysirus._response.response import ClassResponse, NumberResponse
 from pysirus._weights.likelihood import Patterns
 
 SEED = 5
@@ -23,20 +23,19 @@ def patterns_of(holds, response, first_row=0, seed=SEED):
         np.arange(n_rules, dtype=np.int32),
         tables,
         n_rules,
-        response.moment_values(),
-        response.slots,
+        *response.moment_arrays(),
         response.moment_weights(),
         seed,
         10,
         first_row,
     )
-    return Patterns(n_rules, response.slots is not None, response.moment_scale(), arrays)
+    return Patterns(n_rules, response.by_class, response.moment_scale(), arrays)
 
 
 def response_of(loss, y, weights=None):
     if loss in ("logistic", "softmax"):
-        return Response(None, y.astype(np.uint8), max(2, int(y.max()) + 1), weights, np.unique(y))
-    return Response(y.astype(np.float64), None, 1, weights)
+        return ClassResponse(y.astype(np.uint8), np.arange(max(2, int(y.max()) + 1)), weights=weights)
+    return NumberResponse(y.astype(np.float64), weights=weights)
 
 
 def columns_of(holds, inside, outside):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, mean_gamma_deviance, mean_poisson_deviance, mean_squared_error
 
-from pysirus._response.response import Response
+from pysirus._response.response import ClassResponse
 from pysirus._weights.deviance import (
     brier_score,
     predicted_means,
@@ -39,7 +39,7 @@ def test_deviances_are_those_of_scikit_learn(loss, y, sklearn):
 
 def test_several_classes():
     slots = RNG.integers(0, 4, 300).astype(np.uint8)
-    y = responses_of(Response(None, slots, 4, None), "softmax")
+    y = responses_of(ClassResponse(slots, np.arange(4)), "softmax")
     scores = RNG.normal(size=(300, 4))
     p = predicted_means("softmax", scores)
     assert np.allclose(p.sum(axis=1), 1)

@@ -10,7 +10,9 @@ from likelihood_oracle import SEED, patterns_of, response_of
 from pysirus import _core
 from pysirus._stages.correct import holds_in_bins
 from pysirus._weights.likelihood import fit_likelihood, gradient_residuals, rule_patterns, rule_scores
-from pysirus._weights.weights import PENALTY_GRID, STAGES_GRID, rule_moments, weigh_moments, with_outputs
+from pysirus._weights.moments import rule_moments
+from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge
+from pysirus._weights.weighted import with_outputs
 from test_weights import make_case as ridge_case
 
 LOSSES = ["logistic", "softmax", "poisson", "gamma", "squared"]
@@ -122,10 +124,10 @@ def test_the_penalty_is_that_of_the_least_cross_validated_loss(loss):
 def test_the_squared_error_is_the_ridge_of_the_regressor():
     _, _, _, binned, response, rules, _ = ridge_case(weighted=True)
     moments = rule_moments(rules, binned, response, SEED)
-    rules = with_outputs(rules, moments)
+    rules = with_outputs(rules, moments, response)
     inside, outside = (np.array([getattr(rule, side) for rule in rules]) for side in ("inside", "outside"))
     sizes = range(2, len(rules) + 1)
-    ridge = weigh_moments(rules, moments, sizes)
+    ridge = weigh_by_ridge(rules, moments, sizes)
     found = fit_likelihood(rule_patterns(rules, binned, response, SEED), inside, outside, "squared", sizes)
     assert np.allclose(found.penalties, ridge.penalties, rtol=1e-9)
     assert np.allclose(found.weights, ridge.weights, rtol=1e-7, atol=1e-9)

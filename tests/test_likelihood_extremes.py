@@ -6,7 +6,7 @@ import pytest
 from likelihood_oracle import columns_of, objective, patterns_of, response_of
 from pysirus import _core
 from pysirus._weights.likelihood import fit_likelihood
-from pysirus._weights.weights import STAGES_GRID
+from pysirus._weights.ridge import STAGES_GRID
 from test_likelihood import LOSSES, make_case, outputs_of
 
 

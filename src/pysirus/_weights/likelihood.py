@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._response.response import FixedPoint, Response
+from pysirus._model.moments import N_FOLDS
+from pysirus._response.fixed_point import FixedPoint
+from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
-from pysirus._weights.weights import N_FOLDS, PENALTY_GRID, rule_tables
+from pysirus._weights.moments import rule_tables
+from pysirus._weights.ridge import PENALTY_GRID
 
 Floats = NDArray[np.float64]
 
@@ -60,14 +63,13 @@ def rule_patterns(rules: Sequence[Rule], binned: Binned, response: Response, see
         features,
         tables,
         len(rules),
-        response.moment_values(),
-        response.slots,
+        *response.moment_arrays(),
         response.moment_weights(),
         seed,
         N_FOLDS,
         first_row,
     )
-    return Patterns(len(rules), response.slots is not None, response.moment_scale(), arrays)
+    return Patterns(len(rules), response.by_class, response.moment_scale(), arrays)
 
 
 @dataclass(frozen=True)
@@ -183,12 +185,12 @@ def rule_scores(
 
 def responses_of(response: Response, loss: str) -> Floats:
     """Responses [row, score]: numbers, 1 for the second of two classes, or 1 in the column of the class."""
-    if response.slots is None:
-        assert response.values is not None
-        return response.values[:, None]
+    answers = response.answers
+    if not response.by_class:
+        return answers[:, None]
     if loss == "logistic":
-        return np.asarray(response.slots == 1, dtype=np.float64)[:, None]
-    return np.asarray(response.slots[:, None] == np.arange(response.n_slots), dtype=np.float64)
+        return np.asarray(answers == 1, dtype=np.float64)[:, None]
+    return np.asarray(answers[:, None] == np.arange(response.n_outputs), dtype=np.float64)
 
 
 def gradient_residuals(
