@@ -127,7 +127,9 @@ def node_harvest(problem: Problem, repetition: int) -> Result:
 
 
 def _tuned(problem: Problem, seed: int, n_stages: int | str = 1) -> Result:
-    model = SirusRegressorCV(n_repeats=10, n_stages=n_stages, random_state=seed).fit(problem.X, problem.y)
+    model = SirusRegressorCV(n_repeats=10, n_stages=n_stages, post_treatment="paper", random_state=seed).fit(
+        problem.X, problem.y
+    )
     size = float(model.path_.n_rules[model.model_.tuning.step])
     return {"error": model.cv_error_, "size": size, "stability": model.cv_stability_, "p0": model.p0_}
 
@@ -152,7 +154,9 @@ def _fifty(problem: Problem, repetition: int, max_depth: int) -> Result:
     error, models = cross_validate(
         problem,
         repetition,
-        lambda X, y, s: SirusRegressor(n_rules=N_EXTRACTED, max_depth=max_depth, random_state=s).fit(X, y),
+        lambda X, y, s: SirusRegressor(
+            n_rules=N_EXTRACTED, max_depth=max_depth, post_treatment="paper", random_state=s
+        ).fit(X, y),
     )
     return {"error": error, "size": mean_size(models), "stability": stability(models)}
 

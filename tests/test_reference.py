@@ -50,7 +50,9 @@ OZONE = {
 
 def frequencies(X, y, max_features, seed):
     """Frequencies of our paths by their splits, thresholds to six digits."""
-    model = SirusRegressor(n_trees=N_TREES, max_features=max_features, random_state=seed, n_jobs=2).fit(X, y)
+    model = SirusRegressor(
+        post_treatment="paper", n_trees=N_TREES, max_features=max_features, random_state=seed, n_jobs=2
+    ).fit(X, y)
     return {
         frozenset((s.feature, s.op, float(f"{s.value:.6g}")) for s in rule.path): rule.frequency
         for rule in model.candidates_

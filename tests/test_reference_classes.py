@@ -69,7 +69,7 @@ def our_readable(rule):
 def test_breast_cancer_has_the_rules_of_r(breast_cancer, seed, error):
     X, y = breast_cancer
     reference = read_reference("fit_breast_cancer_d2.json")
-    model = SirusClassifier(n_rules=25, n_trees=N_TREES, random_state=seed, n_jobs=2).fit(X, y)
+    model = SirusClassifier(post_treatment="paper", n_rules=25, n_trees=N_TREES, random_state=seed, n_jobs=2).fit(X, y)
     theirs = {readable(rule["conditions"]): rule for rule in reference["rules"]}
     n_spanned = in_span(model, lambda cuts: [codes_of(cuts, rule["conditions"]) for rule in reference["rules"]])
     assert n_spanned >= 23
@@ -112,7 +112,9 @@ def test_abalone_with_its_labels_has_the_frequencies_of_r(abalone):
 def test_abalone_with_its_labels_has_the_rules_of_r(abalone):
     X, y = abalone
     reference = read_reference("fit_abalone_d2.json")
-    model = SirusRegressor(n_rules=25, n_trees=N_TREES, max_features=2, random_state=0, n_jobs=2).fit(X, y)
+    model = SirusRegressor(
+        post_treatment="paper", n_rules=25, n_trees=N_TREES, max_features=2, random_state=0, n_jobs=2
+    ).fit(X, y)
     theirs = {readable(rule["conditions"]): rule for rule in reference["rules"]}
     same = [(rule, theirs[our_readable(rule)]) for rule in model.selected_ if our_readable(rule) in theirs]
     assert len(same) >= 22

@@ -9,6 +9,7 @@
 #include "bins/quantiles.hpp"
 #include "evaluate/evaluate.hpp"
 #include "forest/forest.hpp"
+#include "weights/independent.hpp"
 #include "weights/moments.hpp"
 #include "weights/ridge.hpp"
 
@@ -132,6 +133,18 @@ Out<double> ridge_weights(Array<double, 2> gram, Array<double, 1> cross, Array<d
     }
   }
   return to_numpy(std::move(weights), {n_rules, n_rules});
+}
+
+nb::tuple independent_columns(Array<std::int64_t, 2> gram) {
+  const std::size_t n = gram.shape(0);
+  require(gram.shape(1) == n && n < 65536, "a Gram matrix is square, of fewer than 65,536 columns");
+  for (std::size_t i = 0; i < n * n; ++i) require(gram.data()[i] >= 0, "the entries of a Gram matrix are not negative");
+  pysirus::Independent found;
+  {
+    nb::gil_scoped_release release;
+    found = pysirus::independent_columns(gram.data(), static_cast<int>(n));
+  }
+  return nb::make_tuple(to_numpy(std::move(found.kept), {n}), to_numpy(std::move(found.coefficients), {n, n}));
 }
 
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
@@ -314,6 +327,9 @@ NB_MODULE(_core, m) {
         "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");
   m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "penalties"_a,
         "Non-negative ridge weights of the first 1, 2, ... rules, each at its penalty.");
+  m.def("independent_columns", &independent_columns, "gram"_a,
+        "Which columns of a Gram matrix are no combinations of earlier ones, and the coefficients of the others modulo "
+        "2**61 - 1.");
   bind_rule_list(m);
   m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
 }

@@ -17,6 +17,7 @@ from pysirus._model.model import Model
 from pysirus._model.moments import Moments
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule, with_weights
+from pysirus._training.keep import KeptRules
 from pysirus._training.training import Training
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
@@ -80,10 +81,10 @@ class Kind(ABC):
     def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The error of all held-out rows together, given the size that each fold uses."""
 
-    def weigh_training(self, training: Training, rules: Sequence[Rule], sizes: Sequence[int]) -> WeightedPrefixes:
-        """Outputs and weights of rules on the rows that they came from."""
-        moments = training.moments(rules)
-        return self.weigh(with_outputs(rules, moments, training.response), moments, training.response, sizes)
+    def weigh_kept(self, training: Training, kept: KeptRules) -> WeightedPrefixes:
+        """Outputs and weights of all rules that were kept, on the rows that they came from."""
+        rules = with_outputs(kept.rules, kept.moments, training.response)
+        return self.weigh(rules, kept.moments, training.response, [len(rules)])
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes."""

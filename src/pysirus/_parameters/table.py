@@ -24,7 +24,6 @@ class Option:
     name: str
     metavar: str
     help: str
-    type: Any = int
     panel: str | None = "Forest"
 
 
@@ -67,14 +66,14 @@ class ListSize:
         "float, optional",
         "Keep the rules with a frequency above p0 (at most ``max_rules``). By default the ``n_rules`` most frequent.",
         between(0, 1, none=True),
-        Option("--p0", "X", "Keep the rules more frequent than X, instead of --rules.", float, None),
+        Option("--p0", "X", "Keep the rules more frequent than X, instead of --rules.", None),
     )
     n_rules: int = parameter(
         10,
         "int, default=10",
         "Number of rules to keep if ``p0`` is None.",
         whole(1),
-        Option("--rules", "N", "Keep the N most frequent rules.", int, None),
+        Option("--rules", "N", "Keep the N most frequent rules.", None),
     )
 
 
@@ -86,14 +85,14 @@ class Folds:
         10,
         "int, splitter or iterable, default=10",
         "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together.",
-        option=Option("--folds", "N", "Folds of the cross-validation.", int, None),
+        option=Option("--folds", "N", "Folds of the cross-validation.", None),
     )
     n_repeats: int = parameter(
         10,
         "int, default=10",
         "Repetitions, each with other folds and forests.",
         whole(1),
-        Option("--repeats", "N", "Repetitions with other folds.", int, None),
+        Option("--repeats", "N", "Repetitions with other folds.", None),
     )
     criterion: str = parameter(
         "stability",
@@ -101,7 +100,7 @@ class Folds:
         '"stability" takes the list closest to error 0 and stability 0.9, the median over repetitions; "error" '
         "the shortest list whose error is within two standard errors of the minimum.",
         lambda name, value: check_choice(name, value, ("stability", "error")),
-        Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", str, None),
+        Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", None),
     )
 
 
@@ -142,7 +141,7 @@ class Forest:
         'int or "auto", default="auto"',
         'Trees in the forest; "auto" grows until two such forests would share ``1 - alpha`` of their rules.',
         whole_or_auto(1),
-        Option("--trees", "N|auto", "Trees; auto grows until the rules are stable.", str),
+        Option("--trees", "N|auto", "Trees; auto grows until the rules are stable."),
     )
     alpha: float = parameter(0.05, "float, default=0.05", "See ``n_trees``.", between(0, 1))
     discrete_limit: int = parameter(
@@ -165,8 +164,15 @@ class Forest:
             "--max-samples",
             "X",
             "Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are.",
-            float,
         ),
+    )
+    post_treatment: str = parameter(
+        "sample",
+        '{"sample", "paper"}, default="sample"',
+        'Which rules are dropped as combinations of more frequent ones. "paper": over the whole input space. "sample": '
+        "also where that is so on the training rows, so that no two rules hold in the same rows.",
+        lambda name, value: check_choice(name, value, ("sample", "paper")),
+        Option("--post-treatment", "NAME", "sample: no two rules hold in the same rows. paper: as published."),
     )
     categorical_features: Any = parameter(
         None,
@@ -204,7 +210,6 @@ class Stages:
             "--stages",
             "N|auto",
             "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
-            str,
         ),
     )
 
@@ -218,13 +223,13 @@ class Running:
         "int, optional",
         "Number of threads; the rules do not depend on it. None is 1, -1 is all cores.",
         lambda name, value: check_jobs(value),
-        Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", int, None),
+        Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", None),
     )
     random_state: Any = parameter(
         None,
         "int, Generator or RandomState, optional",
         "The seed; the same seed gives the same rules on any machine.",
-        option=Option("--seed", "N", "Seed: the same seed gives the same rules.", int, None),
+        option=Option("--seed", "N", "Seed: the same seed gives the same rules.", None),
     )
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 

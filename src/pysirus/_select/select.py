@@ -17,8 +17,9 @@ step of exact elimination answers the question for any depth. In two dimensions,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import gcd
 
 from pysirus._bins.cuts import Binned
@@ -109,15 +110,17 @@ class Span:
         return True
 
 
+def candidates(paths: Paths, binned: Binned, p0: float | None, span: Span) -> Iterator[int]:
+    """Walk down the paths while above ``p0``; positions of those outside ``span``, which takes them in."""
+    for i, (codes, frequency) in enumerate(zip(paths.codes, paths.frequencies)):
+        if p0 is not None and frequency <= p0:
+            return
+        if span.add(rule_vector(codes.tolist(), binned)):
+            yield i
+
+
 def select(
     paths: Paths, binned: Binned, *, p0: float | None = None, n_rules: int | None = None, span: Span | None = None
 ) -> list[int]:
-    """Walk down the paths while above ``p0`` and until ``n_rules`` are kept; the positions of those kept."""
-    span = Span() if span is None else span
-    kept: list[int] = []
-    for i, (codes, frequency) in enumerate(zip(paths.codes, paths.frequencies)):
-        if (p0 is not None and frequency <= p0) or (n_rules is not None and len(kept) >= n_rules):
-            break
-        if span.add(rule_vector(codes.tolist(), binned)):
-            kept.append(i)
-    return kept
+    """Positions of the paths that the paper's post-treatment keeps: above ``p0``, ``n_rules`` at most."""
+    return list(islice(candidates(paths, binned, p0, Span() if span is None else span), n_rules))

@@ -19,8 +19,8 @@ from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Recipe
 from pysirus._kind.kind import Kind
 from pysirus._rules.rule import Rule
-from pysirus._select.select import Span, select
-from pysirus._training.grow import rules_of
+from pysirus._select.select import Span
+from pysirus._training.keep import Limits, keep_rules
 from pysirus._training.training import Training
 from pysirus._weights.moments import bins_inside
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
@@ -39,8 +39,7 @@ class StageLimits:
     n_stages: int | None  # in all; None: until no path is left or the list is full
     n_trees: int  # of each stage
     max_rules: int  # of the whole list
-    n_rules: int  # most frequent paths that a stage keeps, where p0 is None
-    p0: float | None = None
+    each: Limits  # of what a stage keeps
 
 
 def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
@@ -117,12 +116,11 @@ def _corrections(
             return
         paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
         first_tree += limits.n_trees
-        most = room if limits.p0 is not None else min(limits.n_rules, room)
-        kept = select(paths, training.binned, p0=limits.p0, n_rules=most, span=span)
-        if not kept:
+        most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
+        kept = keep_rules(training, paths, replace(limits.each, n_rules=most), span, weighted.rules)
+        if not kept.rules:
             return
-        new = rules_of(paths, kept, training.binned)
-        new = with_outputs(new, unexplained.moments(new), unexplained.response)
+        new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)
         rules = [*weighted.rules, *(replace(rule, stage=stage) for rule in new)]
-        weighted = kind.weigh(rules, training.moments(rules), training.response, [len(rules)])
+        weighted = kind.weigh(rules, kept.moments, training.response, [len(rules)])
         yield weighted

@@ -19,7 +19,7 @@ from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import idle_columns
 from pysirus._training.settings import Settings
-from pysirus._weights.moments import rule_moments
+from pysirus._weights.moments import MomentSums, moment_sums
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,16 @@ class Training(ABC):
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
 
     @abstractmethod
+    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+        """What outputs and weights of rules are computed from, as exact integers."""
+
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""
+        return self.restore(self.moment_sums(rules))
+
+    def restore(self, sums: MomentSums) -> Moments:
+        """Exact sums in units of the response."""
+        return sums.restore(self.response.moment_scale())
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -81,9 +89,9 @@ class MemoryTraining(Training):
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
         return Forest(self.binned, self.response, recipe, first_tree)
 
-    def moments(self, rules: Sequence[Rule]) -> Moments:
-        """What outputs and weights of rules are computed from."""
-        return rule_moments(rules, self.binned, self.response, self.seed)
+    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+        """What outputs and weights of rules are computed from, as exact integers."""
+        return moment_sums(rules, self.binned, self.response, self.seed)
 
 
 def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._kind.kind import Kind
-from pysirus._select.select import Span, select
+from pysirus._select.select import Span
 from pysirus._stages.correct import StageLimits, correct
-from pysirus._training.grow import rules_of
+from pysirus._training.keep import Limits, keep_rules
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
@@ -29,6 +29,7 @@ class TuningPlan:
     criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
     n_repeats: int
     n_stages: int | None = 1  # None: as many as it takes
+    post_treatment: str = "sample"
 
     @property
     def with_stages(self) -> bool:
@@ -37,19 +38,16 @@ class TuningPlan:
 
     def plain_list(self, training: Training, paths: Paths) -> WeightedPrefixes:
         """Every prefix of the longest list worth looking at, so that max_rules of its rules may have a weight."""
-        kept = select(paths, training.binned, n_rules=2 * self.max_rules)
-        rules = rules_of(paths, kept, training.binned)
-        moments = training.moments(rules)
-        rules = with_outputs(rules, moments, training.response)
+        kept = keep_rules(training, paths, Limits(2 * self.max_rules, post_treatment=self.post_treatment))
+        moments = kept.moments
+        rules = with_outputs(kept.rules, moments, training.response)
         sizes = self.kind.sizes(rules, moments, self.max_rules)
         return self.kind.weigh(rules[: sizes[-1]], moments.take(sizes[:-1]), training.response, sizes)
 
     def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
         """The list after each stage; the first is the beginning of the plain list."""
         span = Span()
-        kept = select(paths, training.binned, n_rules=min(PER_STAGE, self.max_rules), span=span)
-        rules = rules_of(paths, kept, training.binned)
-        first = self.kind.weigh_training(training, rules, [len(rules)])
-        n_trees = min(STAGE_TREES, paths.n_trees)
-        limits = StageLimits(self.n_stages, n_trees, self.max_rules, PER_STAGE)
+        each = Limits(PER_STAGE, post_treatment=self.post_treatment)
+        first = self.kind.weigh_kept(training, keep_rules(training, paths, each, span))
+        limits = StageLimits(self.n_stages, min(STAGE_TREES, paths.n_trees), self.max_rules, each)
         return correct(training, first, paths.n_trees, kind=self.kind, span=span, recipe=recipe, limits=limits)

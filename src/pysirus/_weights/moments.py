@@ -58,6 +58,22 @@ class MomentSums:
         arrays |= {name: _carry(arrays[name]) for name in ("sum", "rule_sum", "square")}
         return MomentSums(self.n_rows + other.n_rows, arrays)  # type: ignore[arg-type]
 
+    def gram(self) -> NDArray[np.int64]:
+        """The Gram matrix of the constant and the indicators of the rules, by weight."""
+        lower = self.arrays["pair"].sum(axis=0)
+        weights = np.diag(lower)
+        gram = np.empty((len(weights) + 1, len(weights) + 1), dtype=np.int64)
+        gram[0, 0] = self.arrays["size"].sum()
+        gram[0, 1:] = gram[1:, 0] = weights
+        gram[1:, 1:] = lower + np.tril(lower, -1).T
+        return gram
+
+    def take(self, rules: Sequence[int]) -> MomentSums:
+        """The moments of some of the rules, in rising order."""
+        i = np.asarray(rules, dtype=np.intp)
+        arrays = {**self.arrays, "rows": self.arrays["rows"][i], "rule_sum": self.arrays["rule_sum"][:, i]}
+        return MomentSums(self.n_rows, {**arrays, "pair": self.arrays["pair"][:, i][:, :, i]})  # type: ignore[typeddict-item]
+
     def restore(self, fixed: FixedPoint | None) -> Moments:
         """The moments in units of the response."""
         arrays = self.arrays

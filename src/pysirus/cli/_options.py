@@ -9,31 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
+from pysirus._parameters.table import PARAMETERS
 from pysirus.cli._app import TABLE_HELP
 
-FOREST = "Forest"
 COLUMNS = "Columns"
-# what a parameter of an estimator is called on the command line
-OF_PARAMETER = {
-    "n_rules": "--rules",
-    "p0": "--p0",
-    "max_rules": "--max-rules",
-    "n_bins": "--bins",
-    "max_depth": "--depth",
-    "max_features": "--max-features",
-    "n_trees": "--trees",
-    "min_node_size": "--min-node-size",
-    "max_samples": "--max-samples",
-    "n_stages": "--stages",
-    "cv": "--folds",
-    "n_repeats": "--repeats",
-    "criterion": "--criterion",
-    "n_jobs": "--jobs",
-    "random_state": "--seed",
-    "memory": "--memory",
-    "max_rows": "--max-rows",
-}
 FIGURES = (".png", ".pdf", ".svg")
+# what a parameter of an estimator is called on the command line
+OPTION_OF_PARAMETER = {name: own.metadata["option"].name for name, own in PARAMETERS.items() if own.metadata["option"]}
+OPTION_OF_PARAMETER |= {"memory": "--memory", "max_rows": "--max-rows"}
+
+
+def option(parameter: str, *short: str, help: str | None = None) -> Any:
+    """The option of a parameter, as the table of parameters has it."""
+    own = PARAMETERS[parameter].metadata["option"]
+    return typer.Option(own.name, *short, metavar=own.metavar, help=help or own.help, rich_help_panel=own.panel)
+
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 Target = Annotated[
@@ -78,48 +68,30 @@ Task = Annotated[
 ModelOut = Annotated[
     Path | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model to this JSON file.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed: the same seed gives the same rules.")]
-Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 is all cores. The rules stay the same.")]
-Trees = Annotated[
-    str, typer.Option(metavar="N|auto", help="Trees; auto grows until the rules are stable.", rich_help_panel=FOREST)
-]
-Depth = Annotated[
-    int, typer.Option(metavar="N", help="Conditions in a rule, at most (1 to 4).", rich_help_panel=FOREST)
-]
-Bins = Annotated[int, typer.Option(metavar="N", help="Cut columns at their N-quantiles.", rich_help_panel=FOREST)]
-MaxFeatures = Annotated[
-    int | None, typer.Option(metavar="N", help="Columns tried at a node. Default: a third.", rich_help_panel=FOREST)
-]
-MinNodeSize = Annotated[
-    int, typer.Option(metavar="N", help="Nodes of at most N rows are not split.", rich_help_panel=FOREST)
-]
-MaxSamples = Annotated[
-    float | None,
-    typer.Option(
-        metavar="X",
-        help="Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are.",
-        rich_help_panel=FOREST,
-    ),
-]
-Stages = Annotated[
-    str,
-    typer.Option(
-        metavar="N|auto",
-        help="Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
-        rich_help_panel=FOREST,
-    ),
-]
-MaxRules = Annotated[
-    int, typer.Option(metavar="N", help="At most N rules with --p0, --stages or tuning.", rich_help_panel=FOREST)
-]
+Seed = Annotated[int, option("random_state")]
+Jobs = Annotated[int, option("n_jobs")]
+Rules = Annotated[int | None, option("n_rules", "-n", help="Keep the N most frequent rules. Default: 10.")]
+P0 = Annotated[float | None, option("p0")]
+Folds = Annotated[int, option("cv")]
+Repeats = Annotated[int, option("n_repeats")]
+Criterion = Annotated[str | None, option("criterion")]
+Trees = Annotated[str, option("n_trees")]
+Depth = Annotated[int, option("max_depth")]
+Bins = Annotated[int, option("n_bins")]
+MaxFeatures = Annotated[int | None, option("max_features")]
+MinNodeSize = Annotated[int, option("min_node_size")]
+MaxSamples = Annotated[float | None, option("max_samples")]
+PostTreatment = Annotated[str, option("post_treatment")]
+Stages = Annotated[str, option("n_stages")]
+MaxRules = Annotated[int, option("max_rules")]
 
 
 def as_typed(message: str) -> str:
     """A complaint that begins with a parameter, with its option in place of it. Nobody types None."""
     name = re.split(r"\W", message, maxsplit=1)[0]
-    if name not in OF_PARAMETER:
+    if name not in OPTION_OF_PARAMETER:
         return message
-    message = re.sub(rf"\b{name}\b", OF_PARAMETER[name], message)
+    message = re.sub(rf"\b{name}\b", OPTION_OF_PARAMETER[name], message)
     return re.sub(r", ([^,]+), or None", r" or \1", message).replace(" or None", "")
 
 

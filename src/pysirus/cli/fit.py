@@ -17,12 +17,8 @@ from pysirus.cli.tune import MODEL, save, tune
 def fit(
     table: options.TableArgument,
     target: options.Target = None,
-    rules: Annotated[
-        int | None, typer.Option("--rules", "-n", metavar="N", help="Keep the N most frequent rules. Default: 10.")
-    ] = None,
-    p0: Annotated[
-        float | None, typer.Option("--p0", metavar="X", help="Keep the rules more frequent than X, instead of --rules.")
-    ] = None,
+    rules: options.Rules = None,
+    p0: options.P0 = None,
     tuned: Annotated[
         bool, typer.Option("--tune", help="Choose the number of rules by cross-validation, as `pysirus tune` does.")
     ] = False,
@@ -41,6 +37,7 @@ def fit(
     max_features: options.MaxFeatures = None,
     min_node_size: options.MinNodeSize = 5,
     max_samples: options.MaxSamples = None,
+    post_treatment: options.PostTreatment = "sample",
     max_rules: options.MaxRules = 25,
     stages: options.Stages = "1",
 ) -> None:
@@ -63,6 +60,7 @@ def fit(
         columns["class_weight"] = class_weight
         forest = {"trees": trees, "depth": depth, "bins": bins, "max_features": max_features}
         limits = {"min_node_size": min_node_size, "max_samples": max_samples, "max_rules": max_rules, "stages": stages}
+        limits["post_treatment"] = post_treatment
         tune(table, target, model=model, seed=seed, jobs=jobs, **columns, **forest, **limits)  # type: ignore[arg-type]
         return
     n_trees = options.parse_count(trees, "--trees")
@@ -88,6 +86,7 @@ def fit(
         n_trees=n_trees,
         min_node_size=min_node_size,
         max_samples=options.parse_samples(max_samples),
+        post_treatment=post_treatment,
         categorical_features=training.categorical,
         n_jobs=jobs,
         random_state=seed,

@@ -26,10 +26,7 @@ def tune(
     ] = None,
     folds: Annotated[int, typer.Option(metavar="N", help="Folds of the cross-validation.")] = 10,
     repeats: Annotated[int, typer.Option(metavar="N", help="Repetitions with other folds.")] = 10,
-    criterion: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="stability or error. Default: stability, for classes error."),
-    ] = None,
+    criterion: options.Criterion = None,
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
@@ -43,6 +40,7 @@ def tune(
     max_features: options.MaxFeatures = None,
     min_node_size: options.MinNodeSize = 5,
     max_samples: options.MaxSamples = None,
+    post_treatment: options.PostTreatment = "sample",
     max_rules: options.MaxRules = 25,
     stages: options.Stages = "1",
 ) -> None:
@@ -77,6 +75,7 @@ def tune(
         n_trees=n_trees,
         min_node_size=min_node_size,
         max_samples=options.parse_samples(max_samples),
+        post_treatment=post_treatment,
         categorical_features=training.categorical,
         n_jobs=jobs,
         random_state=seed,

@@ -13,12 +13,12 @@ from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, check_columns, read_table, recode_table
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._kind.kind import Kind
-from pysirus._model.moments import Moments
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import name_idle
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, features_of
+from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import (
     ZoomAnswer,
     ZoomPlan,
@@ -69,9 +69,9 @@ class ShardTraining(Training):
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
         return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes, first_tree)
 
-    def moments(self, rules: Sequence[Rule]) -> Moments:
-        """What outputs and weights of rules are computed from."""
-        return self.shards.ask(RuleMoments(rules, self.binned, self.seed)).restore(self.response.moment_scale())
+    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+        """What outputs and weights of rules are computed from, as exact integers."""
+        return self.shards.ask(RuleMoments(rules, self.binned, self.seed))
 
 
 # ---------------------------------------------------------------------------------------------------------- columns

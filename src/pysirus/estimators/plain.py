@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import ListSize
-from pysirus._select.select import Span, select
+from pysirus._select.select import Span
 from pysirus._stages.correct import StageLimits, correct
-from pysirus._training.grow import grow_paths, rules_of
+from pysirus._training.grow import grow_paths
+from pysirus._training.keep import Limits, keep_rules
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
 from pysirus.estimators.sirus import SirusBase
@@ -130,15 +131,10 @@ class PlainSirus(SirusBase, ListSize):
         kind = self._kind
         paths = grow_paths(training, settings, if_constant=kind.if_constant, mean=kind.mean_name)
         span, most = Span(), self.n_rules if self.p0 is None else self.max_rules
-        rules = rules_of(paths, select(paths, training.binned, p0=self.p0, n_rules=most, span=span), training.binned)
-        first = kind.weigh_training(training, rules, [len(rules)])
-        limits = StageLimits(
-            n_stages=None if self.n_stages == "auto" else int(self.n_stages),
-            n_trees=paths.n_trees,
-            max_rules=max(self.max_rules, len(rules)),
-            n_rules=self.n_rules,
-            p0=self.p0,
-        )
+        each = Limits(most, self.p0, self.post_treatment)
+        first = kind.weigh_kept(training, keep_rules(training, paths, each, span))
+        n_stages = None if self.n_stages == "auto" else int(self.n_stages)
+        limits = StageLimits(n_stages, paths.n_trees, max(self.max_rules, len(first.rules)), each)
         recipe = settings.recipe(training.n_rows)
         stages = correct(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
         self._set_model(kind.model(training, stages[-1], 0, len(stages) * paths.n_trees))

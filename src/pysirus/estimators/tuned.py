@@ -57,6 +57,7 @@ class TunedSirus(SirusBase, Folds):
             criterion=self.criterion,
             n_repeats=self.n_repeats,
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
+            post_treatment=self.post_treatment,
         )
         model, paths = tune(training, table, splits, plan)
         self._keep_paths(training, paths)

@@ -1,0 +1,65 @@
+"""Paths in, the rules that are kept out, with their moments: order, p0, and the post-treatment on these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from pysirus._forest.forest import Paths
+from pysirus._model.moments import Moments
+from pysirus._rules.rule import Rule
+from pysirus._select.sample import independent_columns
+from pysirus._select.select import Span, candidates, rule_vector
+from pysirus._training.grow import rules_of
+from pysirus._training.training import Training
+
+SPARE = 4  # candidates beyond those wanted, so that one pass over the rows is mostly enough
+
+
+@dataclass(frozen=True)
+class KeptRules:
+    """Rules without outputs, and what their outputs and weights are computed from."""
+
+    rules: list[Rule]
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many paths of a forest become rules."""
+
+    n_rules: int
+    p0: float | None = None
+    post_treatment: str = "sample"  # or "paper": combinations over the whole input space alone
+
+
+def keep_rules(
+    training: Training, paths: Paths, limits: Limits, span: Span | None = None, before: Sequence[Rule] = ()
+) -> KeptRules:
+    """Walk down the paths and keep those that are no combination of the constant, of ``before`` and of those kept.
+
+    ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
+    """
+    span = Span() if span is None else span
+    walk = candidates(paths, training.binned, limits.p0, Span(dict(span.rows)))
+    on_rows = limits.post_treatment == "sample"
+    kept: list[int] = []
+    while True:
+        asked = limits.n_rules - len(kept) + (SPARE if on_rows else 0)
+        batch = list(islice(walk, asked))
+        positions = [*kept, *batch]
+        sums = training.moment_sums([*before, *rules_of(paths, positions, training.binned)])
+        fresh = np.ones(len(positions), dtype=bool)
+        if on_rows:
+            fresh = independent_columns(sums.gram())[1 + len(before) :]
+        chosen = np.flatnonzero(fresh)[: limits.n_rules]
+        kept = [positions[i] for i in chosen]
+        if len(kept) == limits.n_rules or len(batch) < asked:
+            break
+    for position in kept:
+        span.add(rule_vector(paths.codes[position].tolist(), training.binned))
+    moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
+    return KeptRules(rules_of(paths, kept, training.binned), moments)
