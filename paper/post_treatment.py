@@ -63,7 +63,7 @@ def page(results):
         "# The filter on the sample",
         "",
         "Tuned lists with the paper's post-treatment and with that on the training rows (`post_treatment`), seed 0.",
-        "*Repeats* are rules that hold in the same training rows as an earlier rule of the list, or in exactly the others.",
+        "*Repeats* are rules that hold in the same training rows as an earlier rule, or in exactly the others.",
         "Written by `python -m paper.post_treatment`.",
         "",
         "| table | stages | filter | rules | error | stability | distance | repeats |",
