@@ -59,7 +59,12 @@ def test_golden_file_answers_as_on_the_day_it_was_made(path, tmp_path):
     model = pysirus.load(path)
     assert ask(model, X) == expected
     model.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+    written, again = (json.loads(p.read_text(encoding="utf-8")) for p in (path, tmp_path / "again.json"))
+    if "estimator" in written:  # parameters that are younger than the file have the value it was made with
+        parameters = again["estimator"]["parameters"]
+        younger = {name: parameters.pop(name) for name in set(parameters) - set(written["estimator"]["parameters"])}
+        assert younger in ({}, {"post_treatment": "paper"})
+    assert json.dumps(again) == json.dumps(written)
     assert ask(pysirus.load(tmp_path / "again.json"), X) == expected
 
 

@@ -22,6 +22,8 @@ from pysirus._rules.rule import RuleSet
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
+# what files that do not name a parameter were made with: the parameter is younger than they are
+BEFORE = {"post_treatment": "paper"}
 
 
 class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
@@ -167,7 +169,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError(f"'{path}' holds a {record['name']:.60}, which this pysirus does not know.")
         kind = ESTIMATORS[record["name"]]
         _check_estimator(kind, document)
-        estimator = kind(**record["parameters"])
+        before = {name: value for name, value in BEFORE.items() if name in kind._get_param_names()}
+        estimator = kind(**{**before, **record["parameters"]})
         estimator._restore(document)
     except Damage as damage:
         raise damaged(path, damage) from damage
