@@ -44,7 +44,8 @@ inline Independent independent_columns(const std::int64_t* gram, int n) {
   std::vector<std::uint64_t> scales;                      // one over each pivot
   for (int i = 0; i < n; ++i) {
     std::vector<std::uint64_t> row(n), origin(n);
-    for (int j = 0; j < n; ++j) row[j] = Modular::fold(static_cast<std::uint64_t>(gram[static_cast<std::size_t>(i) * n + j]));
+    for (int j = 0; j < n; ++j)
+      row[j] = Modular::fold(static_cast<std::uint64_t>(gram[static_cast<std::size_t>(i) * n + j]));
     for (std::size_t k = 0; k < pivots.size(); ++k) {
       const std::uint64_t factor = Modular::multiply(row[pivots[k]], scales[k]);
       if (factor == 0) continue;
