@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
-from pysirus._model.model import RuleModel
 from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus.estimators.rule_model import RuleModel
 
 PWN = r"\')) THEN 1 ELSE 2 END), (SELECT CURRENT_USER) AS pwn -- "
 TEXTS = ["e", "E", "é", "e ", "", "\u200b", "it's", "\\", "\\'", 'a"b', PWN, "a\nb", "%_", "日本", "😀", "'''", "x\ty"]
