@@ -136,7 +136,7 @@ def test_complaints_that_need_no_job(spark):
         model.fit(frame, "Text")
     with pytest.raises(DataError, match=r"'x' is double; a row_id holds whole numbers"):
         model.fit(frame.select("y", "x", "text"), "y", row_id="x")
-    with pytest.raises(DataError, match="No column is left"):
+    with pytest.raises(DataError, match="No feature is left"):
         model.fit(frame.select("y"), "y")
     with pytest.raises(DataError, match=r"takes a Spark data frame, found pandas\..*DataFrame"):
         model.fit(new_rows(), "y")
@@ -159,7 +159,7 @@ def test_a_bad_partition_is_named_and_nothing_is_left(spark, monkeypatch):
             model.fit(repeated, "y", row_id="row")
     assert n_kept(spark) == kept
 
-    def interrupt(training):
+    def interrupt(training, settings):
         assert n_kept(spark) == kept + 2  # the rows, and the rows in bins
         raise KeyboardInterrupt
 
