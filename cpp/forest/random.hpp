@@ -54,7 +54,7 @@ inline std::uint32_t fold_of_row(std::uint64_t seed, std::uint64_t row, std::uin
 
 // 32 bits for (tree, row): two multiply-xorshift rounds with half of the tree's key before each. `T` is an unsigned
 // 32-bit integer or a vector of them, one lane a tree. Two rounds are what it takes to pass the tests of
-// independence in tests/test_random.py; Philox and Threefry pass them too at three times the cost.
+// independence in tests/forest/test_random.py; Philox and Threefry pass them too at three times the cost.
 template <class T>
 [[gnu::always_inline]]
 inline T row_bits(T key_low, T key_high, std::uint32_t row) {

@@ -1,6 +1,6 @@
 // Exponential and logarithm that give the same bits on every machine: additions, multiplications and divisions in a
 // fixed order, each rounded once (-ffp-contract=off). Those of the C library differ between processors and versions.
-// Errors stay below one unit in the last place (tests/test_exp_log.py). No branch depends on the argument, so that
+// Errors stay below one unit in the last place (tests/core/test_exp_log.py). No branch depends on the argument, so that
 // loops over arrays turn into vector code.
 #pragma once
 

@@ -6,8 +6,8 @@ Run once for each version of the file format, from the root of the repository, b
 
 A model is `NAME.json`. `NAME.rows.json` holds the rows (by column, or as lists for an array without names) and what
 the model answered when it was made: numbers as hexadecimal floats, labels as they are. The files are not made again
-when the code changes: `tests/test_golden.py` reads them with the present code, and its answers must not move. A new
-kind of model gets a file of its own, by `python tests/golden/make.py tests/golden/v1 NAME`.
+when the code changes: `tests/model/test_golden.py` reads them with the present code, and its answers must not move.
+A new kind of model gets a file of its own, by `python tests/golden/make.py tests/golden/v1 NAME`.
 """
 
 from __future__ import annotations

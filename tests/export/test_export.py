@@ -375,7 +375,7 @@ def test_a_model_without_rules_exports(tmp_path):
 
 def test_the_example_ships_a_model(tmp_path):
     pytest.importorskip("matplotlib")
-    script = Path(__file__).parents[1] / "examples" / "ship.py"
+    script = Path(__file__).parents[2] / "examples" / "ship.py"
     command = [sys.executable, str(script), "--folder", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "MPLBACKEND": "Agg"})
     written = done.stdout.splitlines()[-1].removeprefix("wrote ").split(", ")

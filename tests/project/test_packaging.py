@@ -12,7 +12,7 @@ import pytest
 
 import pysirus
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def read_floors() -> tuple[dict[str, str], dict[str, str]]:

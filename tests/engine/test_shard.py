@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from problems import SETS, grow, make_problem, problems
 from pysirus import _core
-from test_kernel import SETS, grow, make_problem, problems
 
 
 def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instruction_set=SETS[0]):

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
+from test_reference import N_TREES, compare
 
 from conftest import SHARED, codes_of, read_reference
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._select.select import Span, rule_vector
-from test_reference import N_TREES, compare
 
 SEX = {"0", "F", "I", "M"}  # one row of the file says 0
 

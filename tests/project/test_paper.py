@@ -11,7 +11,7 @@ import pytest
 
 from conftest import SHARED
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 pytest.importorskip("piqp", reason="pip install pysirus[compare]")
 
 

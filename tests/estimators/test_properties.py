@@ -135,7 +135,7 @@ def test_missing_values_cost_less_than_the_median_does(name, informative):
     import importlib.util
     from pathlib import Path
 
-    path = Path(__file__).parents[1] / "examples" / "missing.py"
+    path = Path(__file__).parents[2] / "examples" / "missing.py"
     spec = importlib.util.spec_from_file_location("missing", path)
     missing = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(missing)

@@ -320,7 +320,7 @@ def test_classes_have_no_stages(run, tmp_path: Path) -> None:
 
 
 def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
     from paper import stages as study
 
     from pysirus._forest.forest import Forest

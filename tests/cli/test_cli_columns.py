@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from test_cli import run  # noqa: F401
 
 import pysirus
-from test_cli import run  # noqa: F401
 
 
 @pytest.fixture

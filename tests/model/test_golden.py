@@ -18,7 +18,9 @@ import pytest
 
 import pysirus
 
-GOLDEN = sorted(p for p in (Path(__file__).parent / "golden").glob("v*/*.json") if not p.name.endswith(".rows.json"))
+GOLDEN = sorted(
+    p for p in (Path(__file__).parents[1] / "golden").glob("v*/*.json") if not p.name.endswith(".rows.json")
+)
 SCHEMA = json.loads(files("pysirus").joinpath("model.schema.json").read_text(encoding="utf-8"))
 
 

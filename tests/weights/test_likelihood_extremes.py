@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from test_likelihood import LOSSES, make_case, outputs_of
 
 from likelihood_oracle import columns_of, objective, patterns_of, response_of
 from pysirus import _core
 from pysirus._weights.likelihood import fit_likelihood
 from pysirus._weights.ridge import STAGES_GRID
-from test_likelihood import LOSSES, make_case, outputs_of
 
 
 def check_minimum(loss, found, holds, y, inside, outside, weights=None, row=0):

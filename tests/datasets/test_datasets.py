@@ -27,7 +27,7 @@ SHAPES = {
     "diabetes": (442, 10),
     "machine": (209, 6),
 }
-SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
 
 @pytest.mark.parametrize("name", SHAPES)

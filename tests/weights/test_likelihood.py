@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_weights import make_case as ridge_case
 
 import likelihood_oracle as oracle
 from likelihood_oracle import SEED, patterns_of, response_of
@@ -13,7 +14,6 @@ from pysirus._weights.likelihood import fit_likelihood, gradient_residuals, rule
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge
 from pysirus._weights.weighted import with_outputs
-from test_weights import make_case as ridge_case
 
 LOSSES = ["logistic", "softmax", "poisson", "gamma", "squared"]
 

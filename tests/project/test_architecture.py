@@ -11,7 +11,7 @@ import pytest
 import pysirus
 
 SOURCE = Path(pysirus.__file__).parent
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MODULES = sorted(p for p in SOURCE.rglob("*.py"))
 CORE = sorted((ROOT / "cpp").rglob("*.?pp"))
 
@@ -186,7 +186,16 @@ def test_every_public_name_is_there_and_documented():
         _ = pysirus.Nothing
 
 
-SHORT = [*MODULES, *CORE, *Path(__file__).parent.glob("*.py")]
+TESTS = sorted((ROOT / "tests").glob("*/test_*.py"))
+
+
+def test_tests_stand_in_the_rooms_of_what_they_test():
+    assert not list((ROOT / "tests").glob("test_*.py"))
+    assert {path.parent.name for path in TESTS} <= {room.lstrip("_") for room in ROOMS} | {"project"}
+    assert len({path.name for path in TESTS}) == len(TESTS)  # pytest imports them by these names
+
+
+SHORT = [*MODULES, *CORE, *(ROOT / "tests").rglob("*.py")]
 
 
 @pytest.mark.parametrize("path", SHORT, ids=lambda path: path.name)

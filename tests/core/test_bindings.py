@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from problems import SETS, grow, make_problem
 from pysirus import _core
-from test_kernel import SETS, grow, make_problem
 
 INTS, BYTES = np.int32, np.uint8
 

@@ -11,7 +11,7 @@ import pytest
 
 import pysirus
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = sorted(m.name for m in pkgutil.walk_packages(pysirus.__path__, "pysirus.") if not m.name.endswith("__main__"))
 
