@@ -290,10 +290,10 @@ def test_command_line_tunes_stages(run) -> None:
 def test_fit_tune_passes_stages_on(run, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    passed = {}
-    monkeypatch.setattr(sys.modules["pysirus.cli.fit"], "tune", lambda *args, **options: passed.update(options))
+    passed = []
+    monkeypatch.setattr(sys.modules["pysirus.cli.fit"], "learn_tuned", lambda *args, **_: passed.append(args[3]))
     run("fit", "ozone", "--tune", "--stages", "auto")
-    assert passed["stages"] == "auto"
+    assert passed[0]["n_stages"] == "auto"
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,17 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass(frozen=True)
 class Option:
-    """How a parameter is said on the command line."""
+    """A parameter on the command line."""
 
     name: str
     metavar: str
     help: str
     panel: str | None = "Forest"
+    short: str | None = None
+    type: Any = None  # what is typed; None: the type of the parameter
+    default: Any = ...  # the default of the parameter, but for a few; None leaves it to the estimator
+    parse: Callable[[Any], Any] | None = None  # what was typed -> a value; a ValueError says what is wrong
+    refusal: str = ""  # why estimators of the other kind of response lack it, and what to do
 
 
 def parameter(default: Any, kind: str, help: str, check: Check | None = None, option: Option | None = None) -> Any:
@@ -52,6 +57,19 @@ def between(low: float, high: float, none: bool = False) -> Check:
     return lambda name, value: check_real(name, value, low, high, none)
 
 
+def count_or_auto(text: str) -> int | str:
+    """A typed number, or auto."""
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise ValueError(f"a whole number or auto, got '{text}'.") from None
+
+
+def share_or_count(value: float) -> float:
+    """A typed share of the rows, or a number of them: whole numbers above 1 are rows."""
+    return int(value) if value > 1 and value == int(value) else value
+
+
 def share_of_rows(name: str, value: Any) -> None:
     """A share of the rows, a number of them, or None."""
     to_share(name, value, 1)
@@ -73,7 +91,7 @@ class ListSize:
         "int, default=10",
         "Number of rules to keep if ``p0`` is None.",
         whole(1),
-        Option("--rules", "N", "Keep the N most frequent rules.", None),
+        Option("--rules", "N", "Keep the N most frequent rules. Default: 10.", None, "-n", default=None),
     )
 
 
@@ -85,7 +103,7 @@ class Folds:
         10,
         "int, splitter or iterable, default=10",
         "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together.",
-        option=Option("--folds", "N", "Folds of the cross-validation.", None),
+        option=Option("--folds", "N", "Folds of the cross-validation.", None, type=int),
     )
     n_repeats: int = parameter(
         10,
@@ -100,7 +118,7 @@ class Folds:
         '"stability" takes the list closest to error 0 and stability 0.9, the median over repetitions; "error" '
         "the shortest list whose error is within two standard errors of the minimum.",
         lambda name, value: check_choice(name, value, ("stability", "error")),
-        Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", None),
+        Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", None, default=None),
     )
 
 
@@ -113,7 +131,7 @@ class Forest:
         "int, default=25",
         "Maximum number of rules if ``p0`` is set, with stages, or when tuning.",
         whole(1),
-        Option("--max-rules", "N", "At most N rules with --p0, --stages or tuning."),
+        Option("--max-rules", "N", "At most N rules with --p0, --stages or tuning.", None),
     )
     n_bins: int = parameter(
         10,
@@ -141,7 +159,7 @@ class Forest:
         'int or "auto", default="auto"',
         'Trees in the forest; "auto" grows until two such forests would share ``1 - alpha`` of their rules.',
         whole_or_auto(1),
-        Option("--trees", "N|auto", "Trees; auto grows until the rules are stable."),
+        Option("--trees", "N|auto", "Trees; auto grows until the rules are stable.", type=str, parse=count_or_auto),
     )
     alpha: float = parameter(0.05, "float, default=0.05", "See ``n_trees``.", between(0, 1))
     discrete_limit: int = parameter(
@@ -164,6 +182,7 @@ class Forest:
             "--max-samples",
             "X",
             "Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are.",
+            parse=share_or_count,
         ),
     )
     post_treatment: str = parameter(
@@ -191,6 +210,15 @@ class ClassWeight:
         'dict or "balanced", optional',
         "Class weights, multiplied with ``sample_weight``: one weight per label (1 if not given), "
         'or "balanced" to give every class the same total weight.',
+        option=Option(
+            "--class-weight",
+            "LABEL=X,...",
+            "How much the rows of each class count: yes=5,no=1. balanced: every class the same.",
+            "Columns",
+            type=str,
+            refusal="classes have weights, and this target is a number. Leave the option out, or say --task "
+            "classification if the numbers are labels.",
+        ),
     )
 
 
@@ -210,6 +238,9 @@ class Stages:
             "--stages",
             "N|auto",
             "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
+            type=str,
+            parse=count_or_auto,
+            refusal="stages correct the prediction of a number, and this target has classes. Leave the option out.",
         ),
     )
 
@@ -223,13 +254,13 @@ class Running:
         "int, optional",
         "Number of threads; the rules do not depend on it. None is 1, -1 is all cores.",
         lambda name, value: check_jobs(value),
-        Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", None),
+        Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", None, default=-1),
     )
     random_state: Any = parameter(
         None,
         "int, Generator or RandomState, optional",
         "The seed; the same seed gives the same rules on any machine.",
-        option=Option("--seed", "N", "Seed: the same seed gives the same rules.", None),
+        option=Option("--seed", "N", "Seed: the same seed gives the same rules.", None, type=int, default=0),
     )
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 

@@ -19,12 +19,6 @@ OPTION_OF_PARAMETER = {name: own.metadata["option"].name for name, own in PARAME
 OPTION_OF_PARAMETER |= {"memory": "--memory", "max_rows": "--max-rows"}
 
 
-def option(parameter: str, *short: str, help: str | None = None) -> Any:
-    """The option of a parameter, as the table of parameters has it."""
-    own = PARAMETERS[parameter].metadata["option"]
-    return typer.Option(own.name, *short, metavar=own.metavar, help=help or own.help, rich_help_panel=own.panel)
-
-
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.", show_default=False)
@@ -38,15 +32,6 @@ Drop = Annotated[
     typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
 ]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.", rich_help_panel=COLUMNS)]
-ClassWeight = Annotated[
-    str | None,
-    typer.Option(
-        "--class-weight",
-        metavar="LABEL=X,...",
-        help="How much the rows of each class count: yes=5,no=1. balanced: every class the same.",
-        rich_help_panel=COLUMNS,
-    ),
-]
 Memory = Annotated[
     str | None,
     typer.Option(
@@ -68,22 +53,6 @@ Task = Annotated[
 ModelOut = Annotated[
     Path | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model to this JSON file.")
 ]
-Seed = Annotated[int, option("random_state")]
-Jobs = Annotated[int, option("n_jobs")]
-Rules = Annotated[int | None, option("n_rules", "-n", help="Keep the N most frequent rules. Default: 10.")]
-P0 = Annotated[float | None, option("p0")]
-Folds = Annotated[int, option("cv")]
-Repeats = Annotated[int, option("n_repeats")]
-Criterion = Annotated[str | None, option("criterion")]
-Trees = Annotated[str, option("n_trees")]
-Depth = Annotated[int, option("max_depth")]
-Bins = Annotated[int, option("n_bins")]
-MaxFeatures = Annotated[int | None, option("max_features")]
-MinNodeSize = Annotated[int, option("min_node_size")]
-MaxSamples = Annotated[float | None, option("max_samples")]
-PostTreatment = Annotated[str, option("post_treatment")]
-Stages = Annotated[str, option("n_stages")]
-MaxRules = Annotated[int, option("max_rules")]
 
 
 def as_typed(message: str) -> str:
@@ -93,16 +62,6 @@ def as_typed(message: str) -> str:
         return message
     message = re.sub(rf"\b{name}\b", OPTION_OF_PARAMETER[name], message)
     return re.sub(r", ([^,]+), or None", r" or \1", message).replace(" or None", "")
-
-
-def parse_count(text: str, option: str) -> int | str:
-    """A number (of trees, of stages), or auto."""
-    if text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"a whole number or auto, got '{text}'.", param_hint=option) from None
 
 
 def parse_memory(text: str | None) -> int:
@@ -115,35 +74,9 @@ def parse_memory(text: str | None) -> int:
     return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
-def parse_samples(value: float | None) -> float | None:
-    """A share of the rows, or a number of them: typed numbers above 1 are rows."""
-    return int(value) if value is not None and value > 1 and value == int(value) else value
-
-
-def stages_of(text: str, is_regression: bool) -> dict[str, int | str]:
-    """The number of stages as an argument of an estimator; classes have no stages."""
-    n_stages = parse_count(text, "--stages")
-    if is_regression:
-        return {"n_stages": n_stages}
-    if n_stages != 1:
-        raise typer.BadParameter(
-            "stages correct the prediction of a number, and this target has classes. Leave the option out.",
-            param_hint="--stages",
-        )
-    return {}
-
-
-def class_weight_of(text: str | None, training: Any) -> dict[str, Any]:
-    """The weights of the classes as an argument of an estimator; numbers have no classes."""
-    if text is None:
-        return {}
-    if training.is_regression:
-        raise typer.BadParameter(
-            "classes have weights, and this target is a number. Leave the option out, or say --task classification if "
-            "the numbers are labels.",
-            param_hint="--class-weight",
-        )
-    return {"class_weight": text if text == "balanced" else _weight_by_label(text, training.classes())}
+def parse_class_weight(text: str, classes: list[Any]) -> str | dict[Any, float]:
+    """Weights of classes: balanced, or pairs such as yes=5,no=1."""
+    return text if text == "balanced" else _weight_by_label(text, classes)
 
 
 def _weight_by_label(text: str, classes: list[Any]) -> dict[Any, float]:

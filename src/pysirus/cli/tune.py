@@ -2,56 +2,62 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pysirus._parameters.table import ClassWeight, Folds, Forest, Running, Stages
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
+from pysirus.cli._parameters import make_estimator, takes
 from pysirus.cli._streams import deliver
+
+if TYPE_CHECKING:
+    from pysirus.cli._table import Roles
 
 MODEL = "a model file"  # as pysirus._output calls what is replaced only by its own kind
 
 
 @app.command()
+@takes(Folds, ClassWeight, Forest, Stages, Running)
 def tune(
     table: options.TableArgument,
     target: options.Target = None,
+    *,
+    parameters: dict[str, Any],
     model: options.ModelOut = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error and stability to this PNG, PDF or SVG file.")
     ] = None,
-    folds: Annotated[int, typer.Option(metavar="N", help="Folds of the cross-validation.")] = 10,
-    repeats: Annotated[int, typer.Option(metavar="N", help="Repetitions with other folds.")] = 10,
-    criterion: options.Criterion = None,
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
-    class_weight: options.ClassWeight = None,
     task: options.Task = "auto",
-    seed: options.Seed = 0,
-    jobs: options.Jobs = -1,
-    trees: options.Trees = "auto",
-    depth: options.Depth = 2,
-    bins: options.Bins = 10,
-    max_features: options.MaxFeatures = None,
-    min_node_size: options.MinNodeSize = 5,
-    max_samples: options.MaxSamples = None,
-    post_treatment: options.PostTreatment = "sample",
-    max_rules: options.MaxRules = 25,
-    stages: options.Stages = "1",
 ) -> None:
     """Choose the number of rules for accuracy and stability, and print the rules.
 
     Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
     """
-    n_trees = options.parse_count(trees, "--trees")
+    from pysirus.cli._table import Roles
+
+    learn_tuned(table, target, Roles(categorical, drop, weights, task), parameters, model=model, plot=plot)
+
+
+def learn_tuned(
+    table: str,
+    target: str | None,
+    roles: Roles,
+    parameters: dict[str, Any],
+    *,
+    model: Path | None = None,
+    plot: Path | None = None,
+) -> None:
+    """Tune, write what is asked for, and print the rules."""
     from pysirus import SirusClassifierCV, SirusRegressorCV
     from pysirus.cli._show import print_learned
-    from pysirus.cli._table import Roles, is_files, open_training, paths_of
+    from pysirus.cli._table import is_files, open_training, paths_of
 
     if is_files(table):
         raise typer.BadParameter(
@@ -63,34 +69,16 @@ def tune(
     options.check_figure(plot, "--plot", paths_of(table))
     if plot is not None and model is not None and plot.resolve() == model.resolve():
         raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
-    training = open_training(table, target, Roles(categorical, drop, weights, task))
-    kind: Any = SirusRegressorCV if training.is_regression else SirusClassifierCV
-    estimator = kind(
-        cv=folds,
-        n_repeats=repeats,
-        max_rules=max_rules,
-        n_bins=bins,
-        max_depth=depth,
-        max_features=max_features,
-        n_trees=n_trees,
-        min_node_size=min_node_size,
-        max_samples=options.parse_samples(max_samples),
-        post_treatment=post_treatment,
-        categorical_features=training.categorical,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=int(sys.stderr.isatty()),
-        **options.stages_of(stages, training.is_regression),
-        **options.class_weight_of(class_weight, training),
-        **({} if criterion is None else {"criterion": criterion}),
-    )
+    training = open_training(table, target, roles)
+    kind = SirusRegressorCV if training.is_regression else SirusClassifierCV
+    estimator = make_estimator(kind, parameters, training)
     training.fit(estimator)
     files: list[tuple[Callable[[], None], str]] = []
     if model is not None:
         files.append((lambda: save(estimator, model), f"Model written to {model}"))
     if plot is not None:
         files.append((lambda: _draw(estimator, plot), f"Figure written to {plot}"))
-    weighed = bool(weights or class_weight)
+    weighed = bool(roles.weights or "class_weight" in parameters)
     deliver(files, lambda: print_learned(estimator, _verdict(estimator), weighed=weighed))
 
 
