@@ -32,7 +32,7 @@ from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
 from pysirus._select.select import Span, select
-from pysirus._stages.correct import holds_in_bins
+from pysirus._weights.fitted import holds_in_bins
 from pysirus._training.grow import rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import MemoryTraining, bin_rows

@@ -9,7 +9,7 @@ from test_weights import make_case as ridge_case
 import likelihood_oracle as oracle
 from likelihood_oracle import SEED, patterns_of, response_of
 from pysirus import _core
-from pysirus._stages.correct import holds_in_bins
+from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.likelihood import fit_likelihood, gradient_residuals, rule_patterns, rule_scores
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge

@@ -1,7 +1,4 @@
-"""Classes, by the mean of class proportions: the outputs of rules are class proportions, with equal weights.
-
-This is the form of the authors' paper on classification and of their R package. The error is 1 - AUC.
-"""
+"""Classes: how labels are read, in memory and in parts, whatever is learned from them."""
 
 from __future__ import annotations
 
@@ -13,15 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._kind.auc import HeldOut, pooled_error
-from pysirus._kind.kind import Kind, LabelTotals, PooledError
-from pysirus._model.moments import Moments
+from pysirus._kind.kind import Kind, LabelTotals
 from pysirus._parameters import ParameterError, check_real
 from pysirus._response.read import check_weights, class_codes, classes_of, read_labels, read_weights
-from pysirus._response.response import ClassResponse, Response
-from pysirus._rules.rule import Rule
-from pysirus._weights.equal import weigh_equally
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._response.response import ClassResponse
 
 
 @dataclass(frozen=True)
@@ -44,15 +36,13 @@ class ClassesOfPart:
 
 
 @dataclass(frozen=True)
-class ClassShares(Kind):
-    """One class per row, predicted by the mean of the rules' class proportions."""
+class ClassKind(Kind):
+    """One class per row."""
 
     class_weight: Any = None
 
     if_constant: ClassVar[str] = "y has only one class"
     mean_name: ClassVar[str] = "share of each class"
-    has_penalty: ClassVar[bool] = False
-    has_stages: ClassVar[bool] = False
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> ClassResponse:
         """Labels of one type, one per row, none missing; the weights of classes multiply those of rows."""
@@ -73,33 +63,6 @@ class ClassShares(Kind):
         if self.class_weight is not None:
             factors = class_factors(self.class_weight, labels.classes, [float(weight) for weight in labels.weights])
         return ClassesOfPart(labels.classes, factors)
-
-    def sizes(self, rules: Sequence[Rule], moments: Moments, most: int) -> range:
-        """Every size: each rule has a weight."""
-        return range(len(rules) + 1)
-
-    def weigh(
-        self, rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
-    ) -> WeightedPrefixes:
-        """Equal weights."""
-        return weigh_equally(rules, moments, response, sizes)
-
-    def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> Response | None:
-        """A mean of class proportions has no residuals to correct."""
-        raise ParameterError(
-            "n_stages must be 1 for equal weights: a mean of class proportions has no residuals to fit."
-        )
-
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
-        """What ranks the held-out rows."""
-        shape = (len(weighted.rules), response.n_outputs)
-        inside = np.array([rule.inside for rule in weighted.rules], dtype=np.float64).reshape(shape)
-        outside = np.array([rule.outside for rule in weighted.rules], dtype=np.float64).reshape(shape)
-        return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
-
-    def pooled_error(self, judged: Sequence[HeldOut]) -> PooledError:
-        """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""
-        return lambda sizes: np.array([pooled_error(judged, step) for step in sizes.tolist()])
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[float]) -> NDArray[np.float64]:

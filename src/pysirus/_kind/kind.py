@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
 from pysirus._response.response import Response
@@ -48,8 +49,10 @@ class Kind(ABC):
 
     if_constant: ClassVar[str]  # what a response is of which every row answers the same
     mean_name: ClassVar[str]  # what is predicted where there is no rule
+    error_name: ClassVar[str]  # what tuning measures
     has_penalty: ClassVar[bool]  # whether a penalty is chosen
     has_stages: ClassVar[bool]  # whether its lists can be corrected
+    link: ClassVar[Link] = "identity"  # what the sum of weighted outputs stands for
 
     @abstractmethod
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
@@ -60,18 +63,18 @@ class Kind(ABC):
         """How the response of a part is read, once what must be known of all parts is asked for."""
 
     @abstractmethod
-    def sizes(self, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Sizes of a list that tuning looks at, from 0 on, so that ``most`` of its rules may have a weight."""
 
     @abstractmethod
     def weigh(
-        self, rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Weights of some prefixes of a list of rules with outputs."""
 
     @abstractmethod
-    def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> Response | None:
-        """What a list leaves unexplained, shrunk; None where it explains all."""
+    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
+        """What the last of the weighted lists leaves unexplained, shrunk; None where it explains all."""
 
     @abstractmethod
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
@@ -84,7 +87,7 @@ class Kind(ABC):
     def weigh_kept(self, training: Training, kept: KeptRules) -> WeightedPrefixes:
         """Outputs and weights of all rules that were kept, on the rows that they came from."""
         rules = with_outputs(kept.rules, kept.moments, training.response)
-        return self.weigh(rules, kept.moments, training.response, [len(rules)])
+        return self.weigh(training, rules, kept.moments, [len(rules)])
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes."""
@@ -104,4 +107,5 @@ class Kind(ABC):
             classes=training.response.labels,
             moments=weighted.moments,
             facts=facts,
+            link=self.link,
         )

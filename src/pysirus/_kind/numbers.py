@@ -15,6 +15,8 @@ from pysirus._model.moments import Moments
 from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
+from pysirus._training.training import Training
+from pysirus._weights.fitted import fitted_values
 from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -50,6 +52,7 @@ class Numbers(Kind):
 
     if_constant: ClassVar[str] = "the response is constant"
     mean_name: ClassVar[str] = "mean"
+    error_name: ClassVar[str] = "unexplained variance"
     has_penalty: ClassVar[bool] = True
     has_stages: ClassVar[bool] = True
 
@@ -62,22 +65,23 @@ class Numbers(Kind):
         """Numbers need nothing of other parts."""
         return NumbersOfPart()
 
-    def sizes(self, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
         return useful_sizes(gram_of(moments, rules), most)
 
     def weigh(
-        self, rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Non-negative ridge."""
         return weigh_by_ridge(rules, moments, sizes)
 
-    def residuals(self, response: Response, fitted: NDArray[np.float64], mean: Any) -> NumberResponse | None:
+    def residuals(self, training: Training, weighted: WeightedPrefixes) -> NumberResponse | None:
         """The response minus the mean and the shrunk prediction; None where the list explains all."""
-        y = response.answers
+        response, mean = training.response, weighted.mean
+        y, fitted = response.answers, fitted_values(weighted, training.binned)
         if NumberResponse(y - fitted).is_constant:
             return None
-        values = y - np.float64(mean) - SHRINKAGE * (fitted - np.float64(mean))
+        values = y - mean - SHRINKAGE * (fitted - mean)
         return NumberResponse(values, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:

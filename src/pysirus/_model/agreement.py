@@ -32,6 +32,7 @@ def check_agreement(document: Entry) -> None:
     for place, value in outputs:
         _check_output(value, classes, place)
     _check_shares(document["mean"], classes, "mean")
+    _check_link(document)
     _check_rules(document["rules"], document, "rules")
     _check_terms(document)
     if document["aggregation"] == "mean":
@@ -195,6 +196,22 @@ def _check_shares(value: Any, classes: Sequence[Any] | None, place: str) -> None
         ensure(abs(sum(value) - 1) <= SHARE_ERROR, place, f"must be shares that sum to 1, found {sum(value):.6g}")
 
 
+def _check_balance(value: Any, classes: Sequence[Any] | None, place: str) -> None:
+    """Mean residuals of classes sum to zero."""
+    if classes is not None:
+        ensure(max(map(abs, value)) <= 1 + SHARE_ERROR, place, "must be residuals from -1 to 1")
+        ensure(abs(sum(value)) <= SHARE_ERROR, place, f"must be residuals that sum to 0, found {sum(value):.6g}")
+
+
+def _check_link(document: Entry) -> None:
+    """A link goes with its version, its task and a sum."""
+    link, classes = document.get("link", "identity"), document["classes"]
+    ensure((document["version"] == 1) == ("link" not in document), "link", "is in files of version 2, and only there")
+    ensure(link != "softmax" or classes is not None, "link", "is 'softmax', which is for classes")
+    ensure(link != "log" or classes is None, "link", "is 'log', which is not for classes")
+    ensure(link == "identity" or document["aggregation"] == "sum", "link", f"is {link!r}, which is for sums")
+
+
 def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
     features, classes = document["features"], document["classes"]
     seen: set[Any] = set()
@@ -212,6 +229,11 @@ def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
             _check_output(rule[name], classes, inner(here, name))
             if rule.get("stage", 1) == 1:
                 _check_shares(rule[name], classes, inner(here, name))
+            else:
+                _check_balance(rule[name], classes, inner(here, name))
+        for value in rule.get("observed") or ():
+            _check_output(value, classes, inner(here, "observed"))
+            _check_shares(value, classes, inner(here, "observed"))
         key = frozenset(_reading(c) for c in conditions)
         ensure(key not in seen, here, "is in the list twice")
         seen.add(key)

@@ -25,9 +25,10 @@ from pysirus._model.fields import (
     text,
     whole,
 )
+from pysirus._model.link import LINKS
 
 FORMAT = "pysirus-model"
-VERSION = 1
+VERSIONS = (1, 2)  # 2 has a link
 
 ROUNDING = 1e-6
 SHARE = number(0, 1 + ROUNDING)  # a sum of shares of the training weight
@@ -104,7 +105,7 @@ RULE = fields(
         "n_outside": optional(COUNT),
         "weight": optional(number()),
     },
-    besides={"stage": whole(1, 2**31)},
+    besides={"stage": whole(1, 2**31), "observed": optional(items(output, length=2))},
 )
 
 TERM = fields(
@@ -191,7 +192,7 @@ ESTIMATOR = fields({"name": text, "parameters": mapping(anything)})
 DOCUMENT = fields(
     {
         "format": one_of(FORMAT),
-        "version": one_of(VERSION),
+        "version": one_of(*VERSIONS),
         "task": one_of("regression", "classification"),
         "target": text,
         "classes": optional(items(label, least=1)),
@@ -205,7 +206,12 @@ DOCUMENT = fields(
         "terms": items(TERM),
         "facts": FACTS,
     },
-    besides={"tuning": optional(TUNING), "moments": optional(MOMENTS), "estimator": ESTIMATOR},
+    besides={
+        "link": one_of(*LINKS),
+        "tuning": optional(TUNING),
+        "moments": optional(MOMENTS),
+        "estimator": ESTIMATOR,
+    },
 )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.table import Feature
-from pysirus._model.document import FORMAT, VERSION, check_document
+from pysirus._model.document import FORMAT, VERSIONS, check_document
 from pysirus._model.fields import Damage
 from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json
@@ -107,6 +107,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         "n_outside": rule.n_outside,
         "weight": rule.weight,
         "stage": rule.stage,
+        **({} if rule.observed is None else {"observed": [_output(value) for value in rule.observed]}),
     }
 
 
@@ -123,6 +124,7 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
         weight=_real(d["weight"]),
         classes=classes,
         stage=d.get("stage", 1),
+        observed=tuple(map(_from_output, d["observed"])) if d.get("observed") is not None else None,  # type: ignore[arg-type]
     )
 
 
@@ -169,7 +171,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if model.link == "identity" else 2,  # the lowest that can say it, for older readers
         "task": "regression" if model.classes is None else "classification",
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),
@@ -179,6 +181,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "intercept": _output(model.intercept),
         "aggregation": model.aggregation,
         "root_weight": model.root_weight,
+        **({} if model.link == "identity" else {"link": model.link}),
         "rules": [rule_to_json(rule) for rule in model.selected],
         "terms": [asdict(term) for term in model.terms],
         "facts": dict(model.facts),
@@ -206,6 +209,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         terms=tuple(_from_term(term) for term in document["terms"]),
         aggregation=document["aggregation"],
         root_weight=float(document["root_weight"]),
+        link=document.get("link", "identity"),
     )
 
 
@@ -262,10 +266,10 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"'{path}' is JSON but not a pysirus model file.")
     version = document.get("version")
-    if isinstance(version, bool) or version != VERSION:
+    if isinstance(version, bool) or version not in VERSIONS:
         raise ModelFileError(
-            f"'{path}' is a model file of version {version!r:.40}; this pysirus reads version {VERSION}. "
-            "Install the pysirus that wrote it, or save the model again."
+            f"'{path}' is a model file of version {version!r:.40}; this pysirus reads versions "
+            f"{' and '.join(map(str, VERSIONS))}. Install the pysirus that wrote it, or save the model again."
         )
     try:
         check_document(document)

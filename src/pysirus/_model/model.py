@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pysirus._data.table import Feature, Table, align_table, warn_unseen
 from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._model.evaluate import Addend, Evaluator
+from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.moments import Moments
 from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
@@ -79,6 +80,8 @@ class Model:
         How rules combine.
     root_weight : float
         With ``"mean"``: the weight of the root node, which contains every row and whose output is ``mean``.
+    link : {"identity", "softmax", "log"}
+        What the sum stands for: the prediction itself, scores of classes, or the logarithm of the prediction.
     """
 
     selected: RuleSet
@@ -94,6 +97,7 @@ class Model:
     terms: tuple[LinearTerm, ...] = ()
     aggregation: Aggregation = "sum"
     root_weight: float = 0.0
+    link: Link = "identity"
 
     @property
     def rules(self) -> RuleSet:
@@ -117,7 +121,7 @@ class Model:
         tuning = self.tuned
         size = next(size for size in tuning.sizes if size.n_rules == n_rules)
         facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
-        if self.classes is None:
+        if "ridge_penalty" in facts:
             facts["ridge_penalty"] = size.penalty
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
         if "n_stages" in facts:
@@ -136,13 +140,29 @@ class Model:
         return table
 
     def decision(self, table: Table) -> NDArray[np.float64]:
-        """The combined outputs of an aligned table: one number per row, or a row of class proportions."""
-        return self._combine(self._evaluator.sums(table))
+        """The prediction of an aligned table: one number per row, or a row of class probabilities."""
+        return self._respond(self._combine(self._evaluator.sums(table)))
 
     def raw_predict(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
-        """The combined outputs of any table; an array of plain numbers is read where it lies."""
+        """The prediction of any table: one number per row, or a row of class probabilities."""
+        return self._respond(self.scores(X, owner))
+
+    def scores(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
+        """The combined outputs before the link; an array of plain numbers is read where it lies."""
         sums = self._evaluator.matrix_sums(X)
-        return self.decision(self.align(X, owner)) if sums is None else self._combine(sums)
+        return self._combine(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Of two classes the log-odds of the second, one number per row; of more a score per class."""
+        if self.link != "softmax":
+            raise AttributeError("decision_function is for classes weighed by likelihood (weighting='likelihood').")
+        return log_odds(self.scores(X))
+
+    def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What scores stand for."""
+        if scores.ndim == 1:
+            return respond(self.link, scores[:, None])[:, 0]
+        return respond(self.link, scores)
 
     @cached_property
     def _evaluator(self) -> Evaluator:
@@ -193,6 +213,16 @@ class Model:
         """
         mean = np.asarray(self.mean, dtype=np.float64)
         return mean if rule.stage == 1 else np.zeros_like(mean)
+
+    def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What a rule adds to the score where it holds and elsewhere, from what it adds on average.
+
+        Of two classes the points on the log-odds of the second, of more a vector with a score per class.
+        """
+        average = self.average_output(rule)
+        sides = [_weight(rule) * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
+        inside, outside = map(log_odds, sides) if self.link == "softmax" else sides
+        return inside, outside
 
     def _repr_html_(self) -> str:
         terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""

@@ -114,11 +114,12 @@ class Folds:
     )
     criterion: str = parameter(
         "stability",
-        '{"stability", "error"}, default="stability"',
+        '{"stability", "error", "auto"}, default="stability"',
         '"stability" takes the list closest to error 0 and stability 0.9, the median over repetitions; "error" '
-        "the shortest list whose error is within two standard errors of the minimum.",
-        lambda name, value: check_choice(name, value, ("stability", "error")),
-        Option("--criterion", "NAME", "stability or error. Default: stability, for classes error.", None, default=None),
+        'the shortest list whose error is within two standard errors of the minimum. "auto" is "stability", and "error" '
+        "for classes with equal weights.",
+        lambda name, value: check_choice(name, value, ("stability", "error", "auto")),
+        Option("--criterion", "NAME", "stability or error. Default: stability, for equal weights error.", None, default=None),
     )
 
 
@@ -223,6 +224,23 @@ class ClassWeight:
 
 
 @dataclass(eq=False, repr=False)
+class Weighting:
+    """How the rules of classes are weighed."""
+
+    weighting: str = parameter(
+        "likelihood",
+        '{"likelihood", "equal"}, default="likelihood"',
+        '"likelihood": weights by ridge-penalised likelihood, so that the sum of the rules is a score (with two classes '
+        'the log-odds) and probabilities can be decided by. "equal": the mean of the rules\' class proportions, as in the '
+        "paper on classification and its R package; it ranks rows, but rarely passes one half where classes are unequal.",
+        lambda name, value: check_choice(name, value, ("likelihood", "equal")),
+        Option(
+            "--weighting", "NAME", "For classes. likelihood: probabilities to decide by. equal: the mean of shares."
+        ),
+    )
+
+
+@dataclass(eq=False, repr=False)
 class Stages:
     """Corrections of the list."""
 
@@ -265,7 +283,7 @@ class Running:
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 
 
-GROUPS = (ListSize, Folds, Forest, ClassWeight, Stages, Running)
+GROUPS = (ListSize, Folds, Forest, ClassWeight, Weighting, Stages, Running)
 PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 

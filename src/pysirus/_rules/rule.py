@@ -163,6 +163,8 @@ class Rule:
     stage : int
         1 for a rule about the target, 2 or more for a correction, whose outputs are mean residuals of the earlier
         stages (their prediction shrunk by a factor of 0.85).
+    observed : tuple of two outputs, or None
+        Of a correction of a score: the mean target (class proportions) inside and outside, which its outputs are not.
     """
 
     conditions: tuple[Condition, ...]
@@ -175,6 +177,12 @@ class Rule:
     weight: float | None = None
     classes: tuple[Any, ...] | None = None
     stage: int = 1
+    observed: tuple[Any, Any] | None = None
+
+    @property
+    def means(self) -> tuple[Any, Any]:
+        """What the data say: the mean target (class proportions) of the rows inside and outside."""
+        return (self.inside, self.outside) if self.observed is None else self.observed
 
     @cached_property
     def key(self) -> Hashable:

@@ -19,6 +19,7 @@ from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import idle_columns
 from pysirus._training.settings import Settings
+from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
 
 
@@ -56,6 +57,10 @@ class Training(ABC):
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
 
+    @abstractmethod
+    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+        """Which rules hold together, and with which response: what weights by likelihood are computed from."""
+
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""
         return self.restore(self.moment_sums(rules))
@@ -92,6 +97,10 @@ class MemoryTraining(Training):
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
         return moment_sums(rules, self.binned, self.response, self.seed)
+
+    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+        """Which rules hold together, and with which response."""
+        return rule_patterns(rules, self.binned, self.response, self.seed)
 
 
 def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:

@@ -41,8 +41,8 @@ class TuningPlan:
         kept = keep_rules(training, paths, Limits(2 * self.max_rules, post_treatment=self.post_treatment))
         moments = kept.moments
         rules = with_outputs(kept.rules, moments, training.response)
-        sizes = self.kind.sizes(rules, moments, self.max_rules)
-        return self.kind.weigh(rules[: sizes[-1]], moments.take(sizes[:-1]), training.response, sizes)
+        sizes = self.kind.sizes(training, rules, moments, self.max_rules)
+        return self.kind.weigh(training, rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
 
     def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
         """The list after each stage; the first is the beginning of the plain list."""

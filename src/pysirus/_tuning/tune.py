@@ -143,7 +143,7 @@ def _choose_stages(
     def model() -> Model:
         stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
         rules = stages[-1].rules
-        weighted = plan.kind.weigh(rules, training.moments(rules), training.response, range(len(rules) + 1))
+        weighted = plan.kind.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
         lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
         sizes = [
             _size(weighted, k, lowest[k - 1], path, min(rules[k - 1].stage, len(path)) - 1)

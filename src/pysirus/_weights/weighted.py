@@ -29,6 +29,16 @@ def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) ->
     ]
 
 
+def with_observed(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+    """Give corrections the mean answers inside and outside; the moments end with theirs."""
+    _, inside, outside = moments.means
+    first = moments.n_rules - len(rules)
+    return [
+        replace(rule, observed=(response.output(inside[first + i]), response.output(outside[first + i])))
+        for i, rule in enumerate(rules)
+    ]
+
+
 @dataclass(frozen=True)
 class WeightedPrefixes:
     """Rules with outputs, and the models of several prefixes of their list."""
@@ -40,6 +50,7 @@ class WeightedPrefixes:
     penalties: NDArray[np.float64]
     mean: Output  # of the response
     moments: Moments | None = None  # what the weights came from
+    constant: tuple[float, ...] = ()  # the link of the mean, where weights come from a likelihood
 
     def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""

@@ -1,4 +1,4 @@
-"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments of rules, sizes of bins."""
+"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments and patterns of rules, sizes of bins."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pysirus._forest.forest import Recipe, plan_of, rows_of
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
+from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
 from pysirus.engine.marks import Marks
 
@@ -71,6 +72,19 @@ class RuleMoments:
     def __call__(self, shard: Shard) -> MomentSums:
         binned = Binned(shard.bins, self.shape.cuts)
         return moment_sums(self.rules, binned, shard.response, self.seed, shard.first_row)
+
+
+@dataclass(frozen=True)
+class RulePatterns:
+    """Which of these rules hold together, and with which response?"""
+
+    rules: Sequence[Rule]
+    shape: Binned
+    seed: int
+
+    def __call__(self, shard: Shard) -> Patterns:
+        binned = Binned(shard.bins, self.shape.cuts)
+        return rule_patterns(self.rules, binned, shard.response, self.seed, shard.first_row)
 
 
 @dataclass(frozen=True)

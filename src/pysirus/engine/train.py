@@ -18,6 +18,7 @@ from pysirus._rules.rule import Rule
 from pysirus._training.idle import name_idle
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, features_of
+from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import (
     ZoomAnswer,
@@ -35,7 +36,7 @@ from pysirus.engine.marks import Marked, Marks, changed, marks_of
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part, RowHolder, ShardHolder
 from pysirus.engine.response import Reading, naming, read_response
-from pysirus.engine.shard import RuleMoments, Shard, SizeQuestion
+from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
 from pysirus.engine.steady import SteadyShards, WithMarks
 from pysirus.engine.summary import ColumnSummary
 
@@ -72,6 +73,10 @@ class ShardTraining(Training):
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
         return self.shards.ask(RuleMoments(rules, self.binned, self.seed))
+
+    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+        """Which rules hold together, and with which response."""
+        return self.shards.ask(RulePatterns(rules, self.binned, self.seed))
 
 
 # ---------------------------------------------------------------------------------------------------------- columns

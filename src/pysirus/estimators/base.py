@@ -23,7 +23,7 @@ from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 # what files that do not name a parameter were made with: the parameter is younger than they are
-BEFORE = {"post_treatment": "paper"}
+BEFORE = {"post_treatment": "paper", "weighting": "equal"}
 
 
 class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]

@@ -1,26 +1,26 @@
 """SIRUS for classes (Bénard, Biau, Da Veiga, Scornet 2021), behind scikit-learn's interface.
 
-Two classes are the mean of the rule outputs, as in the paper on classification; more classes are the same with a vector
-of class proportions inside and outside each rule. One list of rules serves all classes.
+One list of rules serves all classes: a rule has the class proportions inside and outside, and one weight.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import ClassWeight, Forest, ListSize, Running, documented
+from pysirus._parameters.table import ClassWeight, Forest, ListSize, Running, Stages, Weighting, documented
 from pysirus.estimators.plain import PlainSirus
 from pysirus.estimators.sirus import ClassBase
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusClassifier(ClassBase, PlainSirus, Running, ClassWeight, Forest, ListSize):
+class SirusClassifier(ClassBase, PlainSirus, Running, Stages, Weighting, ClassWeight, Forest, ListSize):
     """Stable and interpretable rules for two or more classes.
 
     Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent
     ones and drops linear combinations of earlier ones. The outputs of a rule are the class proportions inside and
-    outside; the predicted probabilities are the mean of the outputs. See docs/method.md.
+    outside. Weights are fitted by penalised likelihood, so that the weighted outputs add up to a score for each class
+    (with two classes, the log-odds of the second); they are not negative. See docs/classes.md.
 
     {parameters}
 
@@ -29,7 +29,9 @@ class SirusClassifier(ClassBase, PlainSirus, Running, ClassWeight, Forest, ListS
     classes_ : ndarray
         The class labels, sorted; at most 256.
     selected_, rules_ : RuleSet
-        The selected rules by decreasing frequency; each has weight 1 / number of rules.
+        The selected rules by decreasing frequency, and those of positive weight.
+    ridge_penalty_ : float
+        The penalty that cross-validation of the deviance chose; not with equal weights.
     n_trees_ : int
         Number of trees grown.
     idle_columns_ : dict

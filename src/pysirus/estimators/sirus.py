@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from pysirus._bins.cuts import Binned
 from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._forest.forest import Paths
-from pysirus._kind.classes import ClassShares
+from pysirus._kind.class_likelihood import ClassLikelihood
+from pysirus._kind.class_shares import ClassShares
 from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
+from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import Forest, Running, check_parameters
@@ -110,14 +113,16 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")
 
     class_weight: Any
+    weighting: str
     classes_: NDArray[Any]
 
     @property
-    def _kind(self) -> ClassShares:
-        return ClassShares(self.class_weight)
+    def _kind(self) -> ClassLikelihood | ClassShares:
+        kind = ClassShares if self.weighting == "equal" else ClassLikelihood
+        return kind(self.class_weight)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities: the mean of the rules' class proportions.
+        """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
 
         Parameters
         ----------
@@ -146,9 +151,34 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[shares.argmax(axis=1)])
 
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of each class: the intercept plus the weighted outputs of the rules.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Of two classes the log-odds of the second. With equal weights, the mean of class proportions instead: of two
+            classes that of the second less one half.
+        """
+        check_is_fitted(self)
+        scores = self.model_.scores(X, owner=type(self).__name__)
+        if self.model_.link == "softmax":
+            return log_odds(scores)
+        return np.asarray(scores[:, 1] - 0.5) if scores.shape[1] == 2 else scores
+
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
         self.classes_ = model.labels
+        for name in ("ridge_penalty", "n_stages"):
+            if name in model.facts:
+                setattr(self, f"{name}_", model.facts[name])
+            else:
+                self.__dict__.pop(f"{name}_", None)
 
     def _restore(self, document: Mapping[str, Any]) -> None:
         super()._restore(document)

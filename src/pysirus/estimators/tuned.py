@@ -54,7 +54,7 @@ class TunedSirus(SirusBase, Folds):
             kind=self._kind,
             settings=settings,
             max_rules=self.max_rules,
-            criterion=self.criterion,
+            criterion=self._criterion,
             n_repeats=self.n_repeats,
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
             post_treatment=self.post_treatment,
@@ -63,6 +63,12 @@ class TunedSirus(SirusBase, Folds):
         self._keep_paths(training, paths)
         self._set_model(model)
         return self
+
+    @property
+    def _criterion(self) -> str:
+        if self.criterion != "auto":
+            return self.criterion
+        return "error" if self._kind.error_name == "1 - AUC" else "stability"
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
