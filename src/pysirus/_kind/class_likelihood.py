@@ -67,10 +67,9 @@ class ClassLikelihood(ClassKind):
     ) -> WeightedPrefixes:
         """Weights that are not negative, by ridge-penalised likelihood."""
         mean = training.response.output(moments.means[0])
-        if training.response.n_outputs == 1:  # one class is certain
-            return WeightedPrefixes(
-                (), tuple(sizes), np.zeros((len(sizes), 0)), ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean
-            )
+        if training.response.n_outputs == 1:  # one class is certain, and there are no rules
+            none = np.zeros((len(sizes), 0))
+            return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
         fit = _fit(training.patterns(rules), rules, training.response.n_outputs, sizes)
         intercepts = tuple(map(_as_output, fit.intercepts))
         constant = tuple(fit.constant.tolist())
@@ -89,7 +88,7 @@ class ClassLikelihood(ClassKind):
         values, _ = gradient_residuals(loss, y, scores, constant, SHRINKAGE)
         if (values == values[:1]).all():
             return None
-        shared = {"weights": response.weights, "part_of": response.part_of, "repeats": response.repeats}
+        shared: Any = {"weights": response.weights, "part_of": response.part_of, "repeats": response.repeats}
         labels = response.labels or ()
         if loss == "logistic":
             return OddsResiduals(np.ascontiguousarray(values[:, 0]), labels, **shared)

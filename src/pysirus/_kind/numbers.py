@@ -77,7 +77,7 @@ class Numbers(Kind):
 
     def residuals(self, training: Training, weighted: WeightedPrefixes) -> NumberResponse | None:
         """The response minus the mean and the shrunk prediction; None where the list explains all."""
-        response, mean = training.response, weighted.mean
+        response, mean = training.response, float(np.asarray(weighted.mean))
         y, fitted = response.answers, fitted_values(weighted, training.binned)
         if NumberResponse(y - fitted).is_constant:
             return None

@@ -124,7 +124,7 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
         weight=_real(d["weight"]),
         classes=classes,
         stage=d.get("stage", 1),
-        observed=tuple(map(_from_output, d["observed"])) if d.get("observed") is not None else None,  # type: ignore[arg-type]
+        observed=tuple(map(_from_output, d["observed"])) if d.get("observed") is not None else None,
     )
 
 

@@ -116,8 +116,8 @@ class Folds:
         "stability",
         '{"stability", "error", "auto"}, default="stability"',
         '"stability" takes the list closest to error 0 and stability 0.9, the median over repetitions; "error" '
-        'the shortest list whose error is within two standard errors of the minimum. "auto" is "stability", and "error" '
-        "for classes with equal weights.",
+        'the shortest list whose error is within two standard errors of the minimum. "auto" is "stability", and '
+        '"error" for classes with equal weights.',
         lambda name, value: check_choice(name, value, ("stability", "error", "auto")),
         Option("--criterion", "NAME", "stability or error. Default: stability, for equal weights error.", None, default=None),
     )
@@ -230,13 +230,12 @@ class Weighting:
     weighting: str = parameter(
         "likelihood",
         '{"likelihood", "equal"}, default="likelihood"',
-        '"likelihood": weights by ridge-penalised likelihood, so that the sum of the rules is a score (with two classes '
-        'the log-odds) and probabilities can be decided by. "equal": the mean of the rules\' class proportions, as in the '
-        "paper on classification and its R package; it ranks rows, but rarely passes one half where classes are unequal.",
+        '"likelihood": weights by ridge-penalised likelihood; the rules add up to a score per class (with two classes, '
+        'the log-odds) and give probabilities to decide by. "equal": the mean of the class proportions of the rules, as '
+        "in the paper on classification and its R package; with unequal classes it ranks rows, and rarely passes one "
+        "half.",
         lambda name, value: check_choice(name, value, ("likelihood", "equal")),
-        Option(
-            "--weighting", "NAME", "For classes. likelihood: probabilities to decide by. equal: the mean of shares."
-        ),
+        Option("--weighting", "NAME", "For classes. likelihood: to decide by. equal: the mean of class proportions."),
     )
 
 

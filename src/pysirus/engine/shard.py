@@ -1,4 +1,4 @@
-"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments and patterns of rules, sizes of bins."""
+"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments of rules, sizes of bins."""
 
 from __future__ import annotations
 
