@@ -231,7 +231,7 @@ class Weighting:
         "likelihood",
         '{"likelihood", "equal"}, default="likelihood"',
         '"likelihood": weights by ridge-penalised likelihood; the rules add up to a score per class (with two classes, '
-        'the log-odds) and give probabilities to decide by. "equal": the mean of the class proportions of the rules, as '
+        'the log-odds) and give probabilities to decide by. "equal": the mean of the class proportions of rules, as '
         "in the paper on classification and its R package; with unequal classes it ranks rows, and rarely passes one "
         "half.",
         lambda name, value: check_choice(name, value, ("likelihood", "equal")),
