@@ -32,12 +32,12 @@ from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
 from pysirus._select.select import Span, select
-from pysirus._weights.fitted import holds_in_bins
 from pysirus._training.grow import rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import MemoryTraining, bin_rows
 from pysirus._tuning.fold import GrowingList
 from pysirus._tuning.growing import growing_path
+from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import ridge_weights
 from pysirus._weights.weighted import with_outputs

@@ -48,7 +48,6 @@ class Deviances(NamedTuple):
 class ClassLikelihood(ClassKind):
     """One class per row, predicted by the softmax of weighted outputs."""
 
-    error_name: ClassVar[str] = "unexplained deviance"
     has_penalty: ClassVar[bool] = True
     has_stages: ClassVar[bool] = True
     link: ClassVar[Link] = "softmax"

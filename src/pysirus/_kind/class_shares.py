@@ -23,12 +23,14 @@ from pysirus._training.training import Training
 from pysirus._weights.equal import weigh_equally
 from pysirus._weights.weighted import WeightedPrefixes
 
+NO_STAGES = "n_stages must be 1 with weighting='equal': a mean of class proportions has no residuals to correct."
+
 
 @dataclass(frozen=True)
 class ClassShares(ClassKind):
     """One class per row, predicted by the mean of the rules' class proportions."""
 
-    error_name: ClassVar[str] = "1 - AUC"
+    criterion: ClassVar[str] = "error"
     has_penalty: ClassVar[bool] = False
     has_stages: ClassVar[bool] = False
 
@@ -44,7 +46,7 @@ class ClassShares(ClassKind):
 
     def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
         """A mean of class proportions has no residuals to correct."""
-        raise ParameterError("n_stages must be 1 with weighting='equal': a mean of class proportions has no residuals.")
+        raise ParameterError(NO_STAGES)
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
         """What ranks the held-out rows."""

@@ -49,7 +49,7 @@ class Kind(ABC):
 
     if_constant: ClassVar[str]  # what a response is of which every row answers the same
     mean_name: ClassVar[str]  # what is predicted where there is no rule
-    error_name: ClassVar[str]  # what tuning measures
+    criterion: ClassVar[str] = "stability"  # how tuning chooses where nothing else is asked for
     has_penalty: ClassVar[bool]  # whether a penalty is chosen
     has_stages: ClassVar[bool]  # whether its lists can be corrected
     link: ClassVar[Link] = "identity"  # what the sum of weighted outputs stands for

@@ -52,7 +52,6 @@ class Numbers(Kind):
 
     if_constant: ClassVar[str] = "the response is constant"
     mean_name: ClassVar[str] = "mean"
-    error_name: ClassVar[str] = "unexplained variance"
     has_penalty: ClassVar[bool] = True
     has_stages: ClassVar[bool] = True
 

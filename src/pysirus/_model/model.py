@@ -129,6 +129,13 @@ class Model:
         return replace(self, selected=rules, intercept=size.intercept, facts=facts)
 
     @property
+    def error_name(self) -> str:
+        """What tuning measures."""
+        if self.link != "identity":
+            return "unexplained deviance"
+        return "unexplained variance" if self.classes is None else "1 - AUC"
+
+    @property
     def labels(self) -> NDArray[Any]:
         """The labels as an array of their original type."""
         return np.asarray(self.classes, dtype=self.facts.get("label_type"))

@@ -119,7 +119,13 @@ class Folds:
         'the shortest list whose error is within two standard errors of the minimum. "auto" is "stability", and '
         '"error" for classes with equal weights.',
         lambda name, value: check_choice(name, value, ("stability", "error", "auto")),
-        Option("--criterion", "NAME", "stability or error. Default: stability, for equal weights error.", None, default=None),
+        Option(
+            "--criterion",
+            "NAME",
+            "stability or error. Default: stability, for equal weights error.",
+            None,
+            default=None,
+        ),
     )
 
 
@@ -235,7 +241,13 @@ class Weighting:
         "in the paper on classification and its R package; with unequal classes it ranks rows, and rarely passes one "
         "half.",
         lambda name, value: check_choice(name, value, ("likelihood", "equal")),
-        Option("--weighting", "NAME", "For classes. likelihood: to decide by. equal: the mean of class proportions."),
+        Option(
+            "--weighting",
+            "NAME",
+            "For classes. likelihood: to decide by. equal: the mean of class proportions.",
+            refusal="classes are weighed so, and this target is a number. Leave the option out, or say --task "
+            "classification if the numbers are labels.",
+        ),
     )
 
 
@@ -257,7 +269,6 @@ class Stages:
             "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
             type=str,
             parse=count_or_auto,
-            refusal="stages correct the prediction of a number, and this target has classes. Leave the option out.",
         ),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Folds, Forest, Running, Stages
+from pysirus._parameters.table import ClassWeight, Folds, Forest, Running, Stages, Weighting
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -21,7 +21,7 @@ MODEL = "a model file"  # as pysirus._output calls what is replaced only by its 
 
 
 @app.command()
-@takes(Folds, ClassWeight, Forest, Stages, Running)
+@takes(Folds, ClassWeight, Weighting, Forest, Stages, Running)
 def tune(
     table: options.TableArgument,
     target: options.Target = None,
@@ -92,7 +92,7 @@ def _verdict(estimator: Any) -> str:
     tuning = estimator.model_.tuning
     if not tuning.sizes:
         return "\nThere are no rules to choose from."
-    error_name = "unexplained variance" if estimator.model_.classes is None else "1 - AUC"
+    error_name = estimator.model_.error_name
     chosen = len(estimator.selected_)
     lines = [
         "",

@@ -18,11 +18,12 @@ from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._forest.forest import Paths
 from pysirus._kind.class_likelihood import ClassLikelihood
-from pysirus._kind.class_shares import ClassShares
+from pysirus._kind.class_shares import NO_STAGES, ClassShares
 from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import Forest, Running, check_parameters
 from pysirus._response.read import target_name
@@ -114,12 +115,19 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
 
     class_weight: Any
     weighting: str
+    n_stages: int | str
     classes_: NDArray[Any]
 
     @property
     def _kind(self) -> ClassLikelihood | ClassShares:
         kind = ClassShares if self.weighting == "equal" else ClassLikelihood
         return kind(self.class_weight)
+
+    def _settings(self) -> Settings:
+        settings = super()._settings()
+        if self.weighting == "equal" and self.n_stages != 1:
+            raise ParameterError(NO_STAGES)
+        return settings
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.

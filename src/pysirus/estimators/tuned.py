@@ -66,9 +66,7 @@ class TunedSirus(SirusBase, Folds):
 
     @property
     def _criterion(self) -> str:
-        if self.criterion != "auto":
-            return self.criterion
-        return "error" if self._kind.error_name == "1 - AUC" else "stability"
+        return self._kind.criterion if self.criterion == "auto" else self.criterion
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
