@@ -120,8 +120,6 @@ class Folds:
         '"error" for classes with equal weights.',
         lambda name, value: check_choice(name, value, ("stability", "error", "auto")),
         Option(
-            "--criterion", "NAME", "stability or error. Default: stability, for equal weights error.", None, default=None
-        ),
             "--criterion",
             "NAME",
             "stability or error. Default: stability, for equal weights error.",
