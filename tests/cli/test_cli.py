@@ -175,7 +175,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         ("--folds", "1", "must be a whole number of at least 2, got 1."),
         ("--folds", "331", "=331 folds need at least 331 rows, found n_samples=330: use a smaller --folds."),
         ("--repeats", "0", "must be a whole number of at least 1, got 0."),
-        ("--criterion", "best", "must be one of 'stability', 'error', got 'best'."),
+        ("--criterion", "best", "must be one of 'stability', 'error', 'auto', got 'best'."),
     ],
 )
 def test_complaint_names_the_option(run, option: str, value: str, message: str) -> None:

@@ -58,7 +58,7 @@ def test_true_and_false_are_classes(run, table, tmp_path, command):  # noqa: F81
     assert out.startswith("shares of sold: ") and "then True " in out
     assert pysirus.load(tmp_path / "m.json").classes_.tolist() == [False, True]
     if command == "tune":
-        assert "1 - AUC" in out
+        assert "unexplained deviance" in out
 
 
 def test_numbers_are_classes_when_asked(run, table):  # noqa: F811

@@ -258,6 +258,12 @@ def lengthen(document: Any, rng: random.Random, writer: Writer) -> str | None:
     return f"lengthen {place} {times} times"
 
 
+def _length(document: Any, place: Place) -> int:
+    """How long a list is, where earlier damage has left one."""
+    found = at(document, place) if _has(document, place) else None
+    return len(found) if isinstance(found, list) else 1
+
+
 def swell(document: Any, rng: random.Random, writer: Writer) -> str | None:
     """Few bytes that ask for much memory: sizes of arrays, types of labels, lengths of axes."""
     n = rng.choice([3_000, 15_000, 50_000])
@@ -268,7 +274,7 @@ def swell(document: Any, rng: random.Random, writer: Writer) -> str | None:
         ("facts", "label_type"): rng.choice(["<U99999999", "<U99999", "|V99999999", "|S99999999"]),
         ("facts", "n_stages"): 10**12,
         ("tuning", "n_repeats"): 10**15,
-        ("tuning", "path", "n_rules"): [1e15] * len((document.get("tuning") or {}).get("path", {}).get("p0", [1])),
+        ("tuning", "path", "n_rules"): [1e15] * _length(document, ("tuning", "path", "p0")),
         ("tuning", "step"): 10**9,
         ("features", 0, "levels"): list(range(n)),
         ("classes",): list(range(n)),

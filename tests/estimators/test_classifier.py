@@ -73,7 +73,7 @@ def test_the_same_labels_in_any_series_give_the_same_model(iris):
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
 def test_shares_are_the_mean_of_the_outputs_and_sum_to_one(load):
     X, y = load(return_X_y=True)
-    model = model_of(X, y, n_rules=7)
+    model = model_of(X, y, n_rules=7, weighting="equal")
     shares = model.predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-12)
     assert (shares >= 0).all()
@@ -219,8 +219,8 @@ def test_256_classes_are_taken_and_257_refused():
 
 def test_tuning_keeps_every_size_and_its_error(tmp_path):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = SirusClassifierCV(n_trees=500, n_repeats=2, random_state=0, n_jobs=2).fit(X, y)
-    assert model.criterion == "error"
+    model = SirusClassifierCV(n_trees=500, n_repeats=2, random_state=0, n_jobs=2, weighting="equal").fit(X, y)
+    assert model.model_.tuned.criterion == "error"
     assert model.cv_error_ < 0.03
     assert model.path_.error[0] > 2 * model.cv_error_
     assert len(model.with_rules(3).predict(X)) == len(y)
@@ -238,10 +238,11 @@ def test_tuning_error_is_the_area_of_held_out_rows():
 
     X, y = load_breast_cancer(return_X_y=True)
     folds = list(KFold(5, shuffle=True, random_state=3).split(X))
-    model = SirusClassifierCV(cv=folds, n_trees=2000, n_repeats=1, random_state=0).fit(X, y)
+    equal = {"n_trees": 2000, "weighting": "equal"}
+    model = SirusClassifierCV(cv=folds, n_repeats=1, random_state=0, **equal).fit(X, y)
     shares = np.zeros(len(y))
     for train, test in folds:
-        one = SirusClassifier(p0=model.p0_, max_rules=50, n_trees=2000, random_state=1).fit(X[train], y[train])
+        one = SirusClassifier(p0=model.p0_, max_rules=50, random_state=1, **equal).fit(X[train], y[train])
         shares[test] = one.predict_proba(X[test])[:, 1]
     assert 1 - roc_auc_score(y, shares) == pytest.approx(model.cv_error_, abs=0.01)
 

@@ -69,7 +69,8 @@ def our_readable(rule):
 def test_breast_cancer_has_the_rules_of_r(breast_cancer, seed, error):
     X, y = breast_cancer
     reference = read_reference("fit_breast_cancer_d2.json")
-    model = SirusClassifier(post_treatment="paper", n_rules=25, n_trees=N_TREES, random_state=seed, n_jobs=2).fit(X, y)
+    as_in_r = {"post_treatment": "paper", "weighting": "equal"}
+    model = SirusClassifier(**as_in_r, n_rules=25, n_trees=N_TREES, random_state=seed, n_jobs=2).fit(X, y)
     theirs = {readable(rule["conditions"]): rule for rule in reference["rules"]}
     n_spanned = in_span(model, lambda cuts: [codes_of(cuts, rule["conditions"]) for rule in reference["rules"]])
     assert n_spanned >= 23

@@ -87,7 +87,8 @@ def test_levels_never_seen_and_missing_where_training_had_none_agree_with_numpy(
 def test_classes_terms_and_harvested_nodes_agree_with_numpy(mixed):
     X, y = mixed
     numbers = X[["a", "b", "c"]]
-    same(SirusClassifier(n_trees=300, random_state=0).fit(X, pd.qcut(y, 3, labels=["l", "m", "h"])).model_, X)
+    three = pd.qcut(y, 3, labels=["l", "m", "h"])
+    same(SirusClassifier(n_trees=300, random_state=0, weighting="equal").fit(X, three).model_, X)
     fitted = RuleFitRegressor(n_trees=30, linear_terms=True, random_state=0).fit(numbers, y).model_
     assert fitted.terms
     same(fitted, numbers)

@@ -21,7 +21,7 @@ from pysirus import (
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._kind.classes import ClassShares
+from pysirus._kind.class_shares import ClassShares
 from pysirus._model.file import model_to_json
 from pysirus._model.gram import gram_of
 from pysirus._response.fixed_point import Scale

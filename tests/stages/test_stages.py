@@ -308,12 +308,12 @@ def test_command_line_complains_about_stages(run, arguments: list[str], message:
     assert code != 0 and message in " ".join(err.replace("│", " ").split())
 
 
-def test_classes_have_no_stages(run, tmp_path: Path) -> None:
+def test_equal_weights_have_no_stages(run, tmp_path: Path) -> None:
     path = tmp_path / "classes.csv"
     path.write_text("x,kind\n" + "".join(f"{i},{'ab'[i > 20]}\n" for i in range(40)))
-    code, _, err = run("fit", path, "--target", "kind", "--stages", 2, "--trees", 50)
-    assert code == 2 and "this target has classes" in " ".join(err.replace("│", " ").split())
-    assert run("fit", path, "--target", "kind", "--trees", 50)[0] == 0
+    code, _, err = run("fit", path, "--target", "kind", "--stages", 2, "--trees", 50, "--weighting", "equal")
+    assert code and "--stages must be 1 with weighting='equal'" in " ".join(err.replace("│", " ").split())
+    assert run("fit", path, "--target", "kind", "--trees", 50, "--stages", 2)[0] == 0
 
 
 # --------------------------------------------------------------------------------------------------------- the study

@@ -31,7 +31,7 @@ from pysirus._weights.likelihood import (
     responses_of,
     rule_scores,
 )
-from pysirus._weights.ridge import STAGES_GRID
+from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
 from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class ClassLikelihood(ClassKind):
         every = range(len(rules) + 1)
         if len(rules) <= most:
             return every
-        least = _fit(training.patterns(rules), rules, training.response.n_outputs, every, STAGES_GRID[-1:])
+        least = _fit(training.patterns(rules), rules, training.response.n_outputs, every, PENALTY_GRID[-1:])
         too_many = np.flatnonzero((least.weights > 0).sum(axis=1) > most)
         return range(int(too_many[0]) + 1) if len(too_many) else every
 
@@ -111,9 +111,11 @@ class ClassLikelihood(ClassKind):
 
 
 def _fit(
-    patterns: Patterns, rules: Sequence[Rule], n_classes: int, sizes: Sequence[int], grid: Floats = STAGES_GRID
+    patterns: Patterns, rules: Sequence[Rule], n_classes: int, sizes: Sequence[int], grid: Floats | None = None
 ) -> LikelihoodFit:
     inside, outside = _score_outputs(rules, n_classes)
+    if grid is None:
+        grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
     return fit_likelihood(patterns, inside, outside, _loss(n_classes), sizes, grid)
 
 

@@ -11,10 +11,23 @@ import typer
 from typer.testing import CliRunner
 
 import pysirus
-from pysirus._parameters.table import ClassWeight, Folds, Forest, ListSize, Option, Running, Stages, parameter
+from pysirus._parameters.table import (
+    ClassWeight,
+    Folds,
+    Forest,
+    ListSize,
+    Option,
+    Running,
+    Stages,
+    Weighting,
+    parameter,
+)
 from pysirus.cli._parameters import takes
 from pysirus.cli.fit import fit
 from pysirus.cli.tune import tune
+
+
+EVERY = (ClassWeight, Weighting, Forest, Stages, Running)
 
 
 def to_half(text: str) -> float:
@@ -75,8 +88,16 @@ def test_what_cannot_be_parsed_names_the_option(call) -> None:
 @pytest.mark.parametrize(
     ("command", "groups", "estimators"),
     [
-        (fit, (ListSize, ClassWeight, Forest, Stages, Running), (pysirus.SirusRegressor, pysirus.SirusClassifier)),
-        (tune, (Folds, ClassWeight, Forest, Stages, Running), (pysirus.SirusRegressorCV, pysirus.SirusClassifierCV)),
+        (
+            fit,
+            (ListSize, ClassWeight, Weighting, Forest, Stages, Running),
+            (pysirus.SirusRegressor, pysirus.SirusClassifier),
+        ),
+        (
+            tune,
+            (Folds, ClassWeight, Weighting, Forest, Stages, Running),
+            (pysirus.SirusRegressorCV, pysirus.SirusClassifierCV),
+        ),
     ],
 )
 def test_commands_offer_every_option_that_an_estimator_takes(command, groups, estimators) -> None:
