@@ -6,12 +6,14 @@ import json
 import signal
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import Pool
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import pysirus
@@ -120,28 +122,42 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _compute_named(job: Job) -> tuple[Job, Result, float]:
+def _results(todo: list[Any], n_processes: int, one: Callable[[Any], Any]) -> Iterator[tuple[Any, Any, float]]:
+    """Results as they come, the longest job first so that none is left alone at the end."""
+    ordered = sorted(todo, key=lambda job: (job.repetition, -job.cost))
+    if n_processes == 1:
+        yield from map(one, ordered)
+        return
+    with Pool(n_processes, _leave_interrupts) as pool:
+        yield from pool.imap_unordered(one, ordered)
+
+
+def compute_named(job: Job) -> tuple[Job, Result, float]:
+    """A job, its result and how long it took: what a process is asked for."""
     return job, *compute(job)
 
 
-def _results(todo: list[Job], n_processes: int) -> Iterator[tuple[Job, Result, float]]:
-    """Results as they come, the longest job first so that none is left alone at the end."""
-    ordered = sorted(todo, key=lambda job: (job.repetition, -job.cost))
-    with Pool(n_processes, _leave_interrupts) as pool:
-        yield from pool.imap_unordered(_compute_named, ordered)
+def run(
+    wanted: Sequence[Any],
+    store: Any,
+    n_processes: int,
+    one: Callable[[Any], tuple[Any, Any, float]] = compute_named,
+    title: str = "paper",
+) -> None:
+    """Compute what is not there yet, with progress and the time left.
 
-
-def run(wanted: list[Job], store: Store, n_processes: int) -> None:
-    """Compute what is not there yet, with progress and the time left."""
+    Other studies bring their own jobs (with ``name``, ``repetition`` and ``cost``), store (``get`` and ``put``) and
+    function of a job.
+    """
     todo = [job for job in wanted if store.get(job) is None]
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f}%"))
     with Progress(*columns, TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn()) as progress:
-        bar = progress.add_task("paper", total=sum(job.cost for job in wanted))
+        bar = progress.add_task(title, total=sum(job.cost for job in wanted))
         progress.advance(bar, sum(job.cost for job in wanted if job not in todo))
         if len(todo) < len(wanted):
             progress.console.print(f"{len(wanted) - len(todo)} of {len(wanted)} results are there already.")
-        for job, result, seconds in _results(todo, n_processes):
+        for job, result, seconds in _results(todo, n_processes, one):
             store.put(job, result, seconds)
-            shown = ", ".join(f"{name} {value:.3f}" for name, value in result.items())
+            shown = ", ".join(f"{name} {np.mean(value):.3f}" for name, value in result.items())
             progress.console.print(f"{job.name}: {shown} ({seconds:.0f} s)", highlight=False)
             progress.advance(bar, job.cost)

@@ -79,7 +79,7 @@ def test_results_are_kept_and_taken_up_again(tmp_path, monkeypatch):
     store, wanted = cells.Store(tmp_path), [cells.Job(f"j{i}", "ozone", "cart", i) for i in range(3)]
     calls = []
 
-    def results(todo, n_processes):
+    def results(todo, n_processes, one):
         for job in todo:
             calls.append(job.name)
             yield job, {"error": 0.5}, 1.0
