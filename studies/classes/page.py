@@ -1,0 +1,121 @@
+"""Results in, docs/classes-study.md out. Every number comes from a result or from a setting of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from studies.classes.cells import N_REPETITIONS, Store, problem_of
+from studies.classes.claims import Claim, claims
+from studies.classes.figures import Figures, Study, read
+from studies.classes.measure import BY_FOLD, N_BINS, N_FOLDS, SMALLEST
+from studies.classes.methods import METHODS
+from studies.classes.problems import TABLES
+
+COLUMNS = {
+    "auc": "AUC",
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "calibration_error": "calibration error",
+    "rules": "rules",
+    "stability": "stability",
+}
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(figures: Figures, quantity: str) -> str:
+    mean = figures.mean(quantity)
+    if mean is None:
+        return ""
+    if quantity == "rules":
+        return f"{mean:.1f}"
+    error = figures.error(quantity) if quantity in BY_FOLD else None
+    return f"{mean:.3f}" if error is None else f"{mean:.3f} ± {error:.3f}"
+
+
+def _versions(study: Study) -> str:
+    """The versions that the results were computed with."""
+    packages = dict.fromkeys(method.package for method in METHODS.values())
+    found = {p: sorted({f.about[p] for f in study.values() if p in f.about}) for p in packages}
+    return ", ".join(f"{package} {' and '.join(versions)}" for package, versions in found.items() if versions)
+
+
+def _settings(study: Study) -> str:
+    """The estimator of each method, as it was made for the first fold."""
+    rows = []
+    for name, method in METHODS.items():
+        texts = sorted({f.about["settings"] for (_, m), f in study.items() if m == name})
+        if texts:
+            rows.append([method.title, "; ".join(f"`{text}`" for text in texts)])
+    return "\n".join(f"- {title}: {text}" for title, text in rows)
+
+
+def _fewer(study: Study) -> str:
+    """Which results are missing, wholly or in part."""
+    parts = []
+    for name, method in METHODS.items():
+        short = [TABLES[t].title for (t, m), f in study.items() if m == name and f.n_repetitions < N_REPETITIONS]
+        absent = [TABLES[t].title for t in TABLES if (t, name) not in study]
+        if short:
+            parts.append(f"- {method.title}: fewer repetitions on {', '.join(short)}")
+        if absent:
+            which = "any table" if len(absent) == len(TABLES) else ", ".join(absent)
+            parts.append(f"- {method.title}: not computed for {which}")
+    return "Still missing:\n\n" + "\n".join(parts) if parts else ""
+
+
+def _head(study: Study) -> str:
+    paragraphs = [
+        "# Classifiers, compared",
+        f"{len(TABLES)} tables, {N_FOLDS} stratified folds, {N_REPETITIONS} repetitions, the same folds for every "
+        "method. Everything that a method chooses, it chooses inside the training rows. To compute and write this "
+        "page:\n\n    make study-classes",
+        f"Computed with {_versions(study)}.",
+        "Missing values and categories reach SIRUS and EBM as they are. For the others, a missing number is the median "
+        "and a missing category the most frequent one; categories become one column each. Logistic regression sees "
+        f"standardised columns. The estimators:\n\n{_settings(study)}",
+        "A figure is the mean over the folds of all repetitions, ± its standard error over folds. AUC of several "
+        "classes is the mean of each against the rest; their Brier score is summed over classes. In the log loss, a "
+        f"probability of zero counts as {SMALLEST:.1e}; trees pay for that. The calibration error is the expected one "
+        f"in {N_BINS} bins of equal count, from the held-out rows of all folds together (of several "
+        "classes, for the most probable one), averaged over repetitions. The rules of a tree are its leaves. Stability "
+        "is the mean Dice-Sorensen index over pairs of the folds' lists within a repetition.",
+        _fewer(study),
+    ]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def _claim(claim: Claim) -> str:
+    text = f"**{claim.text}.** {claim.verdict()}"
+    if not claim.checks:
+        return text
+    rows = [[TABLES[c.table].title, c.found, c.asked, "yes" if c.holds else "**no**"] for c in claim.checks]
+    return f"{text}\n\n{_markdown(['', 'found', 'asked', 'holds'], rows)}"
+
+
+def _table(name: str, study: Study) -> str:
+    problem = problem_of(name)
+    classes = f"{len(problem.classes)} classes, the largest has {problem.majority:.1%} of the rows"
+    text = (
+        f"### {problem.title}\n\n{len(problem.y):,} rows, {problem.X.shape[1]} columns, {classes}. "
+        f"Source: {TABLES[name].origin}."
+    )
+    rows = [
+        [METHODS[m].title, str(study[name, m].n_repetitions), *(_cell(study[name, m], q) for q in COLUMNS)]
+        for m in METHODS
+        if (name, m) in study
+    ]
+    return f"{text}\n\n{_markdown(['', 'repetitions', *COLUMNS.values()], rows)}"
+
+
+def make_page(store: Store) -> str:
+    """The whole page."""
+    study = read(store)
+    parts = [_head(study), "## What was asked", *(_claim(claim) for claim in claims(study)), "## Table by table"]
+    parts += [_table(name, study) for name in TABLES if any(table == name for table, _ in study)]
+    return "\n\n".join(parts) + "\n"
