@@ -26,7 +26,6 @@ from pysirus.cli._parameters import takes
 from pysirus.cli.fit import fit
 from pysirus.cli.tune import tune
 
-
 EVERY = (ClassWeight, Weighting, Forest, Stages, Running)
 
 
