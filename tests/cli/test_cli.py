@@ -17,25 +17,11 @@ import pyarrow.parquet
 import pytest
 
 import pysirus
-from pysirus.cli import main
 from pysirus.cli._app import DATASETS
 from pysirus.datasets import load_ozone
 from pysirus.datasets._catalog import SHIPPED
 
 COMMAND = [sys.executable, "-m", "pysirus"]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    """Run the command in this process; its exit code, output and complaints."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leaving:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(leaving.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from test_cli import run  # noqa: F401
 
 import pysirus
 
@@ -31,7 +30,7 @@ def table(tmp_path):
     return path
 
 
-def test_labels_weights_and_columns_to_drop(run, table, tmp_path):  # noqa: F811
+def test_labels_weights_and_columns_to_drop(run, table, tmp_path):
     arguments = ["fit", table, "--target", "price", "--trees", 500, "--model", tmp_path / "m.json"]
     code, out, err = run(*arguments, "--categorical", "zip", "--drop", "id,sold", "--weights", "w")
     assert code == 0
@@ -50,7 +49,7 @@ def test_labels_weights_and_columns_to_drop(run, table, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("command", ["fit", "tune"])
-def test_true_and_false_are_classes(run, table, tmp_path, command):  # noqa: F811
+def test_true_and_false_are_classes(run, table, tmp_path, command):
     few = ["--folds", 3, "--repeats", 1] if command == "tune" else []
     arguments = [command, table, "--target", "sold", "--drop", "price", "--drop", "id", "--trees", 200, *few]
     code, out, _ = run(*arguments, "--model", tmp_path / "m.json")
@@ -61,7 +60,7 @@ def test_true_and_false_are_classes(run, table, tmp_path, command):  # noqa: F81
         assert "unexplained deviance" in out
 
 
-def test_numbers_are_classes_when_asked(run, table):  # noqa: F811
+def test_numbers_are_classes_when_asked(run, table):
     arguments = ["fit", table, "--target", "zip", "--drop", "id", "--trees", 200]
     code, out, _ = run(*arguments, "--task", "classification")
     assert code == 0
@@ -86,18 +85,18 @@ def test_numbers_are_classes_when_asked(run, table):  # noqa: F811
         ("--weights", "color", "Column 'color', the weights: sample_weight must be numbers, found "),
     ],
 )
-def test_columns_that_are_not_there_are_named(run, table, option, value, message):  # noqa: F811
+def test_columns_that_are_not_there_are_named(run, table, option, value, message):
     code, _, err = run("fit", table, "--target", "price", option, value)
     assert code == 1
     assert message in err and len(err.strip().splitlines()) == 1
 
 
-def test_the_target_cannot_be_the_weights(run, table):  # noqa: F811
+def test_the_target_cannot_be_the_weights(run, table):
     code, _, err = run("fit", table, "-t", "sold", "--weights", "sold")
     assert code == 2 and "--weights" in err and "'sold' is the target" in err
 
 
-def test_weights_that_are_missing_are_named(run, tmp_path):  # noqa: F811
+def test_weights_that_are_missing_are_named(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,w,y\n1,1,3\n2,,4\n3,2,5\n")
     code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--weights", "w")
     assert code == 1 and "Column 'w', the weights: sample_weight contains NaN or infinity: nan in row 1" in err
@@ -110,7 +109,7 @@ def test_weights_that_are_missing_are_named(run, tmp_path):  # noqa: F811
         (["1", "2", "k.A."], "the target, holds numbers and text (for example 'k.A.')"),
     ],
 )
-def test_a_target_of_numbers_as_text_is_not_classes_unless_asked(run, tmp_path, values, message):  # noqa: F811
+def test_a_target_of_numbers_as_text_is_not_classes_unless_asked(run, tmp_path, values, message):
     pd.DataFrame({"a": range(30), "y": values * 10}).to_csv(tmp_path / "t.csv", index=False)
     arguments = ["fit", tmp_path / "t.csv", "-t", "y", "--trees", 50]
     code, _, err = run(*arguments)
@@ -118,7 +117,7 @@ def test_a_target_of_numbers_as_text_is_not_classes_unless_asked(run, tmp_path, 
     assert run(*arguments, "--task", "classification")[0] == 0
 
 
-def test_decimal_commas_are_read_in_files_with_semicolons(run, tmp_path):  # noqa: F811
+def test_decimal_commas_are_read_in_files_with_semicolons(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
     frame["y"] = frame["a"] + 0.1 * rng.random(200)
@@ -137,12 +136,12 @@ def test_decimal_commas_are_read_in_files_with_semicolons(run, tmp_path):  # noq
     assert code == 1 and "Column 'b' holds numbers written as text" in err
 
 
-def test_a_target_of_whole_numbers_as_text_is_classes(run, tmp_path):  # noqa: F811
+def test_a_target_of_whole_numbers_as_text_is_classes(run, tmp_path):
     pd.DataFrame({"a": range(30), "y": ["0", "1", "01"] * 10}).to_parquet(tmp_path / "t.parquet")
     assert run("fit", tmp_path / "t.parquet", "-t", "y", "--trees", 50)[0] == 0
 
 
-def test_parquet_keeps_categories_and_their_order(run, tmp_path):  # noqa: F811
+def test_parquet_keeps_categories_and_their_order(run, tmp_path):
     rng = np.random.default_rng(0)
     size = rng.choice(["low", "mid", "high"], 200)
     frame = pd.DataFrame({"size": pd.Categorical(size, ["low", "mid", "high"], ordered=True), "x": rng.random(200)})
@@ -153,7 +152,7 @@ def test_parquet_keeps_categories_and_their_order(run, tmp_path):  # noqa: F811
     assert "columns: 1 numeric (x), 1 ordered (size in {low, mid, high})" in err
 
 
-def test_an_index_that_pandas_wrote_is_left_out(run, tmp_path):  # noqa: F811
+def test_an_index_that_pandas_wrote_is_left_out(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.random(100), "b": 1.0, "y": rng.random(100)}).sort_values("y")
     frame.reset_index(drop=True).to_csv(tmp_path / "t.csv")
@@ -164,7 +163,7 @@ def test_an_index_that_pandas_wrote_is_left_out(run, tmp_path):  # noqa: F811
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv")[0] == 0
 
 
-def test_text_stays_text_in_new_rows_that_look_like_something_else(run, tmp_path):  # noqa: F811
+def test_text_stays_text_in_new_rows_that_look_like_something_else(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"code": rng.choice(list("12AB"), 200), "said": rng.choice(["true", "false", "?"], 200)})
     frame["y"] = (frame["code"] == "1") * 2.0 + (frame["said"] == "true") + 0.1 * rng.random(200)
@@ -180,7 +179,7 @@ def test_text_stays_text_in_new_rows_that_look_like_something_else(run, tmp_path
     assert code == 0 and err == ""
 
 
-def test_labels_keep_their_leading_zeros(run, tmp_path):  # noqa: F811
+def test_labels_keep_their_leading_zeros(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"zip": rng.choice(["01234", "1234", "20095"], 200), "x": rng.random(200)})
     frame["size"] = rng.integers(1, 4, 200)
@@ -203,7 +202,7 @@ def test_labels_keep_their_leading_zeros(run, tmp_path):  # noqa: F811
     assert code == 0 and "columns: 3 numeric (zip, x, size)" in err
 
 
-def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):  # noqa: F811
+def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"flag": rng.random(100) < 0.5, "zip": rng.integers(1, 4, 100)})
     frame["y"] = frame["flag"] * 3.0 + (frame["zip"] == 2)
@@ -219,7 +218,7 @@ def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):  # no
     assert out.split()[2:] == expected[1:]
 
 
-def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: F811
+def test_predict_writes_the_share_of_each_class(run, table, tmp_path):
     arguments = ["fit", table, "--target", "sold", "--drop", "price,id", "--trees", 200, "--model", tmp_path / "m.json"]
     assert run(*arguments)[0] == 0
     code, out, _ = run("predict", tmp_path / "m.json", table, "--shares")
@@ -235,7 +234,7 @@ def test_predict_writes_the_share_of_each_class(run, table, tmp_path):  # noqa: 
     assert code == 2 and "--shares" in err
 
 
-def test_predict_keeps_columns(run, table, tmp_path):  # noqa: F811
+def test_predict_keeps_columns(run, table, tmp_path):
     arguments = ["fit", table, "--target", "sold", "--drop", "price,id,w", "--trees", 200, "-m", tmp_path / "m.json"]
     assert run(*arguments)[0] == 0
     frame = pd.read_csv(table)
@@ -261,7 +260,7 @@ def test_predict_keeps_columns(run, table, tmp_path):  # noqa: F811
     assert not (tmp_path / "q.csv").exists()
 
 
-def test_predict_keeps_columns_beside_a_model_without_names(run, tmp_path):  # noqa: F811
+def test_predict_keeps_columns_beside_a_model_without_names(run, tmp_path):
     X = np.random.default_rng(0).normal(size=(100, 2))
     model = pysirus.SirusRegressor(n_trees=100, random_state=0).fit(X, X[:, 0])
     model.save(tmp_path / "m.json")
@@ -277,7 +276,7 @@ def test_predict_keeps_columns_beside_a_model_without_names(run, tmp_path):  # n
     "text, weight",
     [("balanced", "balanced"), ("true=5", {True: 5}), ("True=0.5, False=2", {True: 0.5, False: 2})],
 )
-def test_classes_are_weighed(run, table, tmp_path, text, weight):  # noqa: F811
+def test_classes_are_weighed(run, table, tmp_path, text, weight):
     frame = pd.read_csv(table).drop(columns=["price", "id", "w"])
     frame.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "parts").mkdir()
@@ -305,7 +304,7 @@ def test_classes_are_weighed(run, table, tmp_path, text, weight):  # noqa: F811
         ("", "balanced, or pairs such as yes=5,no=1, got ''"),
     ],
 )
-def test_weights_of_classes_that_cannot_be(run, tmp_path, text, message):  # noqa: F811
+def test_weights_of_classes_that_cannot_be(run, tmp_path, text, message):
     frame = pd.DataFrame({"x": range(30), "y": ["a", "b=c", "d,e"] * 10})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
@@ -318,14 +317,14 @@ def test_weights_of_classes_that_cannot_be(run, tmp_path, text, message):  # noq
     assert code == 2 and "--class-weight" in err and "this target is a number" in err
 
 
-def test_classes_of_whole_numbers_are_named_as_typed(run, tmp_path):  # noqa: F811
+def test_classes_of_whole_numbers_are_named_as_typed(run, tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n" + "1,0.0\n2,1.0\n3,1.0\n" * 10)
     arguments = ["fit", tmp_path / "t.csv", "-t", "y", "--task", "classification", "--trees", 50]
     code, out, _ = run(*arguments, "--class-weight", "0=2")
     assert code == 0 and "class 0.0 50.0%" in out
 
 
-def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noqa: F811
+def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):
     frame = pd.read_csv(table)
     (tmp_path / "parts").mkdir()
     for i in range(3):
@@ -348,7 +347,7 @@ def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):  # noq
     assert code == 2 and "say which column to predict: age, zip" in err
 
 
-def test_tuning_says_that_it_reads_one_table(run, table, tmp_path):  # noqa: F811
+def test_tuning_says_that_it_reads_one_table(run, table, tmp_path):
     for command in (["fit", tmp_path, "--tune"], ["tune", tmp_path], ["tune", tmp_path / "*.parquet"]):
         code, _, err = run(*command, "--target", "price")
         assert code == 2 and "is a folder or a pattern. Tune on one file" in " ".join(err.replace("│", "").split())
@@ -356,7 +355,7 @@ def test_tuning_says_that_it_reads_one_table(run, table, tmp_path):  # noqa: F81
     assert code == 2 and "Leave --memory out" in err
 
 
-def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):  # noqa: F811
+def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"sum\ninsured": rng.random(100), "kind": rng.choice(["a\tb", "c"], 100)})
     frame["paid\n(net)"] = frame["sum\ninsured"] + (frame["kind"] == "c")
@@ -371,7 +370,7 @@ def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):  # noqa: F811
     assert code == 0 and out.splitlines()[0].endswith(r"paid\n(net)")
 
 
-def test_columns_are_said_in_round_numbers(run, tmp_path):  # noqa: F811
+def test_columns_are_said_in_round_numbers(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((400, 8)), columns=list("abcdefgh"))
     frame["y"] = frame["a"] + frame["b"]
@@ -387,7 +386,7 @@ def test_columns_are_said_in_round_numbers(run, tmp_path):  # noqa: F811
     assert "missing values: a (99%), b (25%), c (0.25%)\nof no use: h (all missing)" in err
 
 
-def test_rows_of_no_weight_need_no_target(run, table, tmp_path):  # noqa: F811
+def test_rows_of_no_weight_need_no_target(run, table, tmp_path):
     frame = pd.read_csv(table)
     options = ["--target", "price", "--trees", 100, "--weights", "w", "--drop", "sold"]
     expected = run("fit", table, *options)

@@ -17,23 +17,9 @@ import pyarrow.parquet
 import pytest
 
 import pysirus
-from pysirus.cli import main
 from pysirus.datasets import load_ozone
 
 COMMAND = f"{shlex.quote(sys.executable)} -m pysirus"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    """Run the command in this process; its exit code, output and complaints."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leaving:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(leaving.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -8,21 +8,12 @@ import pytest
 
 import pysirus
 from pysirus._parameters import ParameterError
-from pysirus.cli import main
 from pysirus.export import FORMATS
 
 
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run_(*arguments):
-        with pytest.raises(SystemExit) as leave:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return leave.value.code, out, err
-
-    return run_
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ import pytest
 import pysirus
 from pysirus import DataError, ModelFileError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
-from pysirus.cli import main
 from pysirus.export import ExportError
 
 # red, a window title, the escape of one byte, the other direction, a line that is written over, a line separator
@@ -28,19 +27,6 @@ EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202e\r\u2028"
 
 def is_plain(text: str) -> bool:
     return not any(c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in text)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    """Run the command in this process; its exit code, output and complaints."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leaving:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(leaving.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

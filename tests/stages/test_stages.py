@@ -257,19 +257,6 @@ def test_report_says_what_corrects_what(staged) -> None:
 # ------------------------------------------------------------------------------------------------------ command line
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    from pysirus.cli import main
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leaving:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(leaving.value.code or 0), captured.out, captured.err
-
-    return call
-
-
 def test_command_line_fits_stages(run, staged, tmp_path: Path) -> None:
     path = tmp_path / "staged.json"
     code, out, err = run("fit", "ozone", "--rules", 4, "--stages", 3, "--trees", 1500, "--model", path)

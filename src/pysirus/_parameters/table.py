@@ -6,8 +6,8 @@ from the same fields, and docstrings their sections. A new parameter is a field 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
@@ -302,33 +302,27 @@ def replaced(name: str, default: Any) -> Any:
     return field(default=default, metadata=PARAMETERS[name].metadata)
 
 
-def check_parameters(values: dict[str, Any]) -> None:
-    """Check the parameters of an estimator, in the order of the table; those it does not know are its own."""
-    for name, own in PARAMETERS.items():
-        if name in values and own.metadata["check"] is not None:
-            own.metadata["check"](name, values[name])
+def check_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator, in the order of its signature."""
+    for own in fields(estimator):
+        if own.metadata["check"] is not None:
+            own.metadata["check"](own.name, getattr(estimator, own.name))
 
 
-def document(names: Iterable[str], replaced: dict[str, str] | None = None) -> str:
-    """The section of a docstring on some parameters."""
-    replaced = replaced or {}
+def document(cls: type) -> str:
+    """The section of an estimator's docstring on its parameters."""
 
-    def entry(name: str) -> str:
-        kind = PARAMETERS[name].metadata["kind"]
-        text = fill(PARAMETERS[name].metadata["help"], 112, break_long_words=False, break_on_hyphens=False)
-        return f"{name} : {replaced.get(name, kind)}\n{indent(text, '    ')}"
+    def entry(own: Field[Any]) -> str:
+        kind = own.metadata["kind"].split(", default=")[0].removesuffix(", optional")
+        default = "optional" if own.default is None else f"default={own.default!r}".replace("'", '"')
+        text = fill(own.metadata["help"], 112, break_long_words=False, break_on_hyphens=False)
+        return f"{own.name} : {kind}, {default}\n{indent(text, '    ')}"
 
-    return "\n".join(["Parameters", "----------", *map(entry, names)])
+    return "\n".join(["Parameters", "----------", *map(entry, fields(cls))])
 
 
 def documented(cls: Class) -> Class:
     """Put the parameters of an estimator into its docstring, where it says ``{parameters}``."""
-    own = {f.name: f for f in fields(cls)}
-    kinds = {
-        n: f"{f.metadata['kind'].split(', default=')[0]}, default={f.default!r}".replace("'", '"')
-        for n, f in own.items()
-        if f.default != PARAMETERS[n].default
-    }
-    section = indent(document(own, kinds), "    ").lstrip()
+    section = indent(document(cls), "    ").lstrip()
     cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", section)
     return cls

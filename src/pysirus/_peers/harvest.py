@@ -6,12 +6,12 @@ hold a training row sum to one, for every training row. The root, which holds th
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from sklearn.exceptions import ConvergenceWarning
+
+from pysirus._warn import warn_user
 
 Array = NDArray[np.float64]
 LEAST_SHARE = 0.01  # nodes below this share of the largest weight are dropped
@@ -59,5 +59,5 @@ def _solve(quadratic: Array, linear: Array, rows: Array) -> Array:
             f"The quadratic program was not solved ({status}): node weights miss their sum by {gap:.2g}."
         )
     if status != piqp.PIQP_SOLVED:
-        warnings.warn(f"The quadratic program ended early ({status}).", ConvergenceWarning, stacklevel=4)
+        warn_user(f"The quadratic program ended early ({status}).", ConvergenceWarning)
     return weights

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import estimator_html_repr
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from pysirus._model.fields import Damage, ensure
@@ -72,12 +72,6 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         return self.model_.raw_predict(X, owner=type(self).__name__)
 
-    def _store(self, arguments: Mapping[str, Any]) -> None:
-        """Store the constructor's arguments under their names, as scikit-learn requires."""
-        for name, value in arguments.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
-
     def _set_model(self, model: Model) -> None:
         self.model_ = RuleModel.of(model)
         self.n_features_in_ = len(model.features)
@@ -124,6 +118,29 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     def __str__(self) -> str:
         return str(self.model_) if self.__sklearn_is_fitted__() else repr(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
+    """An estimator that predicts a number."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        return self._raw_predict(X)
 
 
 def _plain(value: Any) -> Any:

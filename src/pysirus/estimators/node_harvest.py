@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from pysirus import _parameters as params
 from pysirus._model.model import Model
+from pysirus._parameters.peers import HarvestedNodes, TreeTable
+from pysirus._parameters.table import documented
 from pysirus._peers.harvest import harvest_weights
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
 from pysirus._rules.rule import RuleSet
+from pysirus._warn import warn_user
 from pysirus.estimators.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 
 MAX_TREES = 3_000
 MAX_IDLE = 100  # trees in a row without a new node: there are no more to find
 
 
-class NodeHarvestRegressor(TreeRuleRegressor):
+@documented
+@dataclass(eq=False, repr=False)
+class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
     """Node harvest: a weighted mean over a few nodes of a forest, each of which predicts its mean.
 
     The prediction for a row is the weighted mean over the nodes that contain it. The root, which contains all rows, is
     one of them: its weight is ``root_weight_``, and its mean is the prediction for rows in no other node.
 
-    Parameters
-    ----------
-    n_nodes : int, default=1000
-        Grow trees until there are this many distinct candidate nodes.
-    max_depth : int, default=2
-        Depth of the trees: the maximum number of splits in a rule.
-    min_node_size : int, default=10
-        Minimum number of training rows in a node.
-    max_features : int, optional
-        Number of candidate columns at each split; by default a third.
-    max_samples : float, default=0.5
-        Fraction of the rows, drawn without replacement, for each tree.
-    n_bins : int, optional
-        Cut columns only at the quantiles i / n_bins, so that rules of two fits are comparable; by default anywhere.
-    discrete_limit : int, default=10
-        With ``n_bins``: a column with at most this many distinct values is cut at each of them.
-    categorical_features : str, int, list of them or list of bool, optional
-        Columns to treat as categorical, by name, by position or by one flag per column.
-    random_state : int, Generator or RandomState, optional
-        The seed.
+    {parameters}
 
     Attributes
     ----------
@@ -78,67 +63,17 @@ class NodeHarvestRegressor(TreeRuleRegressor):
     True
     """
 
-    _fitted_facts = ("n_trees",)
-
-    def __init__(
-        self,
-        n_nodes: int = 1000,
-        max_depth: int = 2,
-        min_node_size: int = 10,
-        max_features: int | None = None,
-        max_samples: float = 0.5,
-        n_bins: int | None = None,
-        discrete_limit: int = 10,
-        categorical_features: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_nodes = n_nodes
-        self.max_depth = max_depth
-        self.min_node_size = min_node_size
-        self.max_features = max_features
-        self.max_samples = max_samples
-        self.n_bins = n_bins
-        self.discrete_limit = discrete_limit
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees",)
 
     @property
     def root_weight_(self) -> float:
         """Weight of the root."""
         return self._model.root_weight
 
-    def _check_parameters(self) -> None:
-        params.check_integer("n_nodes", self.n_nodes, 1)
-        params.check_integer("max_depth", self.max_depth, 1)
-        params.check_integer("min_node_size", self.min_node_size, 1)
-        params.check_integer("max_features", self.max_features, 1, none=True)
-        if self.max_samples != 1:
-            params.check_real("max_samples", self.max_samples, 0, 1)
-        self._check_shared()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NodeHarvestRegressor:
-        """Grow the nodes and fit their weights.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            The table.
-        y : array of shape (n_rows,)
-            The target.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights. A weight of zero is the same as leaving the row out.
-
-        Returns
-        -------
-        self : NodeHarvestRegressor
-        """
-        self._check_parameters()
-        training = self._read(X, y, sample_weight)
+    def _learn(self, training: TreeTraining) -> tuple[Candidates, Model]:
         trees = self._grow(training)
         candidates = distinct_nodes(trees, training.coded, complements=False)
-        self._set_model(weigh(training, candidates, len(trees)))
-        self._keep_candidates(training, candidates)
-        return self
+        return candidates, weigh(training, candidates, len(trees))
 
     def _grow(self, training: TreeTraining) -> list[list[Node]]:
         """The large enough nodes of trees, grown until there are ``n_nodes`` distinct ones or no more to find."""
@@ -183,7 +118,7 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
         means = np.concatenate([[training.mean], outputs.inside])
         weights = harvest_weights(inside, means, training.y, training.weights)
     else:
-        warnings.warn("There are no nodes to harvest: the model predicts the mean.", UserWarning, stacklevel=3)
+        warn_user("There are no nodes to harvest: the model predicts the mean.")
     kept = np.flatnonzero(weights[1:]).tolist()
     rules = [outputs.give(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)]
     facts = {

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from pysirus import _parameters as params
 from pysirus._model.model import Model
+from pysirus._parameters.peers import BoostedRules, TreeTable
+from pysirus._parameters.table import documented
 from pysirus._peers.lasso import N_FOLDS, fit_lasso
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._rules.rule import RuleSet
 from pysirus._rules.term import LinearTerm
+from pysirus._warn import warn_user
 from pysirus.estimators.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 
 # The standard deviation a typical rule has; linear terms are scaled to it so that the lasso treats both alike.
@@ -25,38 +26,16 @@ RULE_DEVIATION = 0.4
 LEAST_GAP = 1e-6
 
 
-class RuleFitRegressor(TreeRuleRegressor):
+@documented
+@dataclass(eq=False, repr=False)
+class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
     """RuleFit: rules from boosted trees, and optionally linear terms, combined by the lasso.
 
     The prediction has the form of SIRUS, ``intercept + sum of weight * (inside if the rule holds else
     outside)``, which is equivalent to a coefficient times an indicator; weights can be negative. ``rule.weight *
     (rule.inside - rule.outside)`` is the coefficient.
 
-    Parameters
-    ----------
-    n_trees : int, default=333
-        Number of boosted trees; with four leaves each they have about 2,000 rules.
-    learning_rate : float, default=0.01
-        Learning rate of the boosting.
-    mean_leaves : float, default=4
-        Mean number of leaves L: a tree has 2 + floor(Exp(mean L - 2)) of them.
-    min_node_size : int, default=7
-        Minimum number of rows in a node, among those its tree is grown on.
-    linear_terms : bool, default=False
-        Whether numeric columns also enter as linear terms.
-    winsor : float, default=0.025
-        Linear terms are clipped to the quantiles winsor and 1 - winsor of their column.
-    lasso_choice : {"1se", "min"}, default="1se"
-        The penalty: the largest within one standard error of the minimum cross-validated error, or the one at the
-        minimum.
-    n_bins : int, optional
-        Cut columns only at the quantiles i / n_bins, so that rules of two fits are comparable; by default anywhere.
-    discrete_limit : int, default=10
-        With ``n_bins``: a column with at most this many distinct values is cut at each of them.
-    categorical_features : str, int, list of them or list of bool, optional
-        Columns to treat as categorical, by name, by position or by one flag per column.
-    random_state : int, Generator or RandomState, optional
-        The seed.
+    {parameters}
 
     Attributes
     ----------
@@ -90,75 +69,20 @@ class RuleFitRegressor(TreeRuleRegressor):
     True
     """
 
-    _fitted_facts = ("lasso_penalty",)
-
-    def __init__(
-        self,
-        n_trees: int = 333,
-        learning_rate: float = 0.01,
-        mean_leaves: float = 4,
-        min_node_size: int = 7,
-        linear_terms: bool = False,
-        winsor: float = 0.025,
-        lasso_choice: str = "1se",
-        n_bins: int | None = None,
-        discrete_limit: int = 10,
-        categorical_features: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.mean_leaves = mean_leaves
-        self.min_node_size = min_node_size
-        self.linear_terms = linear_terms
-        self.winsor = winsor
-        self.lasso_choice = lasso_choice
-        self.n_bins = n_bins
-        self.discrete_limit = discrete_limit
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    _fitted_facts: ClassVar[tuple[str, ...]] = ("lasso_penalty",)
 
     @property
     def terms_(self) -> tuple[LinearTerm, ...]:
         """The linear terms selected by the lasso."""
         return self._model.terms
 
-    def _check_parameters(self) -> None:
-        params.check_integer("n_trees", self.n_trees, 1)
-        params.check_real("learning_rate", self.learning_rate, 0, 10)
-        params.check_real("mean_leaves", self.mean_leaves, 2, 1000)
-        params.check_integer("min_node_size", self.min_node_size, 1)
-        params.check_choice("linear_terms", self.linear_terms, (True, False))
-        params.check_real("winsor", self.winsor, -1e-12, 0.5)
-        params.check_choice("lasso_choice", self.lasso_choice, ("1se", "min"))
-        self._check_shared()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RuleFitRegressor:
-        """Grow the trees and combine their rules.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            The table.
-        y : array of shape (n_rows,)
-            The target.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights. A weight of zero is the same as leaving the row out.
-
-        Returns
-        -------
-        self : RuleFitRegressor
-        """
-        self._check_parameters()
-        training = self._read(X, y, sample_weight)
+    def _learn(self, training: TreeTraining) -> tuple[Candidates, Model]:
         rng = np.random.default_rng(training.seed)
         boosting = Boosting(self.n_trees, self.learning_rate, self.mean_leaves, self.min_node_size)
         trees = boosted_nodes(training, rng, boosting)
         candidates = distinct_nodes(trees, training.coded, complements=True)
         linear = linear_columns(training, self.winsor) if self.linear_terms else LinearColumns.none(training)
-        self._set_model(combine(training, candidates, linear, rng, self.lasso_choice))
-        self._keep_candidates(training, candidates)
-        return self
+        return candidates, combine(training, candidates, linear, rng, self.lasso_choice)
 
 
 @dataclass(frozen=True)
@@ -258,7 +182,7 @@ def combine(
         if w != 0
     )
     if not rules and not terms:
-        warnings.warn("The lasso kept no rule: the model predicts the mean.", UserWarning, stacklevel=3)
+        warn_user("The lasso kept no rule: the model predicts the mean.")
     facts = {
         "n_candidates": len(candidates.nodes),
         "lasso_penalty": fit.penalty,

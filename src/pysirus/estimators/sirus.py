@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +32,7 @@ from pysirus._rules.rule import RuleSet
 from pysirus._training.grow import rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training
-from pysirus.estimators.base import RuleEstimator
+from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
 
 class SirusBase(RuleEstimator, Running, Forest):
@@ -45,7 +45,7 @@ class SirusBase(RuleEstimator, Running, Forest):
 
     def _settings(self) -> Settings:
         """The parameters, checked; the seed is drawn where none is given."""
-        check_parameters(self.get_params(deep=False))
+        check_parameters(self)
         return Settings(
             seed=to_seed(self.random_state),
             n_bins=self.n_bins,
@@ -78,13 +78,8 @@ class SirusBase(RuleEstimator, Running, Forest):
             raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(rules_of(self._paths, range(len(self._paths.counts)), self._cuts))
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
-
-class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
+class RegressionBase(RuleRegressor, SirusBase):
     """Estimators of numbers."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
@@ -92,20 +87,6 @@ class RegressionBase(RegressorMixin, SirusBase):  # type: ignore[misc]
     @property
     def _kind(self) -> Numbers:
         return Numbers()
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Columns are matched by name if both tables have names, otherwise by position.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        return self._raw_predict(X)
 
 
 class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils import Tags
 
-from pysirus import _parameters as params
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._data.zero_weights import without_weightless
+from pysirus._model.model import Model
+from pysirus._parameters.peers import TreeTable
 from pysirus._parameters.seed import to_seed
+from pysirus._parameters.table import check_parameters
 from pysirus._peers.trees import Candidates, CodedTable, code_table
 from pysirus._response.read import read_numbers, read_weights, target_name
 from pysirus._response.response import NumberResponse
 from pysirus._rules.rule import Rule, RuleSet
-from pysirus.estimators.base import RuleEstimator
+from pysirus.estimators.base import RuleRegressor
+
+Self = TypeVar("Self", bound="TreeRuleRegressor")
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,36 @@ def outputs_of(inside: NDArray[np.bool_], training: TreeTraining) -> Outputs:
     )
 
 
-class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
+class TreeRuleRegressor(RuleRegressor, TreeTable):
     """A regressor whose rules are nodes of scikit-learn's trees."""
 
-    def _check_shared(self) -> None:
-        params.check_integer("n_bins", self.n_bins, 2, 255, none=True)
-        params.check_integer("discrete_limit", self.discrete_limit, 1, 255)
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees and combine their rules.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The table.
+        y : array of shape (n_rows,)
+            The target.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights. A weight of zero is the same as leaving the row out.
+
+        Returns
+        -------
+        self : estimator
+        """
+        check_parameters(self)
+        training = self._read(X, y, sample_weight)
+        candidates, model = self._learn(training)
+        self._set_model(model)
+        self._candidates = replace(candidates, inside=candidates.inside[:0])
+        self._cuts = replace(training.coded, codes=training.coded.codes[:0])
+        return self
+
+    @abstractmethod
+    def _learn(self, training: TreeTraining) -> tuple[Candidates, Model]:
+        """The distinct nodes of the trees, and the model made of some."""
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TreeTraining:
         with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
@@ -102,32 +129,9 @@ class TreeRuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
             target=target_name(y),
         )
 
-    def _keep_candidates(self, training: TreeTraining, candidates: Candidates) -> None:
-        self._candidates = replace(candidates, inside=candidates.inside[:0])
-        self._cuts = replace(training.coded, codes=training.coded.codes[:0])
-
     @property
     def candidates_(self) -> RuleSet:
         """Every distinct node of the trees as a rule without outputs, the most frequent first."""
         if "_candidates" not in self.__dict__:
             raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(self._candidates.rules(self._cuts))
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Columns are matched by name if both tables have names, otherwise by position.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        return self._raw_predict(X)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
