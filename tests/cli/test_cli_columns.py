@@ -218,20 +218,20 @@ def test_one_strange_value_leaves_the_others_what_they_are(run, tmp_path):
     assert out.split()[2:] == expected[1:]
 
 
-def test_predict_writes_the_share_of_each_class(run, table, tmp_path):
+def test_predict_writes_the_probability_of_each_class(run, table, tmp_path):
     arguments = ["fit", table, "--target", "sold", "--drop", "price,id", "--trees", 200, "--model", tmp_path / "m.json"]
     assert run(*arguments)[0] == 0
-    code, out, _ = run("predict", tmp_path / "m.json", table, "--shares")
+    code, out, _ = run("predict", tmp_path / "m.json", table, "--probabilities")
     assert code == 0
     lines = [line.split(",") for line in out.splitlines()]
-    assert lines[0] == ["prediction", "share of False", "share of True"]
+    assert lines[0] == ["prediction", "probability_False", "probability_True"]
     frame = pd.read_csv(table)
     shares = pysirus.load(tmp_path / "m.json").predict_proba(frame[["age", "zip", "color", "w"]])
     np.testing.assert_array_equal(np.array([line[1:] for line in lines[1:]], dtype=float), shares)
     assert [line[0] == "True" for line in lines[1:]] == (shares[:, 1] > 0.5).tolist()
     assert run("fit", table, "--target", "price", "--model", tmp_path / "n.json", "--trees", 50)[0] == 0
-    code, _, err = run("predict", tmp_path / "n.json", table, "--shares")
-    assert code == 2 and "--shares" in err
+    code, _, err = run("predict", tmp_path / "n.json", table, "--probabilities")
+    assert code == 2 and "--probabilities" in err
 
 
 def test_predict_keeps_columns(run, table, tmp_path):
@@ -247,16 +247,16 @@ def test_predict_keeps_columns(run, table, tmp_path):
     assert code == 0
     kept = [f"{i},{age},{said}," for i, age, said in zip(frame["id"], frame["age"], ["1.50", "true", ""] * 100)]
     assert out.splitlines() == ['id,age,"a,b",prediction', *(a + b for a, b in zip(kept, alone[1:]))]
-    assert run(*predict, "--keep", "w,id", "--shares", "-o", tmp_path / "p.parquet")[0] == 0
+    assert run(*predict, "--keep", "w,id", "--probabilities", "-o", tmp_path / "p.parquet")[0] == 0
     found = pd.read_parquet(tmp_path / "p.parquet")
-    assert found.columns.tolist() == ["w", "id", "prediction", "share of False", "share of True"]
+    assert found.columns.tolist() == ["w", "id", "prediction", "probability_False", "probability_True"]
     assert found["id"].tolist() == frame["id"].tolist() and found["w"].tolist() == frame["w"].tolist()
     code, _, err = run(*predict, "--keep", "ids")
     assert code == 1 and "no column 'ids' for the option --keep. Did you mean 'id'?" in err
-    frame.rename(columns={"w": "share of True"}).to_csv(tmp_path / "t.csv", index=False)
-    assert run(*predict, "--keep", "share of True")[0] == 0
-    code, _, err = run(*predict, "--keep", "share of True", "--shares", "-o", tmp_path / "q.csv")
-    assert code == 2 and "--keep" in err and "'share of True' is the name of a column that is added" in err
+    frame.rename(columns={"w": "probability_True"}).to_csv(tmp_path / "t.csv", index=False)
+    assert run(*predict, "--keep", "probability_True")[0] == 0
+    code, _, err = run(*predict, "--keep", "probability_True", "--probabilities", "-o", tmp_path / "q.csv")
+    assert code == 2 and "--keep" in err and "'probability_True' is the name of a column that is added" in err
     assert not (tmp_path / "q.csv").exists()
 
 

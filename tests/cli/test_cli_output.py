@@ -257,10 +257,10 @@ def test_spreadsheet_option_disarms_formulas(run, tmp_path: Path, monkeypatch: p
     fit = ["fit", "t.csv", "-t", "label", "--drop", "-id", "--trees", 50, "-m", "m.json"]
     assert run(*fit)[0] == 0
     plain, quoted = (
-        list(csv.reader(io.StringIO(run("predict", "m.json", "t.csv", "--shares", "--keep", "-id", *more)[1])))
+        list(csv.reader(io.StringIO(run("predict", "m.json", "t.csv", "--probabilities", "--keep", "-id", *more)[1])))
         for more in ([], ["--spreadsheet"])
     )
-    assert plain[0] == ["-id", "prediction", *(f"share of {label}" for label in labels)]
+    assert plain[0] == ["-id", "prediction", *(f"probability_{label}" for label in labels)]
     assert plain[1][:2] == ["-1", labels[0]] and plain[2][0] == "+1 555"
     assert quoted[0] == ["'-id", *plain[0][1:]]
     assert quoted[1][:2] == ["-1", f"'{labels[0]}"] and quoted[2][0] == "'+1 555"  # a number is no formula

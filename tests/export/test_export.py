@@ -54,7 +54,7 @@ def test_the_models_ask_for_everything_that_an_export_must_say():
     conditions = [c for kind in KINDS for rule in make_model(kind).model_.rules for c in rule.conditions]
     assert {c.feature for c in conditions} >= {COLOUR, "grade", "flag", MARKUP, "select", "x; DROP TABLE data; --"}
     assert any(c.missing for c in conditions) and any(c.missing is False for c in conditions)
-    assert any(c.missing is None and c.otherwise for c in conditions)
+    assert any(c.missing is None and c.unseen for c in conditions)
     assert make_model("linear terms").model_.terms
     rows = new_rows()
     assert rows.isna().any().sum() >= 7 and (rows[COLOUR] == "never <i>seen</i>").any()

@@ -139,7 +139,7 @@ def test_one_condition_means_what_holds_says(values, lower, upper, missing, othe
     table = read_table(np.array(values)[:, None], part=True)
     for known in (True, False):
         ends = {"lower": lower, "upper": upper} if known else {}
-        condition = Condition("x", **ends, missing=missing, known=known, otherwise=otherwise)
+        condition = Condition("x", **ends, missing=missing, only_missing=not known, unseen=otherwise)
         evaluator = Evaluator(features, (0.0,), [Addend(Rule((condition,)), (1.0,), (-2.0,))])
         expected = np.where(condition.holds(table.columns[0]), 1.0, -2.0)
         np.testing.assert_array_equal(evaluator.sums(table)[:, 0], expected)

@@ -40,7 +40,7 @@ def test_a_condition_is_a_half_open_interval():
     assert (first.feature, first.lower, first.upper) == ("a", 1.0, 3.0)
     assert (second.feature, second.lower, second.upper) == ("b", 2.0, None)
     assert (first.lower_cut, first.upper_cut) == (("value", 1.0), ("value", 3.0))
-    assert (first.levels, first.missing, first.known) == (None, None, True)
+    assert (first.levels, first.missing, first.only_missing) == (None, None, False)
     assert str(rule) == "if 1 <= a < 3 & b >= 2"
     assert {(s.feature, s.op, s.value) for s in rule.path} == {("a", ">=", 1.0), ("a", "<", 3.0), ("b", ">=", 2.0)}
     assert all(s.cut == ("value", s.value) for s in rule.path)

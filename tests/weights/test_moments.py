@@ -101,5 +101,5 @@ def test_moments_of_very_many_parts_add_up():
     for name in ("sum", "rule_sum", "square"):
         assert (whole(many.arrays[name]) == 2**20 * whole(one.arrays[name])).all()
     a, b = one.restore(None), many.restore(None)
-    for name in ("size", "pair", "sum", "rule_sum", "square"):
+    for name in ("fold_weight", "pair_weight", "y_sum", "rule_y_sum", "y_square"):
         np.testing.assert_array_equal(getattr(b, name), 2**20 * getattr(a, name))

@@ -65,15 +65,15 @@ def test_moments_are_sums_over_rows(case):
     moments = rule_moments(rules, binned, response, SEED)
     w = np.ones(len(y)) if weights is None else weights
     folds = np.array([oracle.fold_of_row(SEED, row, 10) for row in range(len(y))])
-    unit = moments.size.sum() / w.sum()  # weights are in fixed point
+    unit = moments.fold_weight.sum() / w.sum()  # weights are in fixed point
     assert moments.rows.tolist() == holds.sum(axis=0).tolist()
     for fold in range(10):
         here = (folds == fold).astype(float) * w
-        assert moments.size[fold] == pytest.approx(here.sum() * unit, rel=1e-9)
-        assert np.allclose(moments.pair[fold], unit * (holds.T * here) @ holds)
-        assert np.allclose(moments.rule_sum[fold, :, 0], unit * holds.T @ (here * (y - moments.centre)))
-        assert moments.sum[fold, 0] == pytest.approx(unit * here @ (y - moments.centre))
-        assert moments.square[fold] == pytest.approx(unit * here @ (y - moments.centre) ** 2)
+        assert moments.fold_weight[fold] == pytest.approx(here.sum() * unit, rel=1e-9)
+        assert np.allclose(moments.pair_weight[fold], unit * (holds.T * here) @ holds)
+        assert np.allclose(moments.rule_y_sum[fold, :, 0], unit * holds.T @ (here * (y - moments.centre)))
+        assert moments.y_sum[fold, 0] == pytest.approx(unit * here @ (y - moments.centre))
+        assert moments.y_square[fold] == pytest.approx(unit * here @ (y - moments.centre) ** 2)
 
 
 @pytest.mark.parametrize("case", CASES)

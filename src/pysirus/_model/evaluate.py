@@ -54,16 +54,16 @@ class Evaluator:
     def _number_of(self, condition: Condition, known: dict[Any, int]) -> int:
         """The number of a condition; rules share those that ask the same."""
         column, feature = self._place[condition.index], self._features[condition.index]
-        missing = condition.otherwise if condition.missing is None else condition.missing
+        missing = condition.unseen if condition.missing is None else condition.missing
         if feature.kind == "numeric":
             lower = -np.inf if condition.lower is None else condition.lower
             upper = np.inf if condition.upper is None else condition.upper
-            interval = (column, lower if condition.known else np.inf, upper, missing)
+            interval = (column, np.inf if condition.only_missing else lower, upper, missing)
             if interval not in known:
                 known[interval] = self._list.add_interval(*interval)
             return known[interval]
         wanted = set(condition.levels or ())
-        answers = (condition.otherwise, missing, *(condition.known and v in wanted for v in feature.levels))
+        answers = (condition.unseen, missing, *(not condition.only_missing and v in wanted for v in feature.levels))
         if (column, answers) not in known:
             known[column, answers] = self._list.add_levels(column, list(answers))
         return known[column, answers]

@@ -67,8 +67,8 @@ def _condition(condition: Condition) -> dict[str, Any]:
         "upper": condition.upper,
         "levels": None if condition.levels is None else list(condition.levels),
         "missing": condition.missing,
-        "known": condition.known,
-        "otherwise": condition.otherwise,
+        "known": not condition.only_missing,
+        "otherwise": condition.unseen,
         "lower_cut": _cut(condition.lower_cut),
         "upper_cut": _cut(condition.upper_cut),
         "share": condition.share,
@@ -78,6 +78,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
 def _from_condition(d: Mapping[str, Any]) -> Condition:
     values = {**d, **{name: _real(d.get(name)) for name in ("lower", "upper", "share")}}
     values["levels"] = None if d["levels"] is None else tuple(d["levels"])
+    values["only_missing"], values["unseen"] = not values.pop("known"), values.pop("otherwise")
     values["lower_cut"], values["upper_cut"] = _from_cut(d["lower_cut"]), _from_cut(d["upper_cut"])
     return Condition(**values)
 

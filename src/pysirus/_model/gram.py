@@ -54,7 +54,12 @@ def gram_of(moments: Moments, rules: Sequence[Rule]) -> Gram:
     inside = np.array([rule.inside for rule in rules], dtype=np.float64)
     outside = np.array([rule.outside for rule in rules], dtype=np.float64)
     gap = inside - outside
-    size, pair, total, rule_total = moments.size, moments.pair, moments.sum[:, 0], moments.rule_sum[:, :, 0]
+    size, pair, total, rule_total = (
+        moments.fold_weight,
+        moments.pair_weight,
+        moments.y_sum[:, 0],
+        moments.rule_y_sum[:, :, 0],
+    )
     hold = np.einsum("fii->fi", pair)
     n = size.sum()
     gram, cross = _covariances(n, hold.sum(0), pair.sum(0), total.sum(), rule_total.sum(0), gap)
@@ -69,14 +74,14 @@ def gram_of(moments: Moments, rules: Sequence[Rule]) -> Gram:
     both = pair[use] - m[:, :, None] * h[:, None, :] - h[:, :, None] * m[:, None, :]
     both += s[:, None, None] * m[:, :, None] * m[:, None, :]
     own = rule_total[use] - m * total[use][:, None] - h * y[:, None] + s[:, None] * m * y[:, None]
-    square = moments.square[use] - 2 * y * total[use] + s * y * y
+    square = moments.y_square[use] - 2 * y * total[use] + s * y * y
     mean = total.sum() / n
     return Gram(
         gram=gram,
         cross=cross,
         mean_output=outside + gap * hold.sum(0) / n,
         mean=float(moments.centre + mean),
-        variance=float(moments.square.sum() / n - mean * mean),
+        variance=float(moments.y_square.sum() / n - mean * mean),
         train_gram=train_gram,
         train_cross=train_cross,
         test_gram=both * (gap[:, None] * gap) / n,

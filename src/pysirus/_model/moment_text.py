@@ -40,11 +40,11 @@ def moments_to_json(moments: Moments | None) -> dict[str, Any] | None:
     return {
         "rows": _line(moments.rows),
         "n_rows": moments.n_rows,
-        "size": _line(moments.size),
-        "pair": [_line(fold[lower]) for fold in moments.pair],
-        "sum": _line(moments.sum),
-        "rule_sum": [_line(fold) for fold in moments.rule_sum],
-        "square": _line(moments.square),
+        "size": _line(moments.fold_weight),
+        "pair": [_line(fold[lower]) for fold in moments.pair_weight],
+        "sum": _line(moments.y_sum),
+        "rule_sum": [_line(fold) for fold in moments.rule_y_sum],
+        "square": _line(moments.y_square),
         "centre": moments.centre,
     }
 
@@ -91,11 +91,11 @@ def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[Rule]) -> Mom
     moments = Moments(
         rows=rows.astype(np.int64),
         n_rows=d["n_rows"],
-        size=_numbers(d["size"], N_FOLDS, "moments.size"),
-        pair=pair,
-        sum=_numbers(d["sum"], N_FOLDS, "moments.sum").reshape(N_FOLDS, 1),
-        rule_sum=_folds(d["rule_sum"], n, "moments.rule_sum").reshape(N_FOLDS, n, 1),
-        square=_numbers(d["square"], N_FOLDS, "moments.square"),
+        fold_weight=_numbers(d["size"], N_FOLDS, "moments.size"),
+        pair_weight=pair,
+        y_sum=_numbers(d["sum"], N_FOLDS, "moments.sum").reshape(N_FOLDS, 1),
+        rule_y_sum=_folds(d["rule_sum"], n, "moments.rule_sum").reshape(N_FOLDS, n, 1),
+        y_square=_numbers(d["square"], N_FOLDS, "moments.square"),
         centre=float(d["centre"]),
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -107,7 +107,7 @@ def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[Rule]) -> Mom
 
 def _check_sums(moments: Moments) -> None:
     """Sums of some rows: parts weigh no more than the whole, and squares no less than the sums allow for."""
-    size, pair = moments.size, moments.pair
+    size, pair = moments.fold_weight, moments.pair_weight
     hold = np.einsum("fii->fi", pair)
     total, inside = size.sum(), hold.sum(axis=0)
     more = 1 + ROUNDING
@@ -117,12 +117,12 @@ def _check_sums(moments: Moments) -> None:
     ensure(bool(((pair >= 0) & (pair <= least)).all()), "moments.pair", "has a pair that weighs more than its rules")
     partial = (inside > 0) & (inside < total)
     ensure(bool(partial.all()), "moments.pair", "has a rule that holds all rows, or none")
-    square = moments.square
+    square = moments.y_square
     ensure(bool((square >= 0).all()), "moments.square", "must not be negative")
     most = np.sqrt(size) * np.sqrt(square) * more
-    ensure(bool((np.abs(moments.sum[:, 0]) <= most).all()), "moments.sum", "is larger than its squares allow for")
+    ensure(bool((np.abs(moments.y_sum[:, 0]) <= most).all()), "moments.sum", "is larger than its squares allow for")
     most = np.sqrt(hold) * np.sqrt(square)[:, None] * more
-    fits = bool((np.abs(moments.rule_sum[:, :, 0]) <= most).all())
+    fits = bool((np.abs(moments.rule_y_sum[:, :, 0]) <= most).all())
     ensure(fits, "moments.rule_sum", "is larger than its squares allow for")
 
 

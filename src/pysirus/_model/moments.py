@@ -18,11 +18,11 @@ class Moments:
 
     rows: NDArray[np.int64]  # [rule] rows inside
     n_rows: int
-    size: NDArray[np.float64]  # [fold]
-    pair: NDArray[np.float64]  # [fold, rule, rule] size of where both hold
-    sum: NDArray[np.float64]  # [fold, output]
-    rule_sum: NDArray[np.float64]  # [fold, rule, output]
-    square: NDArray[np.float64]  # [fold]
+    fold_weight: NDArray[np.float64]  # [fold]
+    pair_weight: NDArray[np.float64]  # [fold, rule, rule] of the rows where both hold
+    y_sum: NDArray[np.float64]  # [fold, output]
+    rule_y_sum: NDArray[np.float64]  # [fold, rule, output] over the rows where the rule holds
+    y_square: NDArray[np.float64]  # [fold] sum of squares
     centre: float
 
     @property
@@ -33,14 +33,15 @@ class Moments:
     @cached_property
     def means(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Mean response of all rows, and of the rows inside and outside each rule; one column per output."""
-        size, total = self.size.sum(), self.sum.sum(axis=0)
-        inside = np.einsum("fii->i", self.pair)[:, None]
-        inside_sum = self.rule_sum.sum(axis=0)
+        weight, total = self.fold_weight.sum(), self.y_sum.sum(axis=0)
+        inside = np.einsum("fii->i", self.pair_weight)[:, None]
+        inside_sum = self.rule_y_sum.sum(axis=0)
         mean_inside = self.centre + inside_sum / inside
-        mean_outside = self.centre + (total - inside_sum) / (size - inside)
-        return self.centre + total / size, mean_inside, mean_outside
+        mean_outside = self.centre + (total - inside_sum) / (weight - inside)
+        return self.centre + total / weight, mean_inside, mean_outside
 
     def take(self, rules: Sequence[int]) -> Moments:
         """The moments of some of the rules."""
         i = np.asarray(rules, dtype=np.intp)
-        return replace(self, rows=self.rows[i], pair=self.pair[:, i][:, :, i], rule_sum=self.rule_sum[:, i])
+        pairs = self.pair_weight[:, i][:, :, i]
+        return replace(self, rows=self.rows[i], pair_weight=pairs, rule_y_sum=self.rule_y_sum[:, i])

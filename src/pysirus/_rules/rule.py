@@ -70,10 +70,10 @@ class Condition:
         The categories that satisfy the condition; None for a numeric column.
     missing : bool or None
         Whether missing values satisfy it; None if the training column had none.
-    known : bool
-        False for the condition ``x is missing``, which no known value satisfies.
-    otherwise : bool
-        Whether values that the condition cannot judge satisfy it (missing where training had none, unseen categories).
+    only_missing : bool
+        True for the condition ``x is missing``, which no known value satisfies.
+    unseen : bool
+        Whether values not seen in training satisfy it: unseen categories, and missing values where training had none.
         They go to the side with more of the training data.
     lower_cut, upper_cut : tuple or None
         Identities of the two cuts.
@@ -86,8 +86,8 @@ class Condition:
     upper: float | None = None
     levels: tuple[Any, ...] | None = None
     missing: bool | None = None
-    known: bool = True
-    otherwise: bool = False
+    only_missing: bool = False
+    unseen: bool = False
     lower_cut: CutIdentity | None = None
     upper_cut: CutIdentity | None = None
     index: int = field(default=0, compare=False)
@@ -96,31 +96,29 @@ class Condition:
     @property
     def key(self) -> Hashable:
         """What the condition reads, in cut identities."""
-        return (self.feature, self.lower_cut, self.upper_cut, bool(self.missing), self.known)
+        return (self.feature, self.lower_cut, self.upper_cut, bool(self.missing), not self.only_missing)
 
     def holds(self, column: Column) -> NDArray[np.bool_]:
         """Evaluate the condition on a column."""
         values = column.values
         if column.is_numeric:
             values = values.astype(np.float64, copy=False)  # or NumPy would round the threshold to float32
-            inside = np.full(len(values), self.known)
+            inside = np.full(len(values), not self.only_missing)
             with np.errstate(invalid="ignore"):
                 if self.lower is not None:
                     inside &= values >= self.lower
                 if self.upper is not None:
                     inside &= values < self.upper
-            inside[np.isnan(values)] = self.otherwise if self.missing is None else self.missing
+            inside[np.isnan(values)] = self.unseen if self.missing is None else self.missing
             return inside
         wanted = set(self.levels or ())
-        answers = [self.known and level in wanted for level in column.levels]
-        table = np.array(
-            [*answers, self.otherwise, self.otherwise if self.missing is None else self.missing], dtype=bool
-        )
+        answers = [not self.only_missing and level in wanted for level in column.levels]
+        table = np.array([*answers, self.unseen, self.unseen if self.missing is None else self.missing], dtype=bool)
         codes = np.where(values == UNSEEN, len(column.levels), np.where(values == -1, len(column.levels) + 1, values))
         return np.asarray(table[codes])
 
     def __str__(self) -> str:
-        if not self.known:
+        if self.only_missing:
             return one_line(f"{self.feature} is missing")
         text = self._known_text()
         if text is None:
@@ -210,7 +208,7 @@ class Rule:
     def condition_text(self) -> str:
         """The conditions alone."""
         if len(self.conditions) > 1:  # "or missing" binds to its own condition
-            return " & ".join(f"({c})" if c.known and c.missing else str(c) for c in self.conditions)
+            return " & ".join(f"({c})" if c.missing and not c.only_missing else str(c) for c in self.conditions)
         return str(self.conditions[0]) if self.conditions else "always"
 
     @property
@@ -345,12 +343,12 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
     lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
     upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
     missing = all(s.missing_inside for s in sides) if cuts.has_missing else None
-    known = all(s.cut is not None or s.less for s in sides)
+    only_missing = any(s.cut is None and not s.less for s in sides)
     if lower is not None and upper is not None and lower >= upper:
-        known = False  # `x < 5 or missing`, then `x >= 5 or missing`
-    if not known:
+        only_missing = True  # `x < 5 or missing`, then `x >= 5 or missing`
+    if only_missing:
         lower = upper = None  # it reads `is missing`, however it came about
-    otherwise = all(s.less == (True if s.cut is None else bool(cuts.less_is_heavier[s.cut])) for s in sides)
+    unseen = all(s.less == (True if s.cut is None else bool(cuts.less_is_heavier[s.cut])) for s in sides)
     values: dict[str, Any] = {}
     if cuts.column.is_numeric:
         values["lower"] = None if lower is None else float(cuts.thresholds[lower])
@@ -360,13 +358,13 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
     share = None
     if cuts.shares is not None:
         first, last = 0 if lower is None else lower + 1, cuts.n_cuts if upper is None else upper
-        inside = float(cuts.shares[first : last + 1].sum()) if known else 0.0
+        inside = float(cuts.shares[first : last + 1].sum()) if not only_missing else 0.0
         share = inside + (float(cuts.shares[cuts.n_cuts + 1]) if missing else 0.0)
     return Condition(
         feature=cuts.column.name,
         missing=missing,
-        known=known,
-        otherwise=otherwise,
+        only_missing=only_missing,
+        unseen=unseen,
         lower_cut=None if lower is None else cuts.identities[lower],
         upper_cut=None if upper is None else cuts.identities[upper],
         index=index,

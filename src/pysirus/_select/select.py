@@ -37,14 +37,14 @@ def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict
     """The indicator of one feature's condition in the basis 1, u(j,c), m_j."""
     lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
     upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
-    known = all(s.cut is not None or s.less for s in sides)
+    only_missing = any(s.cut is None and not s.less for s in sides)
     missing = has_missing and all(s.missing_inside for s in sides)
     terms: dict[Monomial, int] = {}
 
     def add(monomial: Monomial, coefficient: int) -> None:
         terms[monomial] = terms.get(monomial, 0) + coefficient
 
-    if known and (lower is None or upper is None or lower < upper):
+    if not only_missing and (lower is None or upper is None or lower < upper):
         if upper is not None:
             add(((feature, upper),), 1)
         else:

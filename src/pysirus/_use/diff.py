@@ -114,7 +114,7 @@ def _shape(rule: Rule) -> Hashable:
 
     def sides(condition: Condition) -> Hashable:
         lower, upper = condition.lower_cut is not None, condition.upper_cut is not None
-        return (condition.feature, lower, upper, condition.known)
+        return (condition.feature, lower, upper, condition.only_missing)
 
     return frozenset(map(sides, rule.conditions))
 

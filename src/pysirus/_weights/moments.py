@@ -24,7 +24,7 @@ def bins_inside(condition: Condition, binned: Binned) -> NDArray[np.bool_]:
     cuts = binned.cuts[condition.index]
     position = {identity: i for i, identity in enumerate(cuts.identities)}
     bins = np.arange(256)
-    inside = np.full(256, condition.known)
+    inside = np.full(256, not condition.only_missing)
     if condition.lower_cut is not None:
         inside &= bins > position[condition.lower_cut]
     if condition.upper_cut is not None:
@@ -83,11 +83,11 @@ class MomentSums:
         return Moments(
             rows=arrays["rows"],
             n_rows=self.n_rows,
-            size=arrays["size"].astype(np.float64),
-            pair=lower + np.tril(lower, -1).transpose(0, 2, 1),
-            sum=in_units(_join(arrays["sum"])),
-            rule_sum=in_units(_join(arrays["rule_sum"])),
-            square=in_units(in_units(np.ldexp(high, 44) + np.ldexp(cross, 23) + low)),
+            fold_weight=arrays["size"].astype(np.float64),
+            pair_weight=lower + np.tril(lower, -1).transpose(0, 2, 1),
+            y_sum=in_units(_join(arrays["sum"])),
+            rule_y_sum=in_units(_join(arrays["rule_sum"])),
+            y_square=in_units(in_units(np.ldexp(high, 44) + np.ldexp(cross, 23) + low)),
             centre=0.0 if fixed is None else fixed.centre,
         )
 

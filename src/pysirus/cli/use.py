@@ -45,7 +45,9 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv or .parquet) instead of printing."),
     ] = None,
-    shares: Annotated[bool, typer.Option("--shares", help="Also write class probabilities, one column each.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Also write class probabilities, as columns probability_<label>.")
+    ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),
@@ -73,17 +75,20 @@ def predict(
     check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
     loaded = load_model(model)
     rules = model_of(loaded)
-    if shares and rules.classes is None:
-        raise typer.BadParameter(f"'{model}' predicts numbers, which have no shares.", param_hint="--shares")
+    if probabilities and rules.classes is None:
+        raise typer.BadParameter(
+            f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
+            param_hint="--probabilities",
+        )
     others = [name for name in split_names(keep) if name not in {feature.name for feature in rules.features}]
     # from CSV to CSV what is kept stays as it is written
     rows = open_table(table, rules, labels=others, text=[] if is_parquet(output) else others)
     kept = {name: rows[name] for name in names_of(rows, keep, "--keep")}
     features = features_of(rows if rules.named else rows.drop_columns(list(kept)), rules)
-    if shares:
+    if probabilities:
         found = rules.decision(rules.align(features))
         columns = {"prediction": rules.labels[found.argmax(axis=1)]}
-        columns |= {f"share of {label}": share for label, share in zip(rules.labels, found.T)}
+        columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
     else:
         columns = {"prediction": loaded.predict(features)}
     for name in kept.keys() & columns:

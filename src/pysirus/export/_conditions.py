@@ -2,7 +2,7 @@
 
 A rule is a conjunction, and each of its conditions is one of: a test of known values, with missing values added or not.
 For categories the test lists the levels that hold, or those that do not: an unseen category is in neither
-list, so which of the two is written decides where it goes (the condition's ``otherwise``).
+list, so which of the two is written decides where it goes (the condition's ``unseen``).
 """
 
 from __future__ import annotations
@@ -42,17 +42,19 @@ def resolve(condition: Condition, model: Model) -> Test:
     """The test that a condition amounts to."""
     feature = model.features[condition.index]
     numeric = feature.kind == "numeric"
-    missing = condition.otherwise if condition.missing is None else condition.missing
+    missing = condition.unseen if condition.missing is None else condition.missing
     names = (condition.feature, condition.index, numeric)
     if numeric:
-        if not condition.known:
+        if condition.only_missing:
             return Test(*names, "never", missing)
         if condition.lower is None and condition.upper is None:
             return Test(*names, "known", missing)
         return Test(*names, "interval", missing, condition.lower, condition.upper)
-    wanted = tuple(level for level in feature.levels if condition.known and level in (condition.levels or ()))
+    wanted = tuple(
+        level for level in feature.levels if not condition.only_missing and level in (condition.levels or ())
+    )
     others = tuple(level for level in feature.levels if level not in wanted)
-    if condition.otherwise:
+    if condition.unseen:
         return Test(*names, "not in" if others else "known", missing, levels=others)
     return Test(*names, "in" if wanted else "never", missing, levels=wanted)
 

@@ -39,9 +39,9 @@ class RuleRow:
 
 
 def _condition(condition: Condition, alone: bool) -> ConditionText:
-    bracket = bool(condition.missing) and condition.known and not alone
+    bracket = bool(condition.missing) and not condition.only_missing and not alone
     tail = " or missing" if condition.missing else ""
-    if not condition.known:
+    if condition.only_missing:
         return ConditionText("", condition.feature, " is missing")
     if condition.levels is not None and (condition.lower_cut is not None or condition.upper_cut is not None):
         return ConditionText("", condition.feature, f" in {format_levels(condition.levels)}{tail}", bracket)

@@ -198,7 +198,7 @@ def _tables(model: Model) -> list[ET.Element]:
 
 
 def _share_name(label: Any) -> str:
-    """The output field that holds the share of a class."""
+    """The output field that holds the probability of a class."""
     return f"probability({_text(label)})"
 
 

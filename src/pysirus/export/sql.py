@@ -151,13 +151,13 @@ class Writer:
         return "\n".join(["CASE", *cases, f"ELSE {self._label(self.model.classes[-1])} END"])
 
     def shares(self) -> dict[str, str]:
-        """The share of each class, by the name of its column."""
+        """The probability of each class, by the name of its column."""
         names = share_names(self.model, self.dialect)
         return {name: self.sum(k) for k, name in enumerate(names)}
 
 
 def share_names(model: Model, dialect: Dialect) -> list[str]:
-    """The columns that hold the shares of the classes; numbers where the engine cannot keep the labels in them."""
+    """The columns of the class probabilities; numbered where the engine cannot keep the labels in their names."""
     assert model.classes is not None
     names = [f"probability_{label}" for label in model.classes]
     if all(map(dialect.keeps, names)):
@@ -220,7 +220,7 @@ def _check(model: Model, dialect: Dialect, engine: str) -> None:
 
 
 def shares_and_label(model: Model, dialect: Dialect) -> tuple[dict[str, str], str]:
-    """The share of each class by the name of its column, and the label in terms of these columns."""
+    """The probability of each class by the name of its column, and the label in terms of these columns."""
     writer = Writer(model, dialect)
     shares = writer.shares()
     return shares, writer.label([writer.column(name) for name in shares])

@@ -41,7 +41,9 @@ def effect(
     found = effect_of(model, feature, X)
     k = class_number(model.classes, class_)
     values = found.values if model.classes is None else found.values[..., k]
-    what = f"average predicted {model.target}" if model.classes is None else f"average share of {model.classes[k]}"
+    what = (
+        f"average predicted {model.target}" if model.classes is None else f"average probability of {model.classes[k]}"
+    )
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6, 3.6 if len(found.axes) == 1 else 4.4), layout="constrained")
     if len(found.axes) == 2:

@@ -69,7 +69,7 @@ def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) 
     ax.hlines(places, inside, outside, color=OUTSIDE, linewidth=2.5, zorder=1)
     ax.scatter(outside, places, s=42, facecolor="white", edgecolor=INSIDE, zorder=2, label="outside")
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
-    what = model.target if model.classes is None else f"share of {model.classes[k]}"
+    what = model.target if model.classes is None else f"proportion of {model.classes[k]}"
     dotted = "dotted: mean, and no correction" if staged else "dotted: mean"
     whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)

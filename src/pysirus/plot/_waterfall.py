@@ -42,7 +42,7 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     order = np.argsort(-np.abs(steps), kind="stable")
     if ax is None:
         _, ax = pyplot().subplots(figsize=(8, 1.2 + 0.36 * (len(steps) + 2)), layout="constrained")
-    what = model.target if model.classes is None else f"share of {model.classes[k]}"
+    what = model.target if model.classes is None else f"probability of {model.classes[k]}"
     _draw(ax, centred, start, steps[order], order)
     ax.set_xlabel(plain(what))
     return ax
