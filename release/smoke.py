@@ -61,7 +61,7 @@ def asked(condition: Any) -> str:
     """What a condition asks, in plain types: NumPy's print differently from one version to the next."""
     ends = [None if end is None else float(end) for end in (condition.lower, condition.upper)]
     levels = None if condition.levels is None else sorted(map(str, condition.levels))
-    return repr((str(condition.feature), *ends, levels, condition.missing, condition.known))
+    return repr((str(condition.feature), *ends, levels, condition.missing, not condition.only_missing))
 
 
 def lines_of(name: str, model: Any) -> list[str]:
