@@ -112,7 +112,7 @@ FLAGS_thread := -O1 -g -fsanitize=thread
 FLAGS_portable := -O2 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option -DPYSIRUS_PORTABLE
 # every inline function that is called is there: for check/isa.py
 FLAGS_bare := -O0
-PROGRAMS := driver example likelihood
+PROGRAMS := driver example likelihood cox
 VARIANTS := release address thread portable
 ISAS := plain
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
@@ -130,8 +130,9 @@ DEFINE_avx512 := -DPYSIRUS_AVX512
 KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
 CORE_OBJECTS := forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
-core-check: $(foreach program,driver likelihood,$(VARIANTS:%=build/core/%/$(program))) build/core/release/example isa-check
-	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver && build/core/$$variant/likelihood || exit 1; done
+core-check: $(foreach program,driver likelihood cox,$(VARIANTS:%=build/core/%/$(program))) build/core/release/example isa-check
+	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver && build/core/$$variant/likelihood && \
+	  build/core/$$variant/cox || exit 1; done
 	build/core/release/example cpp/README.md
 
 # Instruction sets keep to themselves: no function of theirs is under a name that other code might use.

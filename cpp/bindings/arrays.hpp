@@ -44,5 +44,6 @@ Range range_of(const std::optional<Array<T, 1>>& array) {
 
 void bind_forest(nb::module_& m);
 void bind_likelihood(nb::module_& m);
+void bind_cox(nb::module_& m);
 
 }  // namespace pysirus::python

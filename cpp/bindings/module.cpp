@@ -313,6 +313,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core: binned columns in, splits, path counts, moments of rules and ridge weights out.";
   bind_forest(m);
   bind_likelihood(m);
+  bind_cox(m);
   constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
   for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
                 std::uint16_t, std::uint8_t>([&]<class T>() {

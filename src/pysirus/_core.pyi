@@ -159,6 +159,39 @@ def rule_scores(
 def loss_of_rows(
     loss: str, eta: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def row_bits(
+    bins: NDArray[np.uint8], features: NDArray[np.int32], tables: NDArray[np.uint64], n_rules: int
+) -> NDArray[np.uint64]: ...
+def cox_weights(
+    bits: NDArray[np.uint64],
+    span: NDArray[np.int32],
+    event: NDArray[np.uint8],
+    fold: NDArray[np.uint8],
+    weight: NDArray[np.int64] | None,
+    copy: NDArray[np.int64] | None,
+    n_times: int,
+    gap: list[float],
+    sizes: list[int],
+    grid: list[float],
+    penalties: NDArray[np.float64] | None,
+    n_folds: int,
+    near: float,
+    n_threads: int,
+) -> LikelihoodArrays: ...
+def cox_rows(
+    span: NDArray[np.int32],
+    event: NDArray[np.uint8],
+    weight: NDArray[np.float64] | None,
+    copy: NDArray[np.int64] | None,
+    n_times: int,
+    eta: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
+def concordance(
+    time: NDArray[np.float64],
+    event: NDArray[np.uint8],
+    score: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+) -> tuple[float, float, float]: ...
 def exp(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log1p(x: NDArray[np.float64]) -> NDArray[np.float64]: ...

@@ -1,0 +1,177 @@
+"""Rules and times in, weights by Cox's partial likelihood out; scores in, martingale residuals out (spec, section 10).
+
+A row's score is the sum of ``weight * output``, the output being that of inside or outside each rule: the logarithm of
+its hazard relative to a row of score 0. The weights minimise minus the partial log-likelihood (Efron's ties, weights as
+in R's survival) by weight of events, plus ``penalty / 2`` times their squares, and are not negative. The penalty is
+that of the largest cross-validated partial likelihood, l(all) - l(training), among multiples of the largest curvature
+of a weight where all weights are zero: no unit matters, neither of outputs nor of times nor of weights.
+
+Only the order of times enters. Sums run in an order of their own, that of (time, rules that hold, fold), so the order
+of rows and the number of threads change no bit of the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned
+from pysirus._model.moments import N_FOLDS
+from pysirus._response.fixed_point import Scale, all_whole
+from pysirus._rules.rule import Rule
+from pysirus._weights.likelihood import NEAR, RESIDUAL_BITS, LikelihoodFit
+from pysirus._weights.moments import rule_tables
+from pysirus._weights.ridge import STAGES_GRID
+from pysirus._weights.risk_sets import RiskSets
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CoxRows:
+    """Which rules hold in each row, who is at risk when, and how much each row counts."""
+
+    n_rules: int
+    bits: NDArray[np.uint64]  # [row, word]; rule r is bit r % 64 of word r // 64
+    risk: RiskSets
+    folds: NDArray[np.uint8]  # [row] from 0 to N_FOLDS - 1
+    weights: NDArray[np.int64] | None
+
+
+def cox_rows(
+    rules: Sequence[Rule],
+    binned: Binned,
+    risk: RiskSets,
+    seed: int,
+    weights: Floats | None = None,
+    folds: NDArray[np.uint8] | None = None,
+) -> CoxRows:
+    """One pass over the rows. Folds are drawn from (seed, row) if they are not given."""
+    bits = _core.row_bits(binned.bins, *rule_tables(rules, binned), len(rules))
+    return cox_rows_of_bits(len(rules), bits, risk, seed, weights, folds)
+
+
+def cox_rows_of_bits(
+    n_rules: int,
+    bits: NDArray[np.uint64],
+    risk: RiskSets,
+    seed: int,
+    weights: Floats | None = None,
+    folds: NDArray[np.uint8] | None = None,
+) -> CoxRows:
+    """The same where it is known which rules hold."""
+    if folds is None:
+        folds = _core.folds_of(seed, risk.n_rows, N_FOLDS).astype(np.uint8)
+    whole_numbers = None
+    if weights is not None:
+        scale = Scale(risk.n_rows, heaviest=float(weights.max(initial=1.0)), whole=all_whole(weights))
+        whole_numbers = np.maximum(np.rint(np.ldexp(weights, scale.moment_weight_exponent)), 1).astype(np.int64)
+    return CoxRows(n_rules, bits, risk, folds, whole_numbers)
+
+
+def fit_cox(
+    rows: CoxRows,
+    inside: Floats,
+    outside: Floats,
+    sizes: Sequence[int],
+    grid: Floats = STAGES_GRID,
+    *,
+    penalties: Floats | None = None,
+    near: float = NEAR,
+    n_threads: int = 1,
+) -> LikelihoodFit:
+    """Weights of the first ``sizes`` rules, each at its own penalty.
+
+    Parameters
+    ----------
+    rows : CoxRows
+        The rows, by ``cox_rows`` of the same rules.
+    inside, outside : array of shape (n_rules,) or (n_rules, 1)
+        Outputs of the rules.
+    sizes : sequence of int
+        Prefixes of the list, from 0 to all rules. Each is fitted by itself.
+    grid : array
+        Multiples of the largest curvature to choose the penalty from, the largest first.
+    penalties : array of shape (n_sizes,), optional
+        Penalties to take instead, for the loss by weight of events.
+    near : float
+        When Newton's steps end in cross-validation. The weights themselves are exact.
+    n_threads : int
+        Threads over sizes.
+
+    Returns
+    -------
+    LikelihoodFit
+        With ``loss="cox"``. Intercepts and constant are 0, as the likelihood is blind to them. ``losses`` are minus the
+        cross-validated partial log-likelihood by weight of events, where weights are shares of all rows at risk.
+        Without events all weights and penalties are 0.
+    """
+    inside, outside = (np.asarray(outputs, dtype=np.float64).reshape(rows.n_rules) for outputs in (inside, outside))
+    found = _core.cox_weights(
+        bits=rows.bits,
+        span=rows.risk.span,
+        event=rows.risk.events,
+        fold=rows.folds,
+        weight=rows.weights,
+        copy=rows.risk.copies,
+        n_times=len(rows.risk.event_times),
+        gap=(inside - outside).tolist(),
+        sizes=[*map(int, sizes)],
+        grid=np.asarray(grid, dtype=np.float64).tolist(),
+        penalties=None if penalties is None else np.asarray(penalties, dtype=np.float64),
+        n_folds=N_FOLDS,
+        near=near,
+        n_threads=n_threads,
+    )
+    return LikelihoodFit(
+        loss="cox",
+        sizes=tuple(map(int, sizes)),
+        weights=found["points"],
+        intercepts=np.zeros((len(found["points"]), 1)),
+        penalties=found["penalties"],
+        losses=found["losses"],
+        constant=np.zeros(1),
+        unrest=found["unrest"],
+    )
+
+
+def partial_log_likelihood(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> float:
+    """Cox's partial log-likelihood of scores, one a row, by Efron's formula. It is 0 where nobody has an event."""
+    return -_of_rows(risk, scores, weights)[0]
+
+
+def cox_residuals(
+    risk: RiskSets,
+    scores: Floats,
+    weights: Floats | None = None,
+    shrinkage: float = 1.0,
+    exponent: int | None = None,
+) -> tuple[Floats, int]:
+    """What the list leaves unexplained: martingale residuals at ``shrinkage * scores``.
+
+    The residual of a row is the slope of the partial log-likelihood in its score, by its weight: its events (0 or 1)
+    less those expected of it. Their weighted sum is 0. The answer is [row, 1], rounded to multiples of
+    ``2**-exponent``, and the exponent, as in ``gradient_residuals``.
+    """
+    residuals = _of_rows(risk, shrinkage * np.asarray(scores, dtype=np.float64), weights)[1]
+    if exponent is None:
+        largest = float(np.abs(residuals).max(initial=0.0))
+        exponent = RESIDUAL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
+    return np.ldexp(np.rint(np.ldexp(residuals[:, None], exponent)), -exponent), exponent
+
+
+def hazard_rises(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> Floats:
+    """By how much the cumulative hazard of a row of score 0 rises at each time of an event."""
+    return _of_rows(risk, scores, weights)[2]
+
+
+def _of_rows(risk: RiskSets, scores: Floats, weights: Floats | None) -> tuple[float, Floats, Floats]:
+    """Loss, residuals and rises of the hazard."""
+    eta = np.ascontiguousarray(scores, dtype=np.float64).reshape(risk.n_rows)
+    if weights is not None:
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+    return _core.cox_rows(risk.span, risk.events, weights, risk.copies, len(risk.event_times), eta)

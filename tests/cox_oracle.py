@@ -1,0 +1,120 @@
+"""Cox's partial likelihood, said plainly: loops over rows and risk sets, dense columns, SciPy's minimiser."""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize
+
+from pysirus._weights.cox import cox_rows_of_bits
+from pysirus._weights.risk_sets import RiskSets, risk_sets
+
+SEED = 5
+
+
+def bits_of(holds):
+    """Rules as bits [row, word], from the rows where they hold [row, rule]."""
+    wide = np.zeros((len(holds), 64 * max(1, -(-holds.shape[1] // 64))), dtype=bool)
+    wide[:, : holds.shape[1]] = holds
+    return np.packbits(wide, axis=1, bitorder="little").view("<u8").astype(np.uint64).reshape(len(holds), -1)
+
+
+def rows_of(holds, times, events, weights=None, folds=None, copies=None, seed=SEED):
+    """What ``fit_cox`` takes."""
+    risk = risk_sets(times, events)
+    risk = RiskSets(risk.event_times, risk.span, risk.events, copies)
+    return cox_rows_of_bits(holds.shape[1], bits_of(holds), risk, seed, weights, folds)
+
+
+def log_likelihood(times, events, eta, weights=None):
+    """Efron's formula with weights as in R's survival; one number at a time, numbers of any type."""
+    n = len(times)
+    w = [1.0] * n if weights is None else list(weights)
+    total = 0.0
+    for t in sorted({times[i] for i in range(n) if events[i]}):
+        tied = [i for i in range(n) if events[i] and times[i] == t]
+        at_risk = [i for i in range(n) if times[i] >= t]
+        total += sum(w[i] * eta[i] for i in tied)
+        share = sum(w[i] for i in tied) / len(tied)
+        top = max(eta[i] for i in at_risk)
+        whole = math.fsum(w[i] * math.exp(eta[i] - top) for i in at_risk)
+        leaving = math.fsum(w[i] * math.exp(eta[i] - top) for i in tied)
+        for r in range(len(tied)):
+            total -= share * (math.log(whole - r / len(tied) * leaving) + top)
+    return total
+
+
+def residuals_and_hazard(times, events, eta, weights=None):
+    """Martingale residuals, and the rises of the cumulative hazard, by the definition of each."""
+    n = len(times)
+    w = np.ones(n) if weights is None else np.asarray(weights)
+    risk = np.exp(eta)
+    expected, rises = np.zeros(n), []
+    for t in np.unique(times[events]):
+        tied, at_risk = events & (times == t), times >= t
+        count, share = tied.sum(), w[tied].sum() / tied.sum()
+        rise = 0.0
+        for r in range(count):
+            step = share / ((w * risk)[at_risk].sum() - r / count * (w * risk)[tied].sum())
+            rise += step
+            expected += at_risk * risk * step * np.where(tied, 1 - r / count, 1.0)
+        rises.append(rise)
+    return events - expected, np.array(rises)
+
+
+def objective(columns, times, events, weights, penalty):
+    """Loss by weight of events plus penalty, with its gradient from the residuals."""
+    w = np.ones(len(times)) if weights is None else np.asarray(weights)
+    size = w[events].sum()
+
+    def value(point):
+        eta = columns @ point
+        residuals, _ = residuals_and_hazard(times, events, eta, w)
+        loss = -log_likelihood(times, events, eta, w) / size
+        return loss + penalty / 2 * point @ point, -(w * residuals) @ columns / size + penalty * point
+
+    return value
+
+
+def fit(columns, times, events, weights, penalty):
+    """Weights by SciPy."""
+    value = objective(columns, times, events, weights, penalty)
+    bounds = [(0, None)] * columns.shape[1]
+    options = {"maxiter": 20_000, "maxfun": 100_000, "ftol": 0, "gtol": 1e-12, "maxcor": 60}
+    return minimize(value, np.zeros(columns.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+
+
+def largest_curvature(columns, times, events, weights):
+    """The largest diagonal of the Hessian where all weights are zero, by differences of the gradient."""
+    slope = objective(columns, times, events, weights, 0.0)
+    step = 1e-5
+    found = []
+    for i in range(columns.shape[1]):
+        shift = step * (np.arange(columns.shape[1]) == i)
+        found.append((slope(shift)[1][i] - slope(-shift)[1][i]) / (2 * step))
+    return max(found)
+
+
+def cross_validated_loss(columns, times, events, weights, folds, penalty):
+    """Minus l(all) - l(training), where weights are shares of those at risk at the first event."""
+    w = np.ones(len(times)) if weights is None else np.asarray(weights)
+    w = w / w[times >= times[events].min()].sum()
+    total = 0.0
+    for fold in np.unique(folds):
+        rest = folds != fold
+        point = fit(columns[rest], times[rest], events[rest], w[rest], penalty)
+        eta = columns @ point
+        total += log_likelihood(times[rest], events[rest], eta[rest], w[rest]) - log_likelihood(times, events, eta, w)
+    return total / w[events].sum()
+
+
+def concordance(times, events, scores, weights=None):
+    """Pair by pair: right, tied, all."""
+    n = len(times)
+    w = np.ones(n) if weights is None else weights
+    sums = np.zeros(3)
+    for i in range(n):
+        for k in range(n):
+            later = times[k] > times[i] or (times[k] == times[i] and not events[k])
+            if events[i] and later and i != k:
+                sums += w[i] * w[k] * np.array([scores[i] > scores[k], scores[i] == scores[k], True])
+    return sums
