@@ -184,8 +184,8 @@ class CoxFit {
   }
 
   // Minus l(all) - l(training) at the minimum of the training part, which is near that of all rows: the curvatures of
-  // all rows serve, by weight of events, and only slopes are its own. Each step shortens the way that is left to about a
-  // tenth. Where it does not, or the way is long, the training part takes Newton steps of its own.
+  // all rows serve, by weight of events, and only slopes are its own. Where a step does not halve the one before, or is
+  // long, the training part takes Newton steps of its own.
   double held_out_loss(CoxDescent& fold, double penalty) {
     double last = 2.0 * CoxDescent::kLongest;
     from_ = all_.point();
