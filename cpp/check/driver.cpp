@@ -1,6 +1,6 @@
 // The core without Python: grows forests on made-up tables with every instruction set of this machine, compares them with
 // the reference, and checks the parts around the forest.
-// For profilers and sanitizers: `driver [rows] [features] [trees] [threads] [instruction set]`.
+// For profilers and sanitizers: `driver [rows] [features] [trees] [threads] [instruction set] [kind]`.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -25,8 +25,11 @@ struct Problem {
 
 using check::number;
 
-void make_problem(Problem& p, std::int64_t n_rows, std::int32_t n_features, int depth, bool missing, bool classes,
-                  bool weights) {
+// What a made-up table has beside numbers in known bins: a sum of these.
+enum Kind { kMissing = 1, kClasses = 2, kWeights = 4, kKinds = 8 };
+
+void make_problem(Problem& p, std::int64_t n_rows, std::int32_t n_features, int depth, int kind) {
+  const bool missing = kind & kMissing, classes = kind & kClasses, weights = kind & kWeights;
   p.bins.resize(n_rows * n_features);
   p.offset = {0};
   for (std::int32_t f = 0; f < n_features; ++f) {
@@ -106,9 +109,9 @@ void mirror_feature(Problem& p, std::int32_t from, std::int32_t to) {
 int compare_all(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_trees) {
   int n_different = 0;
   for (int depth = 1; depth <= kMaxDepth; ++depth)
-    for (int kind = 0; kind < 8; ++kind) {
+    for (int kind = 0; kind < kKinds; ++kind) {
       Problem p;
-      make_problem(p, n_rows, n_features, depth, kind & 1, kind & 2, kind & 4);
+      make_problem(p, n_rows, n_features, depth, kind);
       if (n_features > 3) mirror_feature(p, 1, 3);
       const auto expected = grow_reference(p, n_trees);
       for (const auto& set : instruction_sets())
@@ -116,7 +119,7 @@ int compare_all(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_tre
       n_different += check::paths(expected, n_trees, depth) + compare_levels(p, n_trees, expected);
     }
   std::printf("%lld x %d, %lld trees: %d of %d forests differ\n", static_cast<long long>(n_rows), n_features,
-              static_cast<long long>(n_trees), n_different, 64 * static_cast<int>(instruction_sets().size()));
+              static_cast<long long>(n_trees), n_different, kMaxDepth * kKinds * 2 * static_cast<int>(instruction_sets().size()));
   return n_different;
 }
 
@@ -143,7 +146,7 @@ int main(int argc, char** argv) {
     return n_wrong ? 1 : 0;
   }
   Problem p;
-  make_problem(p, std::atoll(argv[1]), std::atoi(argv[2]), 2, false, false, false);
+  make_problem(p, std::atoll(argv[1]), std::atoi(argv[2]), 2, argc > 6 ? std::atoi(argv[6]) : 0);
   const std::clock_t start = std::clock();
   const auto splits = grow(p, std::atoll(argv[3]), std::atoi(argv[4]), argc > 5 ? argv[5] : instruction_sets()[0]);
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of all threads together
