@@ -90,7 +90,7 @@ class Problem:
     bins: np.ndarray  # [feature, row]
     n_bins: np.ndarray
     has_missing: np.ndarray
-    value: np.ndarray | None = None
+    value: np.ndarray | None = None  # [row], or [column, row]
     slot: np.ndarray | None = None
     n_slots: int = 1
     weight: np.ndarray | None = None
@@ -123,8 +123,8 @@ class Problem:
     def rows(self, begin=0, end=None):
         """What ``_core`` is told of the rows: all of them, or a part."""
         part = np.s_[begin:end]
-        arrays = (None if a is None else np.ascontiguousarray(a[part]) for a in (self.value, self.slot, self.weight))
-        return _core.Rows(np.ascontiguousarray(self.bins[:, part]), *arrays, begin)
+        arrays = (self.bins, self.value, self.slot, self.weight)
+        return _core.Rows(*(None if a is None else np.ascontiguousarray(a[..., part]) for a in arrays), begin)
 
 
 def goes_left(problem, feature, local):
@@ -154,7 +154,8 @@ def splits_to_try(problem, feature, rows):
 def sums_of(problem, size, rows):
     """Size and response sums of some rows, as Python integers."""
     if problem.slot is None:
-        return int(size[rows].sum()), [sum(int(a) * int(b) for a, b in zip(size[rows], problem.value[rows]))]
+        columns = np.atleast_2d(problem.value)[:, rows]
+        return int(size[rows].sum()), [sum(int(a) * int(b) for a, b in zip(size[rows], c)) for c in columns]
     slots = problem.slot[rows]
     return int(size[rows].sum()), [int(size[rows][slots == k].sum()) for k in range(problem.n_slots)]
 
@@ -198,7 +199,9 @@ def grow_tree(problem, tree):
     members = {0: counts > 0}
     for node in range(len(splits)):
         rows = members.get(node)
-        if rows is None or counts[rows].sum() <= problem.min_node_size or len(np.unique(answer[rows])) < 2:
+        if rows is None or counts[rows].sum() <= problem.min_node_size:
+            continue
+        if (answer[..., rows] == answer[..., rows][..., :1]).all():
             continue
         split = best_split(problem, key, node, size, rows)
         if split == NO_SPLIT:

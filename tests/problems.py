@@ -14,7 +14,36 @@ def grow(problem, n_trees=20, first_tree=0, n_threads=1, instruction_set=SETS[0]
     return _core.grow(problem.plan(), problem.rows(), first_tree, n_trees, n_threads, instruction_set)
 
 
-def make_problem(n_rows, n_bins, *, missing=(), n_slots=0, weights=False, extreme=False, seed=0, mean=1.0, **recipe):
+def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instruction_set=SETS[0]):
+    """Level by level: add up the sums of the parts, search, ask again about nodes that gain nothing."""
+    plan = problem.plan()
+    n_rows = problem.bins.shape[1]
+    parts = [problem.rows(begin, end) for begin, end in zip([0, *limits], [*limits, n_rows])]
+    splits = np.zeros((n_trees, 0), dtype=np.int32)
+    for _ in range(problem.max_depth):
+        sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads, instruction_set) for rows in parts)
+        found, without_gain = _core.search(plan, first_tree, splits, sums)
+        if len(without_gain):
+            others = sum(
+                _core.count_other_values(plan, rows, first_tree, splits, without_gain, n_threads) for rows in parts
+            )
+            tree, node = without_gain[others == 0, :2].T
+            found[tree, node - splits.shape[1]] = -1
+        splits = np.concatenate([splits, found], axis=1)
+    return splits
+
+
+def make_columns(value, bins, n_columns, rng):
+    """Several columns of numbers: the first, others with a signal of their own, and one that is nearly constant."""
+    others = [bins[k % len(bins)].astype(int) * 20_000 // k - rng.integers(0, 50_000) for k in range(1, n_columns)]
+    columns = np.array([value, *others])
+    columns[-1] //= 60_000
+    return columns
+
+
+def make_problem(
+    n_rows, n_bins, *, missing=(), n_slots=0, n_columns=0, weights=False, extreme=False, seed=0, mean=1.0, **recipe
+):
     """A table with signal in its first columns, ties, and bins that stay empty."""
     rng = np.random.default_rng(seed)
     n_features = len(n_bins)
@@ -26,6 +55,8 @@ def make_problem(n_rows, n_bins, *, missing=(), n_slots=0, weights=False, extrem
     value = (signal_ - 5) * 30_000
     if extreme:  # all but a few at one end, so that sums are as large as they can be
         value = np.where(signal_ > np.quantile(signal_, 0.02), limit, -limit)
+    if n_columns:
+        value = make_columns(value, bins, n_columns, rng)
     slot = (signal_ % max(1, n_slots)).astype(np.uint8)
     return oracle.Problem(
         bins=bins,
@@ -33,7 +64,7 @@ def make_problem(n_rows, n_bins, *, missing=(), n_slots=0, weights=False, extrem
         has_missing=has_missing,
         value=None if n_slots else np.clip(value, -limit, limit).astype(np.int32),
         slot=slot if n_slots else None,
-        n_slots=max(1, n_slots),
+        n_slots=max(1, n_slots, n_columns),
         weight=rng.integers(1, 2**20 + 1, n_rows).astype(np.int32) if weights else None,
         thresholds=poisson_thresholds(mean),
         seed=seed,
@@ -44,11 +75,13 @@ def make_problem(n_rows, n_bins, *, missing=(), n_slots=0, weights=False, extrem
 @st.composite
 def problems(draw):
     n_features = draw(st.integers(1, 6))
+    n_slots, n_columns = draw(st.sampled_from([(0, 0), (0, 0), (2, 0), (3, 0), (5, 0), (0, 1), (0, 2), (0, 5)]))
     return make_problem(
         draw(st.integers(1, 80)),
         draw(st.lists(st.integers(1, 12), min_size=n_features, max_size=n_features)),
         missing=draw(st.sets(st.integers(0, n_features - 1))),
-        n_slots=draw(st.sampled_from([0, 0, 0, 2, 3, 5])),
+        n_slots=n_slots,
+        n_columns=n_columns,
         weights=draw(st.booleans()),
         extreme=draw(st.booleans()),
         seed=draw(st.integers(0, 2**32)),

@@ -22,6 +22,8 @@ using namespace nb::literals;
 template <class T, int N>
 using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <class T>
+using AnyArray = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;  // of any number of dimensions
+template <class T>
 using Out = nb::ndarray<nb::numpy, T>;
 
 // Moves a vector into a NumPy array of the given shape.
@@ -32,14 +34,25 @@ Out<T> to_numpy(std::vector<T>&& data, std::vector<std::size_t> shape) {
   return Out<T>(owned->data(), shape.size(), shape.data(), owner);
 }
 
-template <class T>
-const T* pointer(const std::optional<Array<T, 1>>& array) {
+template <class... Which>
+auto pointer(const std::optional<nb::ndarray<Which...>>& array) {
   return array ? array->data() : nullptr;
 }
 
+template <class... Which>
+Range range_of(const std::optional<nb::ndarray<Which...>>& array) {
+  return array ? range_of(array->data(), array->size()) : Range{};
+}
+
+// A response of numbers is an entry per row; or several columns of these, [column][row].
 template <class T>
-Range range_of(const std::optional<Array<T, 1>>& array) {
-  return array ? range_of(array->data(), array->shape(0)) : Range{};
+std::size_t n_columns(const AnyArray<T>& value) {
+  require(value.ndim() == 1 || value.ndim() == 2, "value must have one dimension, or two: columns and rows");
+  return value.ndim() == 1 ? 1 : value.shape(0);
+}
+template <class T>
+bool has_rows(const std::optional<AnyArray<T>>& value, std::size_t n_rows) {
+  return !value || value->shape(value->ndim() - 1) == n_rows;
 }
 
 void bind_forest(nb::module_& m);

@@ -84,10 +84,10 @@ inline void check_splits(const std::int32_t* splits, std::size_t n, std::int64_t
   check_range("split", range_of(splits, n), kNoSplit, n_splits - 1);
 }
 
-inline void check_nodes(const std::int64_t* nodes, std::size_t n, std::int64_t n_trees, std::int64_t n_nodes) {
-  for (std::size_t i = 0; i < n; ++i)
-    require(nodes[3 * i] >= 0 && nodes[3 * i] < n_trees && nodes[3 * i + 1] >= n_nodes - 1 &&
-                nodes[3 * i + 1] < 2 * n_nodes - 1,
+inline void check_nodes(const std::int64_t* nodes, std::size_t n, std::size_t per_node, std::int64_t n_trees,
+                        std::int64_t n_nodes) {
+  for (std::size_t i = 0; i < n; ++i, nodes += per_node)
+    require(nodes[0] >= 0 && nodes[0] < n_trees && nodes[1] >= n_nodes - 1 && nodes[1] < 2 * n_nodes - 1,
             "a node must be one of the last level of one of the trees");
 }
 

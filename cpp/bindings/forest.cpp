@@ -55,7 +55,6 @@ struct Plan {
                 std::is_sorted(thresholds.begin(), thresholds.end()),
             "1 to 16 thresholds, none below the one before");
     require(n_slots >= 1 && n_slots <= kMaxBins, "n_slots is out of range");
-    require(classes || n_slots == 1, "n_slots must be 1 for regression");
     require(min_node_size >= 0, "min_node_size must not be negative");
     check_columns(n_bins, has_missing, split_offset);
     std::copy(thresholds.begin(), thresholds.end(), recipe.thresholds);
@@ -64,6 +63,9 @@ struct Plan {
 
   std::int64_t n_splits() const { return split_offset.back(); }
 
+  // Of a node without gain: tree, node, values.
+  std::size_t numbers_of_node() const { return 2 + static_cast<std::size_t>(n_slots); }
+
   Table table() const {
     return {
         nullptr, 0,       0,      static_cast<std::int32_t>(n_bins.size()), n_bins.data(), has_missing.data(), nullptr,
@@ -71,17 +73,17 @@ struct Plan {
   }
 };
 
-// Rows in bins with their responses: value for regression, slot for classes.
+// Rows in bins with their responses: value for numbers, in one column or several, slot for classes.
 struct Rows {
   Array<std::uint8_t, 2> bins;
-  std::optional<Array<std::int32_t, 1>> value;
+  std::optional<AnyArray<std::int32_t>> value;
   std::optional<Array<std::uint8_t, 1>> slot;
   std::optional<Array<std::int32_t, 1>> weight;
   std::uint64_t first_row;
   std::vector<Range> used_bins;  // of each feature: looked up once, held against the plan of each call
   Range values, slots, weights;
 
-  Rows(Array<std::uint8_t, 2> bins, std::optional<Array<std::int32_t, 1>> value,
+  Rows(Array<std::uint8_t, 2> bins, std::optional<AnyArray<std::int32_t>> value,
        std::optional<Array<std::uint8_t, 1>> slot, std::optional<Array<std::int32_t, 1>> weight,
        std::uint64_t first_row)
       : bins(std::move(bins)), value(std::move(value)), slot(std::move(slot)), weight(std::move(weight)),
@@ -99,9 +101,11 @@ struct Rows {
     require(bins.shape(0) == plan.n_bins.size(), "bins must have a row per feature");
     require(n_rows <= kMaxRows, "a table in memory has at most 2,000,000,000 rows: use fit_files, Dask or Spark");
     require(value.has_value() != plan.classes && slot.has_value() == plan.classes,
-            "give value for regression or slot for classes");
-    require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
-                (!weight || weight->shape(0) == n_rows),
+            "give value for numbers or slot for classes");
+    if (value && n_columns(*value) != static_cast<std::size_t>(plan.n_slots))
+      throw std::invalid_argument("n_slots of the plan is " + std::to_string(plan.n_slots) +
+                                  ", columns of value: " + std::to_string(n_columns(*value)));
+    require(has_rows(value, n_rows) && (!slot || slot->shape(0) == n_rows) && (!weight || weight->shape(0) == n_rows),
             "value, slot and weight must have an entry per row");
     for (std::size_t f = 0; f < used_bins.size(); ++f)
       if (n_rows > 0 && used_bins[f].high >= plan.n_bins[f])
@@ -179,29 +183,28 @@ nb::tuple search(const Plan& plan, std::uint64_t first_tree, const Splits& split
   std::vector<std::int64_t> without_gain;
   {
     nb::gil_scoped_release release;
-    for (const ZeroGainNode& node : search_level(table, plan.recipe, level, sums.data(), found.data()))
-      without_gain.insert(without_gain.end(), {node.tree, node.node, node.value});
+    without_gain = search_level(table, plan.recipe, level, sums.data(), found.data());
   }
-  const std::size_t n_without_gain = without_gain.size() / 3;
+  const std::size_t per_node = plan.numbers_of_node(), n_without_gain = without_gain.size() / per_node;
   return nb::make_tuple(to_numpy(std::move(found), {n_trees, n_nodes}),
-                        to_numpy(std::move(without_gain), {n_without_gain, 3}));
+                        to_numpy(std::move(without_gain), {n_without_gain, per_node}));
 }
 
 Out<std::int64_t> other_values(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
                                Array<std::int64_t, 2> nodes, int n_threads) {
   const Table table = rows.table(plan);
   const Level level = level_of(plan, first_tree, splits);
-  require(table.value && nodes.shape(1) == 3, "nodes are of numbers, three entries each");
-  const std::size_t n = nodes.shape(0);
-  check_nodes(nodes.data(), n, level.n_trees, level.n_nodes());
+  const std::size_t n = nodes.shape(0), per_node = plan.numbers_of_node();
+  require(table.value && nodes.shape(1) == per_node, "nodes are of numbers: a tree, a node and a value per column");
+  check_nodes(nodes.data(), n, per_node, level.n_trees, level.n_nodes());
   std::vector<std::int64_t> counts(n);
   bool finished;
   {
     nb::gil_scoped_release release;
     finished = run_pieces(static_cast<std::int64_t>(n), n_threads, signalled, [&] {
       return [&](std::int64_t i, const std::atomic<bool>&) {
-        const std::int64_t* s = nodes.data() + 3 * i;
-        counts[static_cast<std::size_t>(i)] = count_other_values(table, plan.recipe, level, {s[0], s[1], s[2]});
+        const std::int64_t* node = nodes.data() + i * static_cast<std::int64_t>(per_node);
+        counts[static_cast<std::size_t>(i)] = count_other_values(table, plan.recipe, level, node);
       };
     });
   }
@@ -244,7 +247,7 @@ void bind_forest(nb::module_& m) {
            "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_slots"_a, "classes"_a, "thresholds"_a, "seed"_a,
            "max_depth"_a, "max_features"_a, "min_node_size"_a);
   nb::class_<Rows>(m, "Rows", "Rows in bins with their responses: all of them, or those of one part.")
-      .def(nb::init<Array<std::uint8_t, 2>, std::optional<Array<std::int32_t, 1>>,
+      .def(nb::init<Array<std::uint8_t, 2>, std::optional<AnyArray<std::int32_t>>,
                     std::optional<Array<std::uint8_t, 1>>, std::optional<Array<std::int32_t, 1>>, std::uint64_t>(),
            "bins"_a, "value"_a.none(), "slot"_a.none(), "weight"_a.none(), "first_row"_a = 0);
   m.def("grow", &grow, "plan"_a, "rows"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "instruction_set"_a,
@@ -254,10 +257,10 @@ void bind_forest(nb::module_& m) {
         "What the next level of some trees needs to know of these rows; the sums of parts add up.");
   m.def(
       "search", &search, "plan"_a, "first_tree"_a, "splits"_a, "sums"_a,
-      "The splits of the next level from its sums over all rows; and nodes (tree, node, value) whose best split gains "
-      "nothing, not to be split if all their rows answer that value.");
+      "The splits of the next level from its sums over all rows; and nodes (tree, node, a value per column) whose best "
+      "split gains nothing, not to be split if all their rows answer these values.");
   m.def("count_other_values", &other_values, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "nodes"_a,
-        "n_threads"_a = 1, "How many rows in each of these nodes answer another value than the node's.");
+        "n_threads"_a = 1, "How many rows in each of these nodes answer other values than the node's.");
   nb::class_<PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")
       .def(nb::init<>())
       .def("add", &count_paths, "splits"_a, "Count the paths of more trees.")

@@ -56,18 +56,18 @@ void for_each_type(Call call) {
 }
 
 nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
-                      int n_rules, std::optional<Array<std::int64_t, 1>> value,
+                      int n_rules, std::optional<AnyArray<std::int64_t>> value,
                       std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
                       std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
                       std::uint64_t first_row) {
   const auto rules = rule_tables(bins, features, tables, n_rules);
-  const std::size_t n_rows = bins.shape(1);
-  require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
-              (!weight || weight->shape(0) == n_rows),
+  const std::size_t n_rows = bins.shape(1), columns = value ? n_columns(*value) : 1;
+  require(!value || !slot, "give value for numbers or slot for classes, not both");
+  require(has_rows(value, n_rows) && (!slot || slot->shape(0) == n_rows) && (!weight || weight->shape(0) == n_rows),
           "value, slot and weight must have an entry per row");
   require(n_folds >= 1 && n_folds <= kMaxFolds, "n_folds must be from 1 to 1000");
-  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && (slot || n_slots == 1),
-          "n_slots must be from 1 to 256, and 1 for regression");
+  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && (slot || static_cast<std::size_t>(n_slots) == columns),
+          "n_slots must be from 1 to 256, and the number of columns of value");
   require(n_rules <= kMaxRidgeRules, "too many rules for moments of their pairs");
   check_range("slot", range_of(slot), 0, n_slots - 1);
   check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);

@@ -35,8 +35,9 @@ struct Run {
 struct SortedColumn {
   const Run* runs;
   std::int64_t n_runs;
-  const QuadRows* rows;         // [quad]
-  const QuadDigits* digits[3];  // of each number that a row adds, [quad]
+  const QuadRows* rows;      // [quad]
+  const QuadDigits* digits;  // [number][quad], of each number that a row adds
+  std::int64_t n_quads;
 };
 
 }  // namespace pysirus

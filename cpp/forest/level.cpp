@@ -74,9 +74,9 @@ Level::Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree,
   }
 }
 
-std::vector<ZeroGainNode> search_level(const Table& table, const Recipe& recipe, const Level& level,
+std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe, const Level& level,
                                        const std::int64_t* sums, std::int32_t* found) {
-  std::vector<ZeroGainNode> without_gain;
+  std::vector<std::int64_t> without_gain;
   const std::int64_t n_nodes = level.n_nodes(), per_bin = 1 + table.n_sums;
   reference::Sums node(static_cast<std::size_t>(per_bin));
   for (std::int64_t at = 0; at < level.n_trees * n_nodes; ++at) {
@@ -94,19 +94,27 @@ std::vector<ZeroGainNode> search_level(const Table& table, const Recipe& recipe,
     if (best.split == kNoSplit || pure) continue;
     found[at] = best.split;
     // A constant response is its sum over its size, without remainder.
-    if (!table.class_code && is_zero(best.score, node) && node[1] % node[0] == 0)
-      without_gain.push_back({at / n_nodes, n_nodes - 1 + at % n_nodes, node[1] / node[0]});
+    const auto whole = [&](std::int64_t sum) { return sum % node[0] == 0; };
+    if (table.class_code || !is_zero(best.score, node) || !std::all_of(node.begin() + 1, node.end(), whole)) continue;
+    without_gain.insert(without_gain.end(), {at / n_nodes, n_nodes - 1 + at % n_nodes});
+    for (std::int32_t k = 1; k <= table.n_sums; ++k) without_gain.push_back(node[k] / node[0]);
   }
   return without_gain;
 }
 
 std::int64_t count_other_values(const Table& table, const Recipe& recipe, const Level& level,
-                                const ZeroGainNode& node) {
-  const std::uint64_t key = tree_key(recipe.seed, level.first_tree + static_cast<std::uint64_t>(node.tree));
-  const PathTo path(table, recipe, level.splits + node.tree * (level.n_nodes() - 1), node.node);
+                                const std::int64_t* node) {
+  const std::int64_t tree = node[0], *values = node + 2;
+  const std::uint64_t key = tree_key(recipe.seed, level.first_tree + static_cast<std::uint64_t>(tree));
+  const PathTo path(table, recipe, level.splits + tree * (level.n_nodes() - 1), node[1]);
+  const auto is_other = [&](std::int64_t row) {
+    std::int32_t column = 0;
+    while (column < table.n_sums && value_of(table, column, row) == values[column]) ++column;
+    return column < table.n_sums;
+  };
   std::int64_t others = 0;
   for (std::int64_t row = 0; row < table.n_rows; ++row)
-    others += table.value[row] != node.value && path.holds(row) &&
+    others += is_other(row) && path.holds(row) &&
               reference::draw_count(recipe, key, table.first_row + static_cast<std::uint64_t>(row)) > 0;
   return others;
 }

@@ -29,18 +29,14 @@ struct Level {
   LevelView view() const { return {first_tree, depth, splits, offset.data(), candidates.data()}; }
 };
 
-// A node no split of which gains anything: it is left alone if all its rows answer `value`.
-struct ZeroGainNode {
-  std::int64_t tree, node;  // counted from the level's first tree, and in heap order
-  std::int64_t value;
-};
-
-// Searches the splits of a level in the sums over all rows: found[tree][2^depth]. Nodes without gain are split, and named.
-// Of the table only the shape of its columns is read, and whether there are classes.
-std::vector<ZeroGainNode> search_level(const Table& table, const Recipe& recipe, const Level& level,
+// Searches the splits of a level in the sums over all rows: found[tree][2^depth]. Of the table only the shape of its
+// columns is read, and whether there are classes. Nodes no split of which gains anything are split, and named: 2 + n_sums
+// integers for each, its tree, counted from the level's first one, its number in heap order, and the value of each column
+// which all its rows must answer for it to be left alone.
+std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe, const Level& level,
                                        const std::int64_t* sums, std::int32_t* found);
 
-// How many rows of a node answer something else than its value.
-std::int64_t count_other_values(const Table& table, const Recipe& recipe, const Level& level, const ZeroGainNode& node);
+// How many rows of such a node answer something else than its values.
+std::int64_t count_other_values(const Table& table, const Recipe& recipe, const Level& level, const std::int64_t* node);
 
 }  // namespace pysirus

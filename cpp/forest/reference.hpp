@@ -50,11 +50,16 @@ inline void add_to(Sums& sums, const std::int64_t* cell) {
 inline void add_row(const Table& table, std::int64_t row, std::int64_t count, std::int64_t* cell) {
   const std::int64_t size = table.weight ? count * table.weight[row] : count;
   cell[0] += size;
-  cell[1 + (table.class_code ? table.class_code[row] : 0)] += table.value ? size * table.value[row] : size;
+  if (table.class_code) {
+    cell[1 + table.class_code[row]] += size;
+    return;
+  }
+  for (std::int32_t column = 0; column < table.n_sums; ++column)
+    cell[1 + column] += size * value_of(table, column, row);
 }
 
 // The decrease in variance of a split, times the node's size squared, which all its splits share; -1 where one side is
-// empty. With n the sizes and s_k the sums of the two sides it is sum_k D_k^2 / (n_L n_R), where
+// empty. That of several columns, or of classes, is the sum of theirs. With n the sizes and s_k the sums of the two sides it is sum_k D_k^2 / (n_L n_R), where
 // D_k = s_kL n_R - s_kR n_L. It is computed in double precision from exact integers, in this order of operations and without
 // fused multiply-add: the same number everywhere. And the same number if left and right change places (D becomes -D, to
 // the last bit, however it was rounded): features that part the same rows score the same.
@@ -146,7 +151,7 @@ inline std::vector<DrawnRow> draw_rows(const Table& table, const Recipe& recipe,
 // All rows answer the same: nothing is left to explain.
 inline bool is_constant(const Table& table, const std::vector<DrawnRow>& rows) {
   return std::all_of(rows.begin(), rows.end(), [&](const DrawnRow& r) {
-    return table.value ? table.value[r.row] == table.value[rows[0].row]
+    return table.value ? same_values(table, r.row, rows[0].row)
                        : table.class_code[r.row] == table.class_code[rows[0].row];
   });
 }

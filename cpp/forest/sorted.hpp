@@ -16,7 +16,9 @@
 
 namespace pysirus {
 
-constexpr std::int64_t kKeptBins = 1 << 23;  // tables up to this size are sorted once: five bytes a bin and a little
+// Tables up to this size are sorted once: five bytes a bin and a little. Eleven with weights; with more than three
+// numbers a row, tables are to be that much smaller.
+constexpr std::int64_t kKeptBins = 1 << 23;
 
 // The digits of a number: a byte each, the lowest first.
 constexpr std::uint32_t digits_of(std::int64_t number) {
@@ -30,20 +32,27 @@ constexpr std::uint32_t digits_of(std::int64_t number) {
 }
 static_assert(digits_of(1 << 20) == 0x400000 && digits_of(-(1 << 20)) == 0xC00000 && digits_of(-65) == 0x00FF3F);
 
-// What a row adds to its cell beside its count, as numbers: the response; or the weight, and the response times the
-// weight in two parts.
-constexpr int n_numbers(const Table& table) { return table.weight ? (table.value ? 3 : 1) : (table.value ? 1 : 0); }
+// What a row adds to its cell beside its count, as numbers: the columns of the response; or the weight, and each column
+// times the weight in two parts.
+constexpr int n_numbers(const Table& table) {
+  const int n_columns = table.value ? table.n_sums : 0;
+  return table.weight ? 1 + 2 * n_columns : n_columns;
+}
 inline void numbers_of(const Table& table, std::int64_t row, std::int64_t* numbers) {
-  if (!table.weight) {
-    if (table.value) numbers[0] = table.value[row];
-    return;
-  }
-  numbers[0] = table.weight[row];
+  if (table.weight) *numbers++ = table.weight[row];
   if (!table.value) return;
   constexpr std::int64_t half = std::int64_t{1} << (kPartBits - 1);
-  const std::int64_t product = std::int64_t{table.weight[row]} * table.value[row];
-  numbers[1] = ((product + half) & (2 * half - 1)) - half;
-  numbers[2] = (product - numbers[1]) >> kPartBits;
+  for (std::int32_t column = 0; column < table.n_sums; ++column) {
+    const std::int64_t value = value_of(table, column, row);
+    if (!table.weight) {
+      *numbers++ = value;
+      continue;
+    }
+    const std::int64_t product = table.weight[row] * value;
+    const std::int64_t low = ((product + half) & (2 * half - 1)) - half;
+    *numbers++ = low;
+    *numbers++ = (product - low) >> kPartBits;
+  }
 }
 
 inline QuadDigits transpose_digits(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
@@ -57,7 +66,7 @@ inline QuadDigits transpose_digits(std::uint32_t a, std::uint32_t b, std::uint32
 struct SortedRows {
   std::vector<Run> runs;
   std::vector<QuadRows> rows;
-  std::vector<QuadDigits> digits[3];  // of each number
+  std::vector<QuadDigits> digits;  // [number][quad]
 };
 
 class RowSorter {
@@ -66,12 +75,12 @@ class RowSorter {
   void start_chunk(const Table& table, std::int64_t first, std::int64_t n_rows) {
     first_ = first;
     n_rows_ = n_rows;
-    const int n = n_numbers(table);
-    for (int i = 0; i < n; ++i) digits_[i].assign(static_cast<std::size_t>(n_rows) + 1, 0);
-    std::int64_t numbers[3];
+    numbers_.resize(static_cast<std::size_t>(n_numbers(table)));
+    digits_.assign(numbers_.size() * static_cast<std::size_t>(n_rows + 1), 0);
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      numbers_of(table, first + row, numbers);
-      for (int i = 0; i < n; ++i) digits_[i][row] = digits_of(numbers[i]);
+      numbers_of(table, first + row, numbers_.data());
+      std::uint32_t* digits = digits_.data() + row;
+      for (std::size_t i = 0; i < numbers_.size(); ++i, digits += n_rows + 1) *digits = digits_of(numbers_[i]);
     }
   }
 
@@ -87,14 +96,12 @@ class RowSorter {
           table.n_bins[feature], n_classes, [=](std::int64_t row) { return bins[row] * n_classes + codes[row]; },
           sorted);
     }
-    for (int i = 0; i < n_numbers(table); ++i) {
-      sorted.digits[i].resize(sorted.rows.size());
-      const std::uint32_t* digits = digits_[i].data();
-      for (std::size_t q = 0; q < sorted.rows.size(); ++q) {
-        const std::uint16_t* row = sorted.rows[q].row;
-        sorted.digits[i][q] = transpose_digits(digits[row[0]], digits[row[1]], digits[row[2]], digits[row[3]]);
-      }
-    }
+    sorted.digits.resize(numbers_.size() * sorted.rows.size());
+    QuadDigits* to = sorted.digits.data();
+    const std::uint32_t* digits = digits_.data();
+    for (std::size_t i = 0; i < numbers_.size(); ++i, digits += n_rows_ + 1)
+      for (const auto& [row] : sorted.rows)
+        *to++ = transpose_digits(digits[row[0]], digits[row[1]], digits[row[2]], digits[row[3]]);
   }
 
  private:
@@ -121,7 +128,8 @@ class RowSorter {
   }
 
   std::int64_t first_ = 0, n_rows_ = 0;
-  std::vector<std::uint32_t> digits_[3];  // of each number and row, zero for nobody
+  std::vector<std::int64_t> numbers_;  // of a row
+  std::vector<std::uint32_t> digits_;  // [number][row], zero for nobody
   std::vector<std::int32_t> place_;
 };
 
@@ -131,7 +139,8 @@ struct SortedTable {
   std::int64_t n_chunks = 0;
 
   SortedTable(const Table& table, std::int64_t n_trees) {
-    if (n_trees <= kBlock || table.n_rows * table.n_features > kKeptBins) return;
+    const std::int64_t n_bins = table.n_rows * table.n_features;
+    if (n_trees <= kBlock || n_bins > kKeptBins / std::max(1, (n_numbers(table) + 2) / 3)) return;
     n_chunks = (table.n_rows + kChunk - 1) / kChunk;
     rows.resize(static_cast<std::size_t>(n_chunks * table.n_features));
   }

@@ -15,8 +15,8 @@ constexpr int kMaxThresholds = 16;
 constexpr int kMaxBins = 256;
 constexpr int kNoSplit = -1;
 
-// A row adds its drawn count to the size of a cell, and count times value to one of the cell's sums.
-// Regression: one sum, value = the response in fixed point. Classes: a sum per class, value = 1, the class says which.
+// A row adds its drawn count to the size of a cell, and count times value to the cell's sums. Numbers: a sum for each
+// column of the response, value = its entry in fixed point. Classes: a sum per class, value = 1, the class says which.
 struct Table {
   const std::uint8_t* bins;  // [feature][row]
   std::int64_t n_rows;
@@ -24,9 +24,9 @@ struct Table {
   std::int32_t n_features;
   const std::int32_t* n_bins;       // per feature, the bin of the missing values included
   const std::uint8_t* has_missing;  // per feature: is the last bin that of the missing values?
-  const std::int32_t* value;        // regression: size below 2^20; null for classes
-  const std::uint8_t* class_code;   // classes: 0, 1, ...; null for regression
-  std::int32_t n_sums;              // of a cell: 1 for regression, the number of classes
+  const std::int32_t* value;        // numbers: [column][row], size below 2^20; null for classes
+  const std::uint8_t* class_code;   // classes: 0, 1, ...; null for numbers
+  std::int32_t n_sums;              // of a cell: the number of columns, or of classes
   const std::int32_t* weight;       // sample weight in fixed point; null: 1 for every row
 };
 
@@ -46,6 +46,17 @@ namespace PYSIRUS_ISA {
 
 inline std::int32_t n_known_bins(const Table& table, std::int32_t feature) {
   return table.n_bins[feature] - table.has_missing[feature];
+}
+
+inline std::int32_t value_of(const Table& table, std::int32_t column, std::int64_t row) {
+  return table.value[column * table.n_rows + row];
+}
+
+// Do two rows answer the same numbers?
+inline bool same_values(const Table& table, std::int64_t row, std::int64_t other) {
+  std::int32_t column = 0;
+  while (column < table.n_sums && value_of(table, column, row) == value_of(table, column, other)) ++column;
+  return column == table.n_sums;
 }
 
 // Does split `local` of a feature with `n_cuts` cuts send `bin` to the left? Missing values are in bin n_cuts + 1.

@@ -9,10 +9,8 @@ void start_chunk(Workspace& workspace, const Table& table, std::int64_t first, s
 
 SortedColumn sorted_column(Workspace& workspace, const Table& table, std::int64_t first, std::int32_t feature) {
   const auto view = [](const SortedRows& sorted) -> SortedColumn {
-    return {sorted.runs.data(),
-            static_cast<std::int64_t>(sorted.runs.size()),
-            sorted.rows.data(),
-            {sorted.digits[0].data(), sorted.digits[1].data(), sorted.digits[2].data()}};
+    return {sorted.runs.data(), static_cast<std::int64_t>(sorted.runs.size()), sorted.rows.data(), sorted.digits.data(),
+            static_cast<std::int64_t>(sorted.rows.size())};
   };
   if (!workspace.sorted.rows.empty())
     return view(workspace.sorted.rows[static_cast<std::size_t>(first / kChunk * table.n_features + feature)]);

@@ -21,9 +21,9 @@ struct RuleTables {
 };
 
 struct Response {
-  const std::int64_t* value;       // regression: fixed point, size below 2^44; null for classes
-  const std::uint8_t* class_code;  // classes: 0, 1, ...; null for regression
-  std::int32_t n_sums;             // 1 for regression, the number of classes
+  const std::int64_t* value;       // numbers: [column][row], fixed point, size below 2^44; null for classes
+  const std::uint8_t* class_code;  // classes: 0, 1, ...; null for numbers
+  std::int32_t n_sums;             // the number of columns, or of classes
   const std::int64_t* weight;      // fixed point; null: 1 for every row
 };
 
@@ -31,9 +31,9 @@ struct Moments {
   std::vector<std::int64_t> rows;  // [rule] rows inside, over all folds
   std::vector<std::int64_t> size;  // [fold]
   std::vector<std::int64_t> pair;  // [fold][rule][rule], lower triangle and diagonal
-  std::vector<Wide> sum;           // [fold][class]
-  std::vector<Wide> rule_sum;      // [fold][rule][class]
-  std::vector<Wide> square;        // [fold][3]: of value = a 2^22 + b the sums of a a, a b and b b
+  std::vector<Wide> sum;           // [fold][column or class]
+  std::vector<Wide> rule_sum;      // [fold][rule][column or class]
+  std::vector<Wide> square;        // [fold][3]: of value = a 2^22 + b the sums of a a, a b and b b, over all columns
 };
 
 inline void rule_bits(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows, std::int64_t row,
@@ -57,11 +57,12 @@ class Signatures {
 
   bool full() const { return n_ == capacity_; }
 
-  void add(const std::uint64_t* bits, std::int64_t fold, std::int64_t class_code, std::int64_t weight, Wide product) {
+  // Adds a row to its signature, whose sums are for the caller to add to.
+  Wide* add(const std::uint64_t* bits, std::int64_t fold, std::int64_t weight) {
     const std::int64_t at = find(bits);
     ++rows_[at];
     size_[at * n_folds_ + fold] += weight;
-    sum_[(at * n_folds_ + fold) * n_sums_ + class_code] += product;
+    return sum_.data() + (at * n_folds_ + fold) * n_sums_;
   }
 
   // Hands what was collected to the moments, and forgets it.
@@ -115,9 +116,22 @@ class Signatures {
   std::vector<std::uint64_t> bits_;   // [signature][word]
   std::vector<std::int64_t> rows_;    // [signature]
   std::vector<std::int64_t> size_;    // [signature][fold]
-  std::vector<Wide> sum_;             // [signature][fold][class]
+  std::vector<Wide> sum_;             // [signature][fold][column or class]
   std::vector<std::int32_t> places_;  // hash -> signature
 };
+
+// Adds weight times each column of a row, and weight times their squares.
+inline void add_values(const Response& response, std::int64_t n_rows, std::int64_t row, std::int64_t weight, Wide* sum,
+                       Wide* square) {
+  for (std::int32_t column = 0; column < response.n_sums; ++column) {
+    const std::int64_t value = response.value[column * n_rows + row];
+    const std::int64_t a = value >> 22, b = value & ((1 << 22) - 1);
+    square[0] += wide_product(weight, a * a);
+    square[1] += wide_product(weight, a * b);
+    square[2] += wide_product(weight, b * b);
+    sum[column] += wide_product(weight, value);
+  }
+}
 
 inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows,
                             const Response& response, std::uint64_t seed, std::uint64_t first_row,
@@ -136,14 +150,14 @@ inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, s
     rule_bits(rules, bins, n_rows, row, bits.data());
     const std::int64_t fold = fold_of_row(seed, first_row + static_cast<std::uint64_t>(row), n_folds);
     const std::int64_t weight = response.weight ? response.weight[row] : 1;
-    const std::int64_t value = response.value ? response.value[row] : 1;
-    const std::int64_t class_code = response.class_code ? response.class_code[row] : 0;
-    const std::int64_t a = value >> 22, b = value & ((1 << 22) - 1);
-    m.square[fold * 3] += wide_product(weight, a * a);
-    m.square[fold * 3 + 1] += wide_product(weight, a * b);
-    m.square[fold * 3 + 2] += wide_product(weight, b * b);
     if (signatures.full()) signatures.flush(n, m);
-    signatures.add(bits.data(), fold, class_code, weight, wide_product(weight, value));
+    Wide* sum = signatures.add(bits.data(), fold, weight);
+    if (response.value) {
+      add_values(response, n_rows, row, weight, sum, m.square.data() + 3 * fold);
+    } else {
+      sum[response.class_code ? response.class_code[row] : 0] += wide_product(weight, 1);
+      m.square[3 * fold + 2] += wide_product(weight, 1);
+    }
   }
   signatures.flush(n, m);
   return m;

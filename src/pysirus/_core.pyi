@@ -54,7 +54,7 @@ class Rows:
     def __init__(
         self,
         bins: NDArray[np.uint8],
-        value: NDArray[np.int32] | None,
+        value: NDArray[np.int32] | None,  # [row], or [column, row]
         slot: NDArray[np.uint8] | None,
         weight: NDArray[np.int32] | None,
         first_row: int = 0,
@@ -92,7 +92,7 @@ def rule_moments(
     features: NDArray[np.int32],
     tables: NDArray[np.uint64],
     n_rules: int,
-    value: NDArray[np.int64] | None,
+    value: NDArray[np.int64] | None,  # [row], or [column, row]
     slot: NDArray[np.uint8] | None,
     n_slots: int,
     weight: NDArray[np.int64] | None,

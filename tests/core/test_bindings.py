@@ -22,6 +22,11 @@ def classes(**changes):
     return replace(make_problem(60, [10, 10], missing=[1], n_slots=3, max_features=2), **changes)
 
 
+def vectors(**changes):
+    """The same with three columns of numbers."""
+    return replace(make_problem(60, [10, 10], missing=[1], n_columns=3, max_features=2), **changes)
+
+
 def plan(**changes):
     """The plan of `numbers` with something wrong with it."""
     problem = numbers()
@@ -58,7 +63,7 @@ PLANS = {
     "offsets that do not begin at zero": ({"split_offset": [7, 16, 35]}, "split_offset"),
     "no slot": ({"n_slots": 0}, "n_slots"),
     "many slots": ({"n_slots": 257, "classes": True}, "n_slots"),
-    "slots of numbers": ({"n_slots": 2}, "n_slots"),
+    "many columns": ({"n_slots": 257}, "n_slots"),
     "no thresholds": ({"thresholds": []}, "thresholds"),
     "thresholds that fall": ({"thresholds": [5, 4]}, "thresholds"),
     "a negative size": ({"min_node_size": -1}, "min_node_size"),
@@ -81,6 +86,17 @@ ROWS = {
     "the least response there is": (lambda: numbers(value=with_one(numbers().value, -(2**31))), "value"),
     "a negative weight": (lambda: numbers(weight=with_one(np.ones(60, INTS), -1)), "weight"),
     "a heavy weight": (lambda: classes(weight=with_one(np.ones(60, INTS), 2**20 + 1)), "weight"),
+    "a vector out of range": (lambda: vectors(value=with_one(vectors().value, 2**20 + 1)), "value 1048577"),
+    "a column too few": (lambda: vectors(value=vectors().value[:2]), "n_slots of the plan is 3, columns of value: 2"),
+    "a column too many": (lambda: numbers(value=vectors().value[:2]), "n_slots of the plan is 1, columns of value: 2"),
+    "one for three": (
+        lambda: vectors(value=vectors().value[0]),
+        "n_slots of the plan is 3, columns of value: 1",
+    ),
+    "no column": (lambda: numbers(value=np.zeros((0, 60), INTS)), "n_slots of the plan is 1, columns of value: 0"),
+    "columns that lie across": (lambda: numbers(value=np.zeros((60, 1), INTS)), "columns of value: 60"),
+    "short columns": (lambda: vectors(value=np.zeros((3, 59), INTS)), "an entry per row"),
+    "columns of columns": (lambda: vectors(value=np.zeros((1, 3, 60), INTS)), "value must have one dimension, or two"),
 }
 
 
@@ -94,9 +110,16 @@ def test_rows_that_do_not_fit_the_plan_are_refused(name):
     with pytest.raises(ValueError, match=message):
         _core.level_sums(problem.plan(), problem.rows(), 0, splits, 1, SETS[0])
     if problem.value is not None:
-        nodes = np.array([[0, 0, 5]])
+        nodes = np.array([[0, 0, *[5] * problem.n_slots]])
         with pytest.raises(ValueError, match=message):
             _core.count_other_values(problem.plan(), problem.rows(), 0, splits, nodes)
+
+
+def test_one_number_for_all_rows_is_refused():
+    problem = numbers()
+    rows = _core.Rows(problem.bins, np.zeros((), INTS), None, None)
+    with pytest.raises(ValueError, match="value must have one dimension, or two"):
+        _core.grow(problem.plan(), rows, 0, 3, 1, SETS[0])
 
 
 def test_rows_are_judged_by_each_plan_they_meet():
@@ -146,6 +169,14 @@ def test_nodes_that_are_not_there_are_refused(node):
     splits = np.array([[3], [4]], INTS)
     with pytest.raises(ValueError, match="a node must be"):
         _core.count_other_values(problem.plan(), problem.rows(), 0, splits, np.array([[0, 1, 5], node]))
+
+
+@pytest.mark.parametrize("n_numbers", [0, 2, 3, 4, 6])
+def test_nodes_with_other_than_a_value_per_column_are_refused(n_numbers):
+    problem = vectors()
+    with pytest.raises(ValueError, match="a tree, a node and a value per column"):
+        nodes = np.zeros((1, n_numbers), np.int64)
+        _core.count_other_values(problem.plan(), problem.rows(), 0, np.zeros((2, 0), INTS), nodes)
 
 
 @pytest.mark.parametrize("n_trees", [2**24 + 1, 2**40, 2**59])
@@ -223,6 +254,11 @@ MOMENTS = {
     "no slots": ({"n_slots": 0}, "n_slots"),
     "a million slots": ({"n_slots": 10**6}, "n_slots"),
     "slots of numbers": ({"slot": None, "value": np.zeros(60, np.int64)}, "n_slots"),
+    "columns without slots": ({"slot": None, "n_slots": 2, "value": np.zeros((3, 60), np.int64)}, "n_slots"),
+    "numbers and classes": ({"value": np.zeros((3, 60), np.int64)}, "value for numbers or slot for classes"),
+    "short columns": ({"slot": None, "value": np.zeros((3, 59), np.int64)}, "an entry per row"),
+    "columns of columns": ({"slot": None, "value": np.zeros((1, 3, 60), np.int64)}, "one dimension, or two"),
+    "a column out of range": ({"slot": None, "value": with_one(np.zeros((3, 60), np.int64), 2**45)}, "value"),
     "no folds": ({"n_folds": 0}, "n_folds"),
     "a thousand million folds": ({"n_folds": 10**9}, "n_folds"),
     "a large response": ({"slot": None, "n_slots": 1, "value": with_one(np.zeros(60, np.int64), 2**45)}, "value"),

@@ -9,27 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import SETS, grow, make_problem, problems
+from problems import SETS, grow, grow_in_parts, make_problem, problems
 from pysirus import _core
-
-
-def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instruction_set=SETS[0]):
-    """Level by level: add up the sums of the parts, search, ask again about nodes that gain nothing."""
-    plan = problem.plan()
-    n_rows = problem.bins.shape[1]
-    parts = [problem.rows(begin, end) for begin, end in zip([0, *limits], [*limits, n_rows])]
-    splits = np.zeros((n_trees, 0), dtype=np.int32)
-    for _ in range(problem.max_depth):
-        sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads, instruction_set) for rows in parts)
-        found, without_gain = _core.search(plan, first_tree, splits, sums)
-        if len(without_gain):
-            others = sum(
-                _core.count_other_values(plan, rows, first_tree, splits, without_gain, n_threads) for rows in parts
-            )
-            tree, node, _ = without_gain[others == 0].T
-            found[tree, node - splits.shape[1]] = -1
-        splits = np.concatenate([splits, found], axis=1)
-    return splits
 
 
 @settings(max_examples=200)
@@ -41,7 +22,7 @@ def test_parts_grow_the_trees_of_the_whole(problem, data, first_tree, instructio
     assert grow_in_parts(problem, limits, 5, first_tree, 1, instruction_set).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all"])
+@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all", "columns"])
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_parts_of_any_size_and_threads_agree(kind, depth):
     problem = make_problem(
@@ -49,6 +30,7 @@ def test_parts_of_any_size_and_threads_agree(kind, depth):
         [10, 3, 10, 255, 1, 10, 2],
         missing=[0, 4] if kind in ("missing", "all") else [],
         n_slots=4 if kind in ("classes", "all") else 0,
+        n_columns=3 if kind == "columns" else 0,
         weights=kind in ("weights", "all"),
         extreme=kind == "extreme",
         max_depth=depth,

@@ -60,7 +60,7 @@ def test_kernel_grows_the_trees_of_the_oracle_with_many_features(n_features):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all"])
+@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all", "columns"])
 @pytest.mark.parametrize("n_rows", [31, 506, 1024, 1536, 2048, 8192, 8193, 20_001])
 def test_instruction_sets_and_threads_agree(kind, n_rows, depth):
     problem = make_problem(
@@ -68,6 +68,7 @@ def test_instruction_sets_and_threads_agree(kind, n_rows, depth):
         [10, 3, 10, 255, 1, 10, 2],
         missing=[0, 4] if kind in ("missing", "all") else [],
         n_slots=4 if kind in ("classes", "all") else 0,
+        n_columns=3 if kind == "columns" else 0,
         weights=kind in ("weights", "all"),
         extreme=kind == "extreme",
         max_depth=depth,
@@ -263,7 +264,7 @@ def test_missing_values_go_right_when_the_node_holds_none():
         ({"max_depth": 0}, "max_depth"),
         ({"max_features": 3}, "max_features"),
         ({"n_slots": 0}, "n_slots"),
-        ({"slot": np.zeros(50, np.uint8)}, "value for regression or slot for classes"),
+        ({"slot": np.zeros(50, np.uint8)}, "value for numbers or slot for classes"),
         ({"value": np.zeros(49, np.int32)}, "an entry per row"),
         ({"thresholds": np.zeros(0, np.uint32)}, "thresholds"),
     ],

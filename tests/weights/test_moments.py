@@ -21,14 +21,17 @@ def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_
         inside = [r for r in range(n_rules) if int(words[r // 64]) >> (r % 64) & 1]
         fold = int(oracle.fold_of_row(seed, row, n_folds))
         w = 1 if weight is None else int(weight[row])
-        v = 1 if value is None else int(value[row])
-        s = 0 if slot is None else int(slot[row])
+        v = np.zeros(n_slots, object)
+        if value is None:
+            v[0 if slot is None else int(slot[row])] = 1
+        else:
+            v[:] = [int(x) for x in np.atleast_2d(value)[:, row]]
         size[fold] += w
-        total[fold, s] += w * v
-        square[fold] += w * v * v
+        total[fold] += w * v
+        square[fold] += w * (v @ v)
         for r in inside:
             rows[r] += 1
-            rule_total[fold, r, s] += w * v
+            rule_total[fold, r] += w * v
             for q in inside:
                 pair[fold, r, q] += w if q <= r else 0
     return rows, size, pair, total, rule_total, square
@@ -39,10 +42,18 @@ def whole(halves):
     return halves[..., 0].astype(object) * 2**48 + halves[..., 1]
 
 
+def answers_of(kind, n, rng):
+    """Numbers, codes of classes, and how many sums they make."""
+    if kind == "classes":
+        return None, rng.integers(0, 3, n).astype(np.uint8), 3
+    shape = n if kind == "numbers" else (4, n)
+    return rng.integers(-(2**43), 2**43, shape), None, 1 if kind == "numbers" else 4
+
+
 @pytest.mark.parametrize("n_rules", [3, 12, 70, 130])
-@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("kind", ["numbers", "columns", "classes"])
 @pytest.mark.parametrize("weighed", [False, True])
-def test_moments_agree_with_a_plain_count(n_rules, classes, weighed):
+def test_moments_agree_with_a_plain_count(n_rules, kind, weighed):
     # 130 random rules of 4 features: nearly every row has a signature of its own, and the table of them overflows
     rng = np.random.default_rng(n_rules)
     n, n_words = (1500 if n_rules > 64 else 400), -(-n_rules // 64)
@@ -50,10 +61,8 @@ def test_moments_agree_with_a_plain_count(n_rules, classes, weighed):
     features = np.array([0, 2, 3, 5], dtype=np.int32)
     bits = rng.random((4, 256, 64 * n_words)) < 0.85
     tables = np.packbits(bits, axis=2, bitorder="little").view("<u8").astype(np.uint64)
-    value = None if classes else rng.integers(-(2**43), 2**43, n)
-    slot = rng.integers(0, 3, n).astype(np.uint8) if classes else None
     weight = rng.integers(1, 2**30, n) if weighed else None
-    arguments = (bins, features, tables, n_rules, value, slot, 3 if classes else 1, weight, 11, 5)
+    arguments = (bins, features, tables, n_rules, *answers_of(kind, n, rng), weight, 11, 5)
     found = _core.rule_moments(*arguments)
     rows, size, pair, total, rule_total, square = twin(*arguments)
     np.testing.assert_array_equal(found["rows"], rows)
@@ -64,21 +73,20 @@ def test_moments_agree_with_a_plain_count(n_rules, classes, weighed):
     np.testing.assert_array_equal(whole(found["square"]) @ [2**44, 2**23, 1], square)
 
 
-@pytest.mark.parametrize("classes", [False, True])
-def test_moments_of_parts_add_up(classes):
+@pytest.mark.parametrize("kind", ["numbers", "columns", "classes"])
+def test_moments_of_parts_add_up(kind):
     rng = np.random.default_rng(3)
     n, n_rules = 700, 9
     bins = rng.integers(0, 40, (6, n)).astype(np.uint8)
     features = np.array([1, 4], dtype=np.int32)
     tables = np.packbits(rng.random((2, 256, 64)) < 0.7, axis=2, bitorder="little").view("<u8").astype(np.uint64)
-    value = None if classes else rng.integers(-(2**44), 2**44, n)
-    slot = rng.integers(0, 3, n).astype(np.uint8) if classes else None
+    value, slot, n_slots = answers_of(kind, n, rng)
     weight = rng.integers(1, 2**30, n)
 
     def moments(begin, end):
-        part = [None if array is None else array[begin:end] for array in (value, slot, weight)]
-        own = np.ascontiguousarray(bins[:, begin:end])
-        return _core.rule_moments(own, features, tables, n_rules, *part[:2], 3 if classes else 1, part[2], 5, 10, begin)
+        arrays = (bins, value, slot, weight)
+        own, *part = (None if array is None else np.ascontiguousarray(array[..., begin:end]) for array in arrays)
+        return _core.rule_moments(own, features, tables, n_rules, *part[:2], n_slots, part[2], 5, 10, begin)
 
     parts = [moments(begin, end) for begin, end in ((0, 1), (1, 300), (300, 300), (300, n))]
     everything = moments(0, n)

@@ -119,6 +119,15 @@ Lanes<Sum>* histogram_of(const Block& block, int node, int group) {
          (place_of(node) * block.memory.n_groups + group) * block.memory.n_cells;
 }
 
+// Adds a chunk to the cells of a feature, those of kGroups groups.
+template <class Sum, bool kClasses, bool kWeights, int kGroups>
+void add_groups(const RowCounts* counts, const SortedColumn& sorted, std::int64_t per_bin, Lanes<Sum>* cells,
+                std::int64_t stride) {
+  add_chunk<Sum, kClasses, kWeights, kGroups>(counts, sorted, per_bin, cells, stride);
+  if constexpr (!kClasses)
+    if (per_bin > 2) add_columns<Sum, kWeights, kGroups>(counts, sorted, per_bin, cells, stride);
+}
+
 // Adds a chunk to the histogram of a node for one feature, in all groups.
 template <class Sum, bool kClasses, bool kWeights>
 void add_feature(const Block& block, const RowCounts* counts, const SortedColumn& sorted, int node,
@@ -126,9 +135,9 @@ void add_feature(const Block& block, const RowCounts* counts, const SortedColumn
   const std::int64_t per_bin = 1 + block.table.n_sums, stride = block.memory.n_cells;
   Lanes<Sum>* cells = histogram_of<Sum>(block, node, 0) + block.memory.cell_offset[feature];
   switch (block.memory.n_groups) {
-    case 1: return add_chunk<Sum, kClasses, kWeights, 1>(counts, sorted, per_bin, cells, stride);
-    case 2: return add_chunk<Sum, kClasses, kWeights, 2>(counts, sorted, per_bin, cells, stride);
-    default: return add_chunk<Sum, kClasses, kWeights, 4>(counts, sorted, per_bin, cells, stride);
+    case 1: return add_groups<Sum, kClasses, kWeights, 1>(counts, sorted, per_bin, cells, stride);
+    case 2: return add_groups<Sum, kClasses, kWeights, 2>(counts, sorted, per_bin, cells, stride);
+    default: return add_groups<Sum, kClasses, kWeights, 4>(counts, sorted, per_bin, cells, stride);
   }
 }
 
@@ -188,11 +197,10 @@ bool is_constant(const Block& block, int node, int tree) {
     path[length++] = {table.bins + feature * table.n_rows, split - block.recipe.split_offset[feature],
                       n_known_bins(table, feature) - 1, child % 2 == 1};
   }
-  bool seen = false;
-  std::int32_t first_value = 0;
+  std::int64_t seen = -1;  // the first row that is there
   const std::uint64_t key = block.tree_keys[tree];
   for (std::int64_t row = 0; row < table.n_rows; ++row) {
-    if (seen && table.value[row] == first_value) continue;
+    if (seen >= 0 && same_values(table, row, seen)) continue;
     bool in = true;
     for (int i = 0; in && i < length; ++i)
       in = goes_left(path[i].bins[row], path[i].local, path[i].n_cuts) == path[i].left;
@@ -200,9 +208,8 @@ bool is_constant(const Block& block, int node, int tree) {
     const auto number = static_cast<std::uint32_t>(table.first_row + static_cast<std::uint64_t>(row));
     const std::uint32_t bits = row_bits(static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32), number);
     if (bits < block.recipe.thresholds[0]) continue;
-    if (seen) return false;
-    seen = true;
-    first_value = table.value[row];
+    if (seen >= 0) return false;
+    seen = row;
   }
   return true;
 }

@@ -24,29 +24,36 @@ template <class Sum, int kGroups>
 inline void sum_number(const RowCounts* counts, const SortedColumn& sorted, const Run& run, int number,
                        Lanes<Sum>* result) {
   RunSums<false, true, kGroups> sums;
-  sum_run(counts, sorted.rows + run.first, sorted.digits[number] + run.first, run.last - run.first, sums);
+  const QuadDigits* digits = sorted.digits + number * sorted.n_quads + run.first;
+  sum_run(counts, sorted.rows + run.first, digits, run.last - run.first, sums);
   for (int g = 0; g < kGroups; ++g) result[g] = join_digits<Sum>(sums.plane[0][g], sums.plane[1][g], sums.plane[2][g]);
 }
 
-// Size and sum of a run, by what the rows add.
+// Sums of count times weight times a column of the response over a run.
+template <class Sum, int kGroups>
+[[gnu::always_inline]]
+inline void sum_weighted(const RowCounts* counts, const SortedColumn& sorted, const Run& run, int column,
+                         Lanes<Sum>* result) {
+  Lanes<Sum> high[kGroups];
+  sum_number<Sum, kGroups>(counts, sorted, run, 1 + 2 * column, result);
+  sum_number<Sum, kGroups>(counts, sorted, run, 2 + 2 * column, high);
+  for (int g = 0; g < kGroups; ++g) {
+    for (auto& part : high[g].part) part <<= kPartBits;
+    result[g] += high[g];
+  }
+}
+
+// Size and first sum of a run, by what the rows add.
 template <class Sum, bool kClasses, bool kWeights, int kGroups>
 [[gnu::always_inline]]
 inline void sum_rows(const RowCounts* counts, const SortedColumn& sorted, const Run& run, Lanes<Sum>* size,
                      Lanes<Sum>* sum) {
   if constexpr (kWeights) {
     sum_number<Sum, kGroups>(counts, sorted, run, 0, size);
-    if constexpr (!kClasses) {
-      Lanes<Sum> high[kGroups];
-      sum_number<Sum, kGroups>(counts, sorted, run, 1, sum);
-      sum_number<Sum, kGroups>(counts, sorted, run, 2, high);
-      for (int g = 0; g < kGroups; ++g) {
-        for (auto& part : high[g].part) part <<= kPartBits;
-        sum[g] += high[g];
-      }
-    }
+    if constexpr (!kClasses) sum_weighted<Sum, kGroups>(counts, sorted, run, 0, sum);
   } else {
     RunSums<true, !kClasses, kGroups> sums;
-    sum_run(counts, sorted.rows + run.first, kClasses ? nullptr : sorted.digits[0] + run.first, run.last - run.first,
+    sum_run(counts, sorted.rows + run.first, kClasses ? nullptr : sorted.digits + run.first, run.last - run.first,
             sums);
     for (int g = 0; g < kGroups; ++g) {
       size[g] = convert<Sum>(sums.plane[0][g]);
@@ -71,6 +78,25 @@ inline void add_chunk(const RowCounts* counts, const SortedColumn& sorted, std::
     for (int g = 0; g < kGroups; ++g, cell += stride) {
       cell[0] += size[g];
       cell[1 + run.class_code] += sum[g];
+    }
+  }
+}
+
+// Adds the further columns of the response, one after the other while the counts of a run are at hand.
+template <class Sum, bool kWeights, int kGroups>
+[[gnu::noinline]]
+inline void add_columns(const RowCounts* counts, const SortedColumn& sorted, std::int64_t per_bin, Lanes<Sum>* cells,
+                        std::int64_t stride) {
+  for (const Run* at = sorted.runs; at < sorted.runs + sorted.n_runs; ++at) {
+    const Run run = *at;
+    for (int column = 1; column < per_bin - 1; ++column) {
+      Lanes<Sum> sum[kGroups];
+      if constexpr (kWeights)
+        sum_weighted<Sum, kGroups>(counts, sorted, run, column, sum);
+      else
+        sum_number<Sum, kGroups>(counts, sorted, run, column, sum);
+      Lanes<Sum>* cell = cells + run.bin * per_bin + 1 + column;
+      for (int g = 0; g < kGroups; ++g, cell += stride) *cell += sum[g];
     }
   }
 }

@@ -1,7 +1,7 @@
 """What the rows answer and how much each counts, as integers that add up.
 
-There is one class for each way in which rows can answer: a number each, or a class each. The core sums either one
-column of numbers or one column per class; nothing outside this file asks which.
+There is one class for each way in which rows can answer: a number each, a vector of numbers each, or a class each. The
+core sums either columns of numbers or one column per class; nothing outside this file asks which.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Response(ABC):
     @property
     @abstractmethod
     def answers(self) -> NDArray[Any]:
-        """One entry per row: the number, or the code of the class."""
+        """One entry per row: the number, the vector, or the code of the class."""
 
     @property
     @abstractmethod
@@ -185,6 +185,61 @@ class NumberResponse(Response):
         """The weight of each group, and its sum of weight times number."""
         sums = product_sums(groups, weights, arrays[0], n_groups)[:, None]
         return group_sums(groups, weights, n_groups), sums
+
+    def row_arrays(self) -> dict[str, NDArray[Any]]:
+        """The fields that have one entry per row."""
+        return {"values": self.values, **self._weight_arrays()}
+
+
+@dataclass(frozen=True)
+class VectorResponse(Response):
+    """Rows that answer with a vector each, such as a residual for each class.
+
+    The decrease of a split is the sum over the columns. They have one scale, that of the smallest and the largest
+    number of any column, so that they compare.
+    """
+
+    values: NDArray[np.float64]  # [row, column]
+    labels: tuple[Any, ...] | None = None  # of the columns
+    by_class: ClassVar[bool] = False
+
+    @property
+    def answers(self) -> NDArray[np.float64]:
+        """The vectors."""
+        return self.values
+
+    @property
+    def n_outputs(self) -> int:
+        """One number per column."""
+        return int(self.values.shape[1])
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest number of any column."""
+        return float(self.values.min()), float(self.values.max())
+
+    def output(self, means: NDArray[np.float64]) -> tuple[float, ...]:
+        """The mean of each column as an output."""
+        return tuple(map(float, means))
+
+    def forest_arrays(self) -> tuple[NDArray[np.int32], None]:
+        """The numbers in 20 bits, [column, row]."""
+        return np.ascontiguousarray(self.scale.forest_values.integers(self.values).T, dtype=np.int32), None
+
+    def moment_arrays(self) -> tuple[NDArray[np.int64], None]:
+        """The numbers in 44 bits, [column, row]."""
+        return np.ascontiguousarray(self.scale.moment_values.integers(self.values).T), None
+
+    def moment_scale(self) -> FixedPoint:
+        """Centre and unit of the 44 bits."""
+        return self.scale.moment_values
+
+    def sums_by_group(
+        self, groups: NDArray[Any], n_groups: int, weights: NDArray[np.int64] | None, arrays: MomentArrays
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The weight of each group, and its sums of weight times number."""
+        sums = [product_sums(groups, weights, column, n_groups) for column in arrays[0]]
+        return group_sums(groups, weights, n_groups), np.stack(sums, axis=1)
 
     def row_arrays(self) -> dict[str, NDArray[Any]]:
         """The fields that have one entry per row."""

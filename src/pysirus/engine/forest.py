@@ -47,10 +47,10 @@ class ShardForest(GrowingForest):
             sums = self._shards.ask(LevelSums(self._shape, self._recipe, first_tree, splits))
             found, without_gain = _core.search(self._plan, first_tree, splits, sums)
             if len(without_gain):
-                # no split gains anything: a node of one value is left alone, others are split all the same
+                # no split gains anything: a node of one answer is left alone, others are split all the same
                 question = CountOtherValues(self._shape, self._recipe, first_tree, splits, without_gain)
                 others = self._shards.ask(question)
-                tree, node, _ = without_gain[others == 0].T
+                tree, node = without_gain[others == 0, :2].T
                 found[tree, node - splits.shape[1]] = -1
             splits = np.concatenate([splits, found], axis=1)
         return splits

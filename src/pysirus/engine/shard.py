@@ -51,9 +51,9 @@ class LevelSums:
 
 @dataclass(frozen=True)
 class CountOtherValues(LevelSums):
-    """How many rows of these nodes, whose best split gains nothing, answer another value than the node's?"""
+    """How many rows of these nodes, whose best split gains nothing, answer other values than the node's?"""
 
-    nodes: NDArray[np.int64]  # tree, node, value
+    nodes: NDArray[np.int64]  # tree, node, a value per column
 
     def __call__(self, shard: Shard) -> NDArray[np.int64]:
         rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
