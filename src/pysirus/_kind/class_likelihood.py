@@ -19,7 +19,7 @@ from pysirus._kind.numbers import SHRINKAGE
 from pysirus._model.link import Link
 from pysirus._model.moments import Moments
 from pysirus._response.residuals import OddsResiduals
-from pysirus._response.response import Response
+from pysirus._response.response import Response, VectorResponse
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
@@ -91,7 +91,7 @@ class ClassLikelihood(ClassKind):
         labels = response.labels or ()
         if loss == "logistic":
             return OddsResiduals(np.ascontiguousarray(values[:, 0]), labels, **shared)
-        raise NotImplementedError
+        return VectorResponse(values, labels, **shared)
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Deviances:
         """Deviances of every size."""
