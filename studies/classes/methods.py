@@ -28,7 +28,6 @@ from sklearn.tree import DecisionTreeClassifier
 import pysirus
 from pysirus import SirusClassifierCV
 
-
 TUNING_REPETITIONS = 2
 
 
