@@ -53,10 +53,15 @@ class ClassLikelihood(ClassKind):
     link: ClassVar[Link] = "softmax"
 
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
-        """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
+        """Up to the first list with more than ``most`` positive weights at the smallest penalty.
+
+        Of several classes up to ``most`` rules: a weight of zero is rarer, and every size costs more.
+        """
         every = range(len(rules) + 1)
         if len(rules) <= most:
             return every
+        if training.response.n_outputs > 2:
+            return range(most + 1)
         least = _fit(training.patterns(rules), rules, training.response.n_outputs, every, PENALTY_GRID[-1:])
         too_many = np.flatnonzero((least.weights > 0).sum(axis=1) > most)
         return range(int(too_many[0]) + 1) if len(too_many) else every
