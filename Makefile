@@ -2,6 +2,7 @@
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
 # make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
+# make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 #
@@ -12,9 +13,11 @@ CXX ?= c++
 BIN := .venv/bin
 CPP := $(sort $(shell find cpp -name "*.?pp"))
 CORE := pyproject.toml CMakeLists.txt LICENSE $(CPP)
+# in the order of folders, so that the long files of engine/ are not the last
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench bench-all paper study-classes lint core-check isa-check wheel-check clean
+.PHONY: help demo test test-full bench bench-all paper study-classes lint core-check isa-check wheel-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,7 +30,10 @@ demo: .venv/run.stamp
 	@$(BIN)/pysirus fit ozone --rules 13
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest $(WORKERS)
+
+test-full: .venv/dev.stamp
+	PYSIRUS_TEST_FULL=1 $(BIN)/python -m pytest $(WORKERS)
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/run.py

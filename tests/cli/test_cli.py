@@ -17,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import pysirus
+import warm
 from pysirus.cli._app import DATASETS
 from pysirus.datasets import load_ozone
 from pysirus.datasets._catalog import SHIPPED
@@ -251,7 +252,7 @@ def test_version_is_the_installed_one(run) -> None:
 def test_show_on_a_terminal_truncates_nothing(ozone: Path, width: int) -> None:
     master, slave = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
-    subprocess.run([*COMMAND, "show", str(ozone)], stdout=slave, stderr=slave, env=environment, check=True)
+    subprocess.run([*warm.command(), "show", str(ozone)], stdout=slave, stderr=slave, env=environment, check=True)
     os.close(slave)
     text = b""
     while chunk := _read_or_end(master):

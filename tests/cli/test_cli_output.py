@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 import pty
-import shlex
 import stat
 import subprocess
 import sys
@@ -17,9 +16,8 @@ import pyarrow.parquet
 import pytest
 
 import pysirus
+import warm
 from pysirus.datasets import load_ozone
-
-COMMAND = f"{shlex.quote(sys.executable)} -m pysirus"
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +40,16 @@ def files(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def shell(line: str, **environment: str) -> tuple[int, str, str]:
+def shell(line: str, *, fresh: bool = False, **environment: str) -> tuple[int, str, str]:
     """Run a line of bash, where `pysirus` is the command; its status is that of the command."""
-    line = f"set -o pipefail; {line.replace('pysirus', COMMAND, 1)}"
+    line = f"set -o pipefail; {line.replace('pysirus', warm.words(fresh), 1)}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
 
 
 FIT = "pysirus fit t.csv -t O3 --trees 100 --rules 3 --jobs 1 --model out.json"
 TUNE = "pysirus tune t.csv -t O3 --trees 50 --folds 2 --repeats 1 --max-rules 3 --model out.json"
+FRESH = (">&- 2>&-", "> /dev/full")  # by an interpreter that starts and ends with such streams
 CLOSED = 128 + 13  # what a shell says of a command that SIGPIPE ended
 
 
@@ -68,7 +67,7 @@ CLOSED = 128 + 13  # what a shell says of a command that SIGPIPE ended
     ],
 )
 def test_fit_saves_the_model_whatever_becomes_of_the_terminal(files: Path, end: str, status: int, said: str) -> None:
-    code, _, err = shell(f"{FIT} {end}")
+    code, _, err = shell(f"{FIT} {end}", fresh=end in FRESH)
     assert (code, len(pysirus.load("out.json").rules_) > 0) == (status, True)
     assert "Traceback" not in err and "Exception" not in err and said in err
     assert status != CLOSED or err == ""
@@ -107,7 +106,7 @@ def test_closed_pipe_ends_quietly_and_a_full_disk_does_not(files: Path, line: st
 
 def test_progress_bar_outlives_its_terminal(files: Path) -> None:
     master, slave = pty.openpty()
-    arguments = [sys.executable, "-m", "pysirus", *FIT.replace("--trees 100", "--trees 200000").split()[1:]]
+    arguments = [*warm.command(), *FIT.replace("--trees 100", "--trees 200000").split()[1:]]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=slave) as process:
         os.close(slave)
         os.read(master, 100)  # the bar is there
@@ -122,7 +121,7 @@ def test_ascii_streams_show_other_letters_as_escapes(tmp_path: Path, monkeypatch
     Path("t.csv").write_text(f"höhe,größe,antwort\n{rows}", encoding="utf-8")
     ascii_ = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     fit = "pysirus fit t.csv -t antwort --trees 100 --rules 3 --model out.json"
-    code, out, err = shell(fit, **ascii_)
+    code, out, err = shell(fit, fresh=True, **ascii_)
     assert code == 0 and r"h\xf6he" in out and "Traceback" not in err and pysirus.load("out.json").rules_
     code, out, _ = shell("pysirus explain out.json t.csv", **ascii_)
     assert code == 0 and r"h\xf6he" in out

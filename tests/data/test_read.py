@@ -127,10 +127,8 @@ except ValueError as error:
 
 def test_read_file_is_not_blown_up_by_a_small_one(tmp_path: Path) -> None:
     path = tmp_path / "bomb.csv.gz"
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(b"a,b\n")
-        for _ in range(400):
-            file.write(b"0,0\n" * (1 << 18))
+    rows = gzip.compress(b"0,0\n" * (1 << 18), compresslevel=1)
+    path.write_bytes(gzip.compress(b"a,b\n") + rows * 400)
     assert path.stat().st_size < 3 << 20  # of 400 MB
     peak, said = peak_of(READ, path)
     assert "is compressed and holds more than" in said and "decompress it first" in said

@@ -24,6 +24,7 @@ from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskShards, Scheduler
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.shard import LevelSums
+from sampled import in_turns
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
 OPTIONS = {"n_trees": 100, "random_state": 5, "n_rules": 12}
@@ -50,8 +51,9 @@ def tasks_left(cluster):
     return len(cluster.scheduler.tasks)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "numbers weighted", "two weighted", "four whole"])
-@pytest.mark.parametrize("n_partitions", [1, 3, 16])
+@pytest.mark.parametrize(
+    "kind, n_partitions", in_turns(["numbers", "numbers weighted", "two weighted", "four whole"], [1, 16, 3])
+)
 def test_frames_give_the_model_of_memory(kind, n_partitions, client):
     frame, y, rng = make_frame()
     estimator, y, weights = response_of(kind, y, rng)

@@ -20,6 +20,7 @@ from pysirus._parameters import ParameterError
 from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
+from sampled import in_turns
 
 
 def fit_rows(estimator, rows, target, options=None):
@@ -39,8 +40,7 @@ def parts_of(frame, y, weights, limits):
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limits", [[], [1, 1, 350], list(range(50, 700, 50))])
+@pytest.mark.parametrize("kind, limits", in_turns(KINDS, [[1, 1, 350], list(range(50, 700, 50)), []]))
 def test_parts_give_the_model_of_memory(kind, limits):
     frame, y, rng = make_frame()
     estimator, y, weights = response_of(kind, y, rng)
@@ -156,9 +156,9 @@ def write_files(folder, frame, y, weights, n_groups, n_files=1):
     return str(folder / "*.parquet")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_groups, n_files", [(1, 1), (7, 1), (50, 3)])
-def test_files_give_the_model_of_memory(kind, n_groups, n_files, tmp_path):
+@pytest.mark.parametrize("kind, cut", in_turns(KINDS, [(7, 1), (50, 3), (1, 1)]))
+def test_files_give_the_model_of_memory(kind, cut, tmp_path):
+    n_groups, n_files = cut
     frame, y, rng = make_frame()
     estimator, y, weights = response_of(kind, y, rng)
     options = {"n_trees": 200, "random_state": 3, "n_rules": 12, "n_jobs": 2}

@@ -14,6 +14,7 @@ import pytest
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus.engine.holders import files
 from pysirus.engine.holders.files import ParquetRows
+from sampled import in_turns
 
 ROWS = 1500  # of a file ...
 BATCH = 1000  # ... and of a batch of it
@@ -182,12 +183,15 @@ def test_files_that_stay_are_read_in_so_many_passes(kind, folder, passes):
     assert passes.n == N_PASSES[kind]
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("when, file", [("before", 2), ("within", 0), ("within", 2)])
+EVERY_PASS = [(kind, number) for kind, n_passes in N_PASSES.items() for number in range(n_passes)]
+MOMENTS = [("before", 2), ("within", 0), ("within", 2)]
+
+
 @pytest.mark.parametrize(
-    "kind, number", [(kind, number) for kind, n_passes in N_PASSES.items() for number in range(n_passes)]
+    "kind, number, change, when, file",
+    [(*at, change, *moment) for at, change, moment in in_turns(EVERY_PASS, CHANGES, MOMENTS)],
 )
-def test_a_file_that_changes_is_named(kind, number, when, file, change, folder, passes):
+def test_a_file_that_changes_is_named(kind, number, change, when, file, folder, passes):
     path = folder / f"part-{file}.parquet"
     passes.hook(number, when, lambda: change(path, kind))
     with pytest.raises(DataError, match=path.name):

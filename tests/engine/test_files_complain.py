@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import warm
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
 from pysirus.cli._options import as_typed
 from pysirus.engine.holders import scratch as scratch_file
+from sampled import FULL
 
 
 def table_of(n_rows=3000, seed=0):
@@ -58,7 +60,7 @@ def test_columns_that_later_files_lack_are_named_before_anything_is_read(folder,
 def test_the_command_line_drops_columns_that_only_some_files_have(folder):
     table = table_of()
     pq.write_table(table.append_column("d", table["a"]), folder / "part-2.parquet")
-    command = [sys.executable, "-m", "pysirus", "fit", str(folder), "--target", "y", "--trees", "20"]
+    command = [*warm.command(), "fit", str(folder), "--target", "y", "--trees", "20"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 1 and "part-0.parquet' has no column 'd'" in answer.stderr.replace("\n", " ")
     assert subprocess.run([*command, "--drop", "d"], capture_output=True, check=False).returncode == 0
@@ -172,7 +174,7 @@ def test_too_little_memory_is_called_by_its_name(memory, folder):
 
 
 def test_too_little_memory_is_called_by_its_option(folder):
-    command = [sys.executable, "-m", "pysirus", "fit", str(folder), "--target", "y", "--memory", "1MB"]
+    command = [*warm.command(), "fit", str(folder), "--target", "y", "--memory", "1MB"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode != 0
     assert "--memory must be a whole number of bytes, 64 MiB" in " ".join(answer.stderr.split())
@@ -196,7 +198,9 @@ except (MemoryError, RuntimeError) as error:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
-@pytest.mark.parametrize("jobs, more", [(1, 1 << 20), (1, 1 << 24), (8, 1 << 22), (8, 1 << 25), (64, 1 << 27)])
+@pytest.mark.parametrize(
+    "jobs, more", [(1, 1 << 20), (8, 1 << 22), (64, 1 << 27), *([(1, 1 << 24), (8, 1 << 25)] if FULL else [])]
+)
 def test_limits_of_the_system_are_called_by_their_parameters(jobs, more, tmp_path):
     pq.write_table(table_of(200_000), tmp_path / "part.parquet")
     command = [sys.executable, "-c", LIMITED.format(jobs=jobs, more=more), str(tmp_path)]

@@ -19,6 +19,7 @@ from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
 from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
+from sampled import in_turns
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pysirus[spark]")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -85,8 +86,7 @@ def assert_same(found, expected):
     assert found.model_.target == "target"
 
 
-@pytest.mark.parametrize("kind", ["numbers weighted", "two weighted"])
-@pytest.mark.parametrize("n_partitions", [4, 13])
+@pytest.mark.parametrize("kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [4, 13]))
 def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypatch):
     estimator, table = make_rows(kind)
     frame = spark.createDataFrame(table).repartition(n_partitions)

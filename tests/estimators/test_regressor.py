@@ -14,25 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from pysirus import SirusRegressor
 from pysirus.datasets import load_ozone
 
 QUICK = {"n_trees": 1000, "random_state": 0}
-
-EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": "rows are numbered and the bootstrap is keyed on the number: "
-    "a row of weight two is drawn as one, two copies of it are drawn apart; both are right samples of the same forest"
-}
-
-
-@parametrize_with_checks([SirusRegressor()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        check(estimator)
 
 
 def state(model):

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators, for all four."""
+"""scikit-learn's own checks of estimators: regression and classification, one stage and several, tuned and not."""
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,16 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 
+TUNED = {"n_trees": 20, "n_repeats": 1, "cv": 2, "random_state": 0}
 ESTIMATORS = [
-    SirusRegressor(n_trees=200, random_state=0),
-    SirusClassifier(n_trees=200, random_state=0),
-    SirusRegressorCV(n_trees=50, n_repeats=1, cv=3, random_state=0),
-    SirusClassifierCV(n_trees=50, n_repeats=1, cv=3, random_state=0),
+    SirusRegressor(n_trees=100, random_state=0),
+    SirusClassifier(n_trees=100, random_state=0),
+    SirusRegressorCV(**{**TUNED, "n_trees": 50, "cv": 3}),
+    SirusClassifierCV(**TUNED),
+]
+STAGED = [
+    SirusRegressor(n_stages=3, n_rules=3, n_trees=50, random_state=0),
+    SirusRegressorCV(n_stages="auto", **TUNED),
 ]
 
 
@@ -34,7 +39,7 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:There are no rules to find", "ignore:No rule of the full data", "ignore:All values")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks([*ESTIMATORS, *STAGED], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

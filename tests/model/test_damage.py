@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 import pysirus
+import warm
 from damage.__main__ import examine
 from damage.mutants import golden_files, mutant
 from pysirus import ModelFileError
+from sampled import FULL
 
 GOLDEN = {path.stem: path for path in golden_files()}
 SCHEMA = json.loads(files("pysirus").joinpath("model.schema.json").read_text(encoding="utf-8"))
@@ -167,16 +169,16 @@ def test_text_that_other_readers_take_is_refused(old, new, message, tmp_path):
 
 
 def test_some_hundred_damaged_files_are_refused_or_work():
-    tally = examine(range(280))
+    tally = examine(range(2000 if FULL else 140))
     assert not tally.failures, "\n".join(tally.failures)
     assert set(tally.outcomes) == {"ModelFileError", "works"}
-    assert min(tally.outcomes.values()) >= 30
+    assert min(tally.outcomes.values()) >= 15
 
 
 def test_what_the_schema_refuses_is_refused(tmp_path):
     validator = jsonschema.Draft202012Validator(SCHEMA)
     n_refused = 0
-    for seed in range(1000, 1300):
+    for seed in range(1000, 1120):
         _, data, what = mutant(seed)
         try:
             document = json.loads(data)
@@ -188,37 +190,40 @@ def test_what_the_schema_refuses_is_refused(tmp_path):
         (tmp_path / "m.json").write_bytes(data)
         with pytest.raises(ModelFileError):
             pysirus.load(tmp_path / "m.json")
-    assert n_refused >= 50
+    assert n_refused >= 20
 
 
 PEAK = """
 import resource, sys, pysirus
 pysirus.load(sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    pysirus.load(sys.argv[2])
-except pysirus.ModelFileError as error:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, error)
+for path in sys.argv[2:]:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        pysirus.load(path)
+    except pysirus.ModelFileError as error:
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, error)
 """
 
 
 def bombs() -> dict[str, dict[str, Any]]:
-    """Small files that asked for gigabytes."""
+    """Small files that asked for gigabytes, the smallest first."""
     rows, folds, labels = read("numbers"), read("numbers"), read("two_classes")
     rows["moments"].update(rows=" ".join(["1"] * 15_000))
     folds["moments"].update(size=" ".join(["1"] * 15_000_000))
     labels["facts"]["label_type"] = "<U400000000"
-    return {"rows": rows, "folds": folds, "labels": labels}
+    return {"labels": labels, "rows": rows, "folds": folds}
 
 
-@pytest.mark.parametrize("name", ["rows", "folds", "labels"])
-def test_sizes_are_checked_before_anything_is_allocated(name, tmp_path):
-    path = tmp_path / "m.json"
-    path.write_text(json.dumps(bombs()[name]))
-    command = [sys.executable, "-c", PEAK, str(GOLDEN["numbers"]), str(path)]
-    kilobytes, error = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split(" ", 1)
-    assert "damaged" in error
-    assert int(kilobytes) * 1024 < 20e6 + 4 * path.stat().st_size
+def test_sizes_are_checked_before_anything_is_allocated(tmp_path):
+    paths = {name: tmp_path / f"{name}.json" for name in bombs()}
+    for name, document in bombs().items():
+        paths[name].write_text(json.dumps(document))
+    command = [sys.executable, "-c", PEAK, str(GOLDEN["numbers"]), *map(str, paths.values())]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    for line, path in zip(lines, paths.values(), strict=True):
+        kilobytes, error = line.split(" ", 1)
+        assert f"{path.name}' is a damaged" in error
+        assert int(kilobytes) * 1024 < 20e6 + 4 * path.stat().st_size
 
 
 def test_a_file_too_large_is_neither_read_nor_written(tmp_path, monkeypatch):
@@ -250,7 +255,7 @@ def test_a_damaged_file_is_one_line_for_the_command(tmp_path):
     first(document).update(index=1 - first(document)["index"])
     path = Path(tmp_path / "m.json")
     path.write_text(json.dumps(document))
-    run = subprocess.run([sys.executable, "-m", "pysirus", "show", str(path)], capture_output=True, text=True)
+    run = subprocess.run([*warm.command(), "show", str(path)], capture_output=True, text=True)
     assert run.returncode not in (0, -6, -11)
     assert "is a damaged pysirus model file: rules[0].conditions[0] is of column" in " ".join(run.stderr.split())
     assert "Traceback" not in run.stderr

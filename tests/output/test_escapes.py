@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 import unicodedata
 import warnings
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import pysirus
+import warm
 from pysirus import DataError, ModelFileError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
 from pysirus.export import ExportError
@@ -143,7 +143,7 @@ def test_command_line_is_plain(run, table: pd.DataFrame, tmp_path: Path, monkeyp
 def on_terminal(*arguments: object) -> str:
     """What the command writes to a terminal, but for the colours that are its own."""
     master, slave = pty.openpty()
-    command = [sys.executable, "-m", "pysirus", *map(str, arguments)]
+    command = [*warm.command(), *map(str, arguments)]
     with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"}):
         os.close(slave)
         text = b""
@@ -173,9 +173,7 @@ def test_terminal_is_shown_data_with_escapes_written_out(table: pd.DataFrame, tm
         assert is_plain(text) and r"\x9b2J" in text, (arguments, repr(text))
         assert "[31m" in text, arguments  # the words are there, without their power
     # a program gets what is there
-    piped = subprocess.run(
-        [sys.executable, "-m", "pysirus", "predict", "m.json", "t.parquet"], capture_output=True, check=True
-    )
+    piped = subprocess.run([*warm.command(), "predict", "m.json", "t.parquet"], capture_output=True, check=True)
     assert EVIL in piped.stdout.decode()
 
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -161,6 +162,7 @@ def test_only_the_bindings_know_python():
         assert not knows or path.parent.name == "bindings", path.name
 
 
+@cache
 def loaded_by(statement):
     script = f"import sys; {statement}; print(' '.join(sorted({{m.split('.')[0] for m in sys.modules}})))"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV, plot
@@ -119,19 +118,6 @@ def test_bad_number_of_stages() -> None:
         SirusRegressor(n_stages=0).fit(np.ones((9, 1)), np.arange(9))
 
 
-FAILED_CHECKS = {
-    "check_sample_weight_equivalence_on_dense_data": "a repeated row is drawn twice, a weighted row once",
-    "check_dataframe_column_names_consistency": "columns in another order are found by name",
-}
-
-
-@parametrize_with_checks(
-    [SirusRegressor(n_stages=3, n_rules=3, n_trees=100)], expected_failed_checks=lambda _: FAILED_CHECKS
-)
-def test_scikit_learn_checks(estimator, check) -> None:
-    check(estimator)
-
-
 # ------------------------------------------------------------------------------------------------------------ tuning
 
 
@@ -186,13 +172,6 @@ def test_every_size_of_a_staged_list_is_kept(tuned, tmp_path: Path) -> None:
     assert back.model_.tuning.step == model.model_.tuning.step
     pytest.importorskip("matplotlib")
     assert len(plot.tuning_path(model)) == 2 and plot.pareto(model) is not None
-
-
-@parametrize_with_checks(
-    [SirusRegressorCV(n_stages="auto", n_repeats=1, n_trees=50)], expected_failed_checks=lambda _: FAILED_CHECKS
-)
-def test_scikit_learn_checks_of_the_tuned(estimator, check) -> None:
-    check(estimator)
 
 
 # --------------------------------------------------------------------------------------- those who read a staged list

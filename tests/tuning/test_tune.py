@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pysirus
 from conftest import read_reference
@@ -319,17 +318,6 @@ def test_interrupt_stops_within_a_second_and_leaves_nothing_behind() -> None:
     out, _ = process.communicate(timeout=20)
     assert out.strip() == "stopped 1"
     assert time.monotonic() - started < 3  # a second on a quiet machine
-
-
-FAILED_CHECKS = {
-    "check_sample_weight_equivalence_on_dense_data": "a repeated row is drawn twice, a weighted row once",
-    "check_dataframe_column_names_consistency": "columns in another order are found by name",
-}
-
-
-@parametrize_with_checks([SirusRegressorCV(n_repeats=1, n_trees=100)], expected_failed_checks=lambda _: FAILED_CHECKS)
-def test_scikit_learn_checks(estimator, check) -> None:
-    check(estimator)
 
 
 # ----------------------------------------------------------------------------------------------------------- figures

@@ -1,0 +1,25 @@
+"""Cross products of test cases: a part in which every value appears, or all of it with ``PYSIRUS_TEST_FULL=1``."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+FULL = os.environ.get("PYSIRUS_TEST_FULL") == "1"
+
+
+def in_turns(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The product of all factors but the last, whose values take turns: of a row of cases, and of a column of them.
+
+    With ``["a", "b"], [1, 2], "xyz"``: a1x, a2y, b1y, b2z.
+    """
+    if FULL:
+        return list(itertools.product(*factors))
+    *others, last = factors
+    places = itertools.product(*(range(len(factor)) for factor in others))
+    return [
+        (*(factor[i] for factor, i in zip(others, place, strict=True)), last[sum(place) % len(last)])
+        for place in places
+    ]
