@@ -64,10 +64,27 @@ def make_model(kind: str):
         return staged.set_params(categorical_features=["grade"]).fit(X, y)
     if kind == "classes":
         labels = np.array(CLASSES, dtype=object)[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
-        return SirusClassifier(n_rules=30, n_trees=2000, random_state=1, categorical_features=["grade"]).fit(X, labels)
+        equal = SirusClassifier(n_rules=30, n_trees=2000, weighting="equal", random_state=1)
+        return equal.set_params(categorical_features=["grade"]).fit(X, labels)
+    if kind in SCORED:
+        return _fit_scores(kind, X, y)
     if kind == "linear terms":
         return RuleFitRegressor(n_trees=100, linear_terms=True, random_state=0).fit(X, y)
     return NodeHarvestRegressor(n_nodes=200, random_state=0).fit(X, y)
+
+
+SCORES = {"two scores": 2, "four scores": 4, "staged scores": 2}
+SCORED = list(SCORES)
+
+
+def _fit_scores(kind: str, X: pd.DataFrame, y: np.ndarray) -> SirusClassifier:
+    """Classes weighed by likelihood; with stages the list has corrections."""
+    labels = np.array([*CLASSES, "no"], dtype=object)[: SCORES[kind]]
+    cuts = np.quantile(y, np.arange(1, len(labels)) / len(labels))
+    model = SirusClassifier(n_rules=15, n_trees=1000, random_state=1, categorical_features=["grade"])
+    if "staged" in kind:
+        model.set_params(n_stages=5, max_rules=30)
+    return model.fit(X, labels[np.digitize(y, cuts)])
 
 
 KINDS = ["regression", "stages", "classes", "linear terms", "weighted mean"]

@@ -92,6 +92,9 @@ def new_rows():
 
 
 MODELS = ["numbers", "two classes", "several classes", "linear terms", "weighted mean"]
+MODELS += ["two scores", "four scores", "staged scores"]
+TWO = ("two classes", "two scores", "staged scores")
+TOLERANCE = 1e-12  # of probabilities that an engine computes from scores by its own exponential
 
 
 def fit_model(kind, X, y, weights, labels) -> RuleModel:
@@ -100,10 +103,14 @@ def fit_model(kind, X, y, weights, labels) -> RuleModel:
     if kind == "numbers":
         staged = SirusRegressor(n_rules=30, n_stages=3, max_rules=60, n_trees=400, **options)
         return staged.fit(X, y, sample_weight=weights).model_
-    if kind.endswith("classes"):
+    if kind.endswith(("classes", "scores")):
         cuts = np.quantile(y, np.arange(1, len(labels)) / len(labels))
         y = np.array(labels, dtype=object)[np.digitize(y, cuts)]
-        return SirusClassifier(n_rules=16, n_trees=400, **options).fit(X, y, sample_weight=weights).model_
+        model = SirusClassifier(n_rules=16, n_trees=400, **options)
+        model.set_params(weighting="equal" if kind.endswith("classes") else "likelihood")
+        if kind.endswith("scores"):
+            model.set_params(n_rules=10, **({"n_stages": 5, "max_rules": 30} if kind == "staged scores" else {}))
+        return model.fit(X, y, sample_weight=weights).model_
     if kind == "linear terms":
         return RuleFitRegressor(n_trees=60, linear_terms=True, **options).fit(X, y).model_
     return NodeHarvestRegressor(n_nodes=150, **options).fit(X, y).model_
@@ -112,7 +119,8 @@ def fit_model(kind, X, y, weights, labels) -> RuleModel:
 @cache
 def make_model(kind) -> RuleModel:
     """A model on the hostile table."""
-    return fit_model(kind, *training(), ["it's \\ 'so", "no"] if kind == "two classes" else LABELS)
+    labels = LABELS[:4] if kind == "four scores" else LABELS
+    return fit_model(kind, *training(), ["it's \\ 'so", "no"] if kind in TWO else labels)
 
 
 # what every engine reads in the same way, so that it needs no dialect
@@ -132,7 +140,7 @@ def tamed(rows):
 def tame_model(kind) -> RuleModel:
     """A model on the tamed table."""
     X, y, weights = training()
-    return fit_model(kind, tamed(X), y, weights, ["it's", "é"] if kind == "two classes" else ["it's", "é", 'a "b"'])
+    return fit_model(kind, tamed(X), y, weights, ["it's", "é"] if kind in TWO else ["it's", "é", 'a "b"'])
 
 
 def long_model(n_rules):
@@ -162,13 +170,20 @@ def tied_model():
 
 
 def wrong_rows(model, rows, columns):
-    """The largest difference, and how many rows are wrong; ``columns`` is what a query adds to the table."""
+    """The largest difference, and how many rows are wrong; ``columns`` is what a query adds to the table.
+
+    Sums must be equal to the last bit, and so must labels; probabilities that come from scores, to 1e-12.
+    """
     expected = model.decision(model.align(rows)).reshape(rows.num_rows, -1)
+    if model.link != "identity":
+        expected = np.column_stack([model.decision_function(rows), expected])
     found = np.column_stack([np.asarray(column, dtype=float) for column in columns[: expected.shape[1]]])
-    wrong = (found != expected).any(axis=1)
+    difference = np.abs(found - expected)
+    wrong = (difference > (0.0 if model.link == "identity" else TOLERANCE)).any(axis=1)
     if model.classes is not None:
+        assert len(columns) == expected.shape[1] + 1
         wrong |= np.array([a != b for a, b in zip(columns[-1], model.predict(rows).tolist())])
-    return float(np.abs(found - expected).max()), int(wrong.sum())
+    return float(difference.max()), int(wrong.sum())
 
 
 def used(model):

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from hostile import CLASSES, COLOUR, LEVELS, MARKUP, make_model
+from hostile import CLASSES, COLOUR, LEVELS, MARKUP, SCORED, make_model
 from pysirus.export.latex import escape as escape_latex
 from pysirus.export.markdown import escape as escape_markdown
 
-KINDS = ["regression", "classes", "weighted mean"]
+KINDS = ["regression", "classes", "weighted mean", *SCORED]
 
 
 def rule_texts(kind):

@@ -18,13 +18,20 @@ def engine(request):
     return getattr(engines, request.param)().load_all()
 
 
+def need_exp(engine, kind):
+    if kind.endswith("scores") and engine.dialect == "sqlite" and not engines.has_math(engine.connection):
+        pytest.skip("this SQLite has no math functions")
+
+
 @pytest.mark.parametrize("kind", hostile_sql.MODELS)
 def test_sql_predicts_the_same(engine, kind):
+    need_exp(engine, kind)
     engines.assert_predicts(engine, kind)
 
 
 @pytest.mark.parametrize("kind", hostile_sql.MODELS)
 def test_sql_predicts_the_same_without_a_dialect(engine, kind):
+    need_exp(engine, kind)
     engines.assert_predicts_without_dialect(engine, kind)
 
 

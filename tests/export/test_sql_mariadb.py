@@ -3,6 +3,7 @@
 import pytest
 
 import engines
+import hand_made
 import hostile_sql
 import servers
 
@@ -69,3 +70,13 @@ def test_mariadb_refuses_sql_without_a_dialect(mariadb):
     """A name in double quotes is a text there: the query must not run."""
     with pytest.raises(Exception, match="You have an error in your SQL syntax"):
         mariadb.run(f"SELECT {hostile_sql.long_model(3).export('sql')} FROM data")
+
+
+@pytest.mark.parametrize("kind", hand_made.HAND_MADE)
+def test_mariadb_takes_scores_of_any_size(mariadb, kind):
+    mariadb.run("CREATE DATABASE IF NOT EXISTS by_hand")
+    mariadb.run("USE by_hand")
+    try:
+        hand_made.assert_sql(hand_made.HAND_MADE[kind], mariadb, dialect="mariadb")
+    finally:
+        mariadb.run("USE pysirus")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import engines
+import hand_made
 import hostile_sql
 import servers
 
@@ -79,3 +80,16 @@ def test_postgres_reads_columns_of_other_types(postgres):
     postgres.run(f"CREATE TABLE typed AS TABLE tame; ALTER TABLE typed ALTER COLUMN {x} TYPE numeric(6, 1)")
     found = postgres.added(model.export("sql", table="typed", dialect="postgres"), rows.num_columns)
     assert np.array_equal(np.array(found[0], dtype=float), model.predict(rows))
+
+
+@pytest.mark.parametrize("dialect", ["postgres", None])
+@pytest.mark.parametrize("kind", hand_made.HAND_MADE)
+def test_postgres_takes_scores_of_any_size(postgres, kind, dialect):
+    """Its exponential fails above 709 and below -708."""
+    with postgres.connection.cursor() as cursor, pytest.raises(Exception, match="underflow"):
+        cursor.execute("SELECT exp(-800::double precision)")
+    postgres.run("CREATE SCHEMA IF NOT EXISTS by_hand; SET search_path = by_hand")
+    try:
+        hand_made.assert_sql(hand_made.HAND_MADE[kind], postgres, dialect=dialect)
+    finally:
+        postgres.run("RESET search_path")

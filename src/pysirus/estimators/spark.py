@@ -20,7 +20,7 @@ from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
 from pysirus.export._conditions import level_type, used_features
 from pysirus.export._dialects import SPARK
-from pysirus.export.sql import Writer, shares_and_label
+from pysirus.export._writer import Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -115,11 +115,11 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
     names = {i: f"_pysirus_{i}" for i in used_features(rules)}
     inputs = {name: _input(frame, rules.features[i], rules, i) for i, name in names.items()}
     renamed = _with_inputs(rules, names)
-    if rules.classes is None:
-        steps = [{prediction: Writer(renamed, CLEAN).sum()}]
-    else:
-        shares, label = shares_and_label(renamed, CLEAN)
-        steps = [shares, {prediction: label}]
+    writer = Writer(renamed, CLEAN)
+    sums = writer.sums(prediction)
+    hidden = {name: f"_pysirus_score_{k}" if rules.link != "identity" else name for k, name in enumerate(sums)}
+    sums = {hidden[name]: text for name, text in sums.items()}
+    steps = [sums, writer.answers([writer.column(name) for name in sums], prediction)]
     taken = {name.casefold(): name for name in frame.columns}  # as Spark compares them
     for name in (name for step in steps for name in step):
         if (old := taken.setdefault(name.casefold(), name)) is not name:
@@ -127,8 +127,8 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
     if inputs:
         frame = frame.withColumns(inputs)
     for step in steps:
-        frame = frame.withColumns({name: F.expr(text) for name, text in step.items()})
-    return frame.drop(*inputs)
+        frame = frame.withColumns({name: F.expr(text) for name, text in step.items()}) if step else frame
+    return frame.drop(*inputs, *(new for old, new in hidden.items() if new != old))
 
 
 # ------------------------------------------------------------------------------------------------------- estimators

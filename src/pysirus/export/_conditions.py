@@ -11,6 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._plain import PlainError
 from pysirus._rules.rule import Condition, Rule
@@ -66,7 +69,7 @@ def tests_of(rule: Rule, model: Model) -> list[Test]:
 
 @dataclass(frozen=True)
 class Sums:
-    """A prediction, as every format writes it: ``base + sum of inside or outside``, and the linear terms.
+    """A prediction or a score, as every format writes it: ``base + sum of inside or outside``, and the linear terms.
 
     Where ``weights`` is there (Node harvest), the sum is divided by ``root`` plus the weights of the rules that hold,
     and left out where that is zero.
@@ -90,6 +93,31 @@ def sums_of(model: Model, k: int = 0) -> Sums:
         parts = [(w * (of(rule.inside) - mean), 0.0) for w, rule in zip(weights, model.rules)]
         return Sums(mean, parts, model.root_weight, weights)
     return Sums(of(model.intercept), [(w * of(r.inside), w * of(r.outside)) for w, r in zip(weights, model.rules)])
+
+
+def is_odds(model: Model) -> bool:
+    """Whether one sum decides between two classes: the log-odds of the second."""
+    return model.link == "softmax" and len(model.classes or ()) == 2
+
+
+def _score_sums(model: Model) -> list[Sums]:
+    """The sums of a model with a link: what rules add is measured from their average, as ``Model.added`` says it."""
+    base = np.asarray(model.intercept, dtype=np.float64)
+    for rule in model.rules:
+        base = base + (rule.weight or 0.0) * model.average_output(rule)
+    bases = np.atleast_1d(log_odds(base) if is_odds(model) else base)
+    sides = [[np.atleast_1d(side) for side in model.added(rule)] for rule in model.rules]
+    return [
+        Sums(float(start), [(float(inside[k]), float(outside[k])) for inside, outside in sides])
+        for k, start in enumerate(bases)
+    ]
+
+
+def all_sums(model: Model) -> list[Sums]:
+    """The sums that a prediction needs: one; one of each class; of two classes with a score only the log-odds."""
+    if model.link != "identity":
+        return _score_sums(model)
+    return [sums_of(model, k) for k in range(len(model.classes or (None,)))]
 
 
 def used_features(model: Model) -> list[int]:

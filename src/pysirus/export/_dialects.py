@@ -150,6 +150,7 @@ class Dialect:
     keeps: Callable[[str], bool] = lambda name: True
     fold: Callable[[str], str] = str.casefold
     portable: bool = False  # every engine must read it as it is meant
+    has_exp: bool = True  # where not, the engine may lack exp()
 
     def identifier(self, name: str, what: str = "Column") -> str:
         """A delimited name."""
@@ -230,6 +231,7 @@ SQLITE = replace(
     as_number="CAST({} AS REAL)".format,
     as_text="{} COLLATE BINARY".format,
     fold=_ascii_lower,
+    has_exp=False,
 )
 MYSQL = replace(
     PIVOT,

@@ -1,15 +1,22 @@
 """A model in, the cells of its rule table out, as the paper prints it: frequency, rule, weight.
 
-A list with corrections has their stage in front.
+A list with corrections has their stage in front. A model with a link has, instead of the weight, what a rule adds to
+the score where it holds and elsewhere; of two classes the positive one is named once, above the table.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from pysirus._format import decimals_for, format_levels, format_number, format_threshold
+import numpy as np
+
+from pysirus._format import decimals_for, format_label, format_levels, format_number, format_outputs, format_threshold
 from pysirus._model.model import Model
 from pysirus._rules.rule import Condition, Rule
+from pysirus.export._conditions import all_sums, is_odds
+
+MAX_POINTS = 4  # classes whose points are named
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class RuleRow:
     conditions: tuple[ConditionText, ...]
     inside: str
     outside: str
-    weight: str
+    numbers: tuple[str, ...]  # what stands right of the rule, under the names of ``number_names``
     stage: str = ""  # empty where no rule of the list is a correction
 
 
@@ -53,17 +60,47 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
     return ConditionText(head, condition.feature, f" < {format_threshold(condition.upper)}{tail}", bracket)
 
 
-def _row(rule: Rule, staged: bool) -> RuleRow:
+def _mean_texts(rule: Rule, model: Model) -> tuple[str, str]:
+    """What the data say inside and outside; of two classes the share of the second, without its name."""
+    inside, outside = rule.means
+    texts = format_outputs(inside, outside, model.classes)
+    if not is_odds(model):
+        return texts
+    assert model.classes is not None
+    return texts[0].removeprefix(f"{format_label(model.classes[1])} "), texts[1]
+
+
+def _points(added: Any, model: Model) -> str:
+    """What a rule adds to the score, with a sign; of several classes the largest changes first."""
+    values = np.atleast_1d(added)
+    if len(values) == 1 or model.classes is None:
+        return f"{values[0]:+.2f}"
+    order = np.argsort(-np.abs(values), kind="stable")
+    texts = [f"{format_label(model.classes[k])} {values[k]:+.2f}" for k in order[:MAX_POINTS]]
+    return ", ".join(texts) + (", ..." if len(values) > MAX_POINTS else "")
+
+
+def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
     assert rule.inside is not None and rule.outside is not None
-    inside, outside = rule.output_texts
+    if model.link == "identity":
+        inside, outside = rule.output_texts
+        numbers: tuple[str, ...] = (format_number(rule.weight or 0.0, 2),)
+    else:
+        inside, outside = _mean_texts(rule, model)
+        numbers = tuple(_points(side, model) for side in model.added(rule))
     return RuleRow(
         frequency=format_number(rule.frequency, 2),
         conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
         inside=inside,
         outside=outside,
-        weight=format_number(rule.weight or 0.0, 2),
+        numbers=numbers,
         stage=str(rule.stage) if staged else "",
     )
+
+
+def number_names(model: Model) -> tuple[str, ...]:
+    """What stands right of the rules."""
+    return ("weight",) if model.link == "identity" else ("points if so", "points if not")
 
 
 def is_staged(model: Model) -> bool:
@@ -74,13 +111,50 @@ def is_staged(model: Model) -> bool:
 def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
     staged = is_staged(model)
-    return [_row(rule, staged) for rule in model.rules]
+    return [_row(rule, model, staged) for rule in model.rules]
+
+
+def rule_line(rule: Rule, model: Model) -> str:
+    """A rule in one line, for the comments of a program."""
+    if model.link == "identity":
+        return str(rule)
+    inside, outside = _mean_texts(rule, model)
+    points = " else ".join(_points(side, model) for side in model.added(rule))
+    return f"if {rule.condition_text} then {inside} else {outside}: adds {points}"
+
+
+def link_lines(model: Model) -> list[str]:
+    """What the numbers of a model with a link mean, for the comments of a program."""
+    return [", ".join(f"{name} = {value}" for name, value in head_pairs(model))] if model.link != "identity" else []
+
+
+def _score_pairs(model: Model) -> list[tuple[str, str]]:
+    """The start of the scores, which is that of an average row."""
+    bases = [sums.base for sums in all_sums(model)]
+    if is_odds(model):
+        assert model.classes is not None and isinstance(model.mean, tuple)
+        positive = format_label(model.classes[1])
+        return [(f"share of {positive}", f"{100 * model.mean[1]:.1f}%"), ("its log-odds start at", f"{bases[0]:+.2f}")]
+    if model.classes is None:
+        return [
+            (f"mean {model.target}", format_number(float(np.ravel(model.mean)[0]), 3)),
+            ("score starts at", f"{bases[0]:+.2f}"),
+        ]
+    start = _points(np.array(bases), model)
+    return [*_share_pairs(model), ("scores start at", start)]
+
+
+def _share_pairs(model: Model) -> list[tuple[str, str]]:
+    assert isinstance(model.mean, tuple)
+    return [(f"share of {c}", f"{100 * s:.1f}%") for c, s in zip(model.classes or (), model.mean)]
 
 
 def head_pairs(model: Model) -> list[tuple[str, str]]:
-    """What stands above the table: the mean and the intercept, or the share of each class."""
+    """What stands above the table: the mean and the intercept, or the share of each class; where the score starts."""
+    if model.link != "identity":
+        return _score_pairs(model)
     if isinstance(model.mean, tuple):
-        return [(f"share of {c}", f"{100 * s:.1f}%") for c, s in zip(model.classes or (), model.mean)]
+        return _share_pairs(model)
     assert not isinstance(model.intercept, tuple)
     decimals = decimals_for([model.mean, model.intercept], 0.0)
     if model.aggregation == "mean":

@@ -15,7 +15,9 @@ from typing import Any
 from pysirus._data.table import Feature
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus.export._conditions import ExportError, Test, level_type, sums_of, tests_of, used_features
+from pysirus._rules.rule import Rule
+from pysirus.export._conditions import ExportError, Test, all_sums, is_odds, level_type, tests_of, used_features
+from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
@@ -88,7 +90,9 @@ class _Workbook:
         self.rules = self.book.create_sheet("Rules")
         self.tests = self.book.create_sheet("Conditions")
         self.features = used_features(model)
+        self.sums = all_sums(model)
         self.labels = model.classes or ("prediction",)
+        self.parts = self.labels[-1:] if is_odds(model) else self.labels  # what has a sum
 
     def fill(self, rows: list[list[Any]] | None) -> None:
         for index in self.features:
@@ -101,32 +105,35 @@ class _Workbook:
     # ------------------------------------------------------------------------------------------------------- Rules
 
     def _write_rules(self) -> None:
-        """One row per rule, from row 4; weight times output of class k in columns F, G, H, I, ..."""
+        """One row per rule, from row 4; its outputs for each sum in columns G, H, ..., then weight times output."""
         sheet, model = self.rules, self.model
-        _text(sheet["A1"], "mean" if model.aggregation == "mean" else "intercept")
-        pairs = [f"{side}: {label}" for label in self.labels for side in ("adds inside", "adds outside")]
-        outputs = [f"{side}: {label}" for label in self.labels for side in ("inside", "outside")]
+        start = {"identity": "intercept", "softmax": "scores start at", "log": "score starts at"}[model.link]
+        _text(sheet["A1"], "mean" if model.aggregation == "mean" else start)
+        pairs = [f"{side}: {label}" for label in self.parts for side in ("adds inside", "adds outside")]
+        outputs = [f"{side}: {label}" for label in self.parts for side in ("inside", "outside")]
         for c, name in enumerate(["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs], start=1):
             _text(sheet.cell(3, c), name)
-        first = 7 + len(outputs)
-        for k in range(len(self.labels)):
-            sheet.cell(1, first + 2 * k, sums_of(model, k).base)
-        for r, rule in enumerate(model.rules):
-            assert rule.inside is not None and rule.outside is not None
+        first = self.first_part = 7 + len(outputs)
+        for k, sums in enumerate(self.sums):
+            sheet.cell(1, first + 2 * k, sums.base)
+        for r, (rule, texts) in enumerate(zip(model.rules, rule_rows(model))):
             row = r + 4
-            inside, outside = rule.output_texts
-            for c, value in enumerate(
-                [r + 1, one_line(rule.condition_text), inside, outside, rule.frequency, rule.weight], start=1
-            ):
+            values = [r + 1, one_line(rule.condition_text), texts.inside, texts.outside, rule.frequency, rule.weight]
+            for c, value in enumerate(values, start=1):
                 if value == value:  # a frequency that is not known stays empty
                     _text(sheet.cell(row, c), value)
-            for k in range(len(self.labels)):
-                both = [o[k] if isinstance(o, tuple) else o for o in (rule.inside, rule.outside)]
-                for side, output in enumerate(both):
+            for k in range(len(self.parts)):
+                for side, output in enumerate(self._outputs(rule, r, k)):
                     sheet.cell(row, 7 + 2 * k + side, output)
                     cell = f"{_letters(7 + 2 * k + side)}{row}"
                     sheet.cell(row, first + 2 * k + side, self._part(row, cell, first, side))
-        self.first_part = first
+
+    def _outputs(self, rule: Rule, r: int, k: int) -> list[float]:
+        """What a rule says to sum ``k`` inside and outside; with a link it is measured from its average."""
+        if self.model.link != "identity":
+            assert rule.weight
+            return [part / rule.weight for part in self.sums[k].parts[r]]
+        return [float(o[k] if isinstance(o, tuple) else o) for o in (rule.inside, rule.outside) if o is not None]
 
     def _part(self, row: int, cell: str, first: int, side: int) -> str:
         """What a rule adds, inside (0) or outside (1): weight times output; by the mean, times its distance to it."""
@@ -169,19 +176,50 @@ class _Workbook:
         for c, name in enumerate(["feature", "test", "at least", "below", "levels"], start=1):
             _text(sheet.cell(1, c), name)
         column = {index: _letters(c) for c, index in enumerate(self.features, start=1)}
-        n_outputs = len(self.labels) + (self.model.classes is not None)
-        first_rule = len(self.features) + n_outputs + 1
+        first_sum = len(self.features) + 1 + self._n_answers()
+        first_rule = first_sum + len(self.parts)
         fires = []
         for r, rule in enumerate(self.model.rules, start=1):
             tests = [self._test_formula(test, column[test.index]) for test in tests_of(rule, self.model)]
             fires.append((f"rule {r}", f"=AND({','.join(tests)})" if tests else "=TRUE"))
-        sums = [(str(label), self._sum(k, first_rule)) for k, label in enumerate(self.labels)]
+        sums = [(self._sum_name(label), self._sum(k, first_rule)) for k, label in enumerate(self.parts)]
+        cells = [f"${_letters(first_sum + k)}2" for k in range(len(sums))]
+        return [*self._answers(cells), *sums, *fires, *self._term_formulas(column)]
+
+    # ------------------------------------------------------------------------------------- what the sums stand for
+
+    def _n_answers(self) -> int:
+        """How many columns stand between the features and the sums."""
+        if self.model.link == "softmax":
+            return 1 + len(self.labels)
+        return int(self.model.classes is not None or self.model.link == "log")
+
+    def _sum_name(self, label: Any) -> str:
+        if self.model.link != "identity":
+            return (
+                "score"
+                if self.model.classes is None
+                else f"{'log-odds' if is_odds(self.model) else 'score'} of {label}"
+            )
+        return "prediction" if self.model.classes is None else f"probability of {label}"
+
+    def _answers(self, sums: list[str]) -> list[tuple[str, str]]:
+        """What follows from the cells of the sums: the class, probabilities; exponents stay below where Excel fails."""
         if self.model.classes is None:
-            return sums + fires + self._term_formulas(column)
-        span = f"${_letters(len(self.features) + 2)}2:${_letters(len(self.features) + n_outputs)}2"
-        names = f"Rules!$A${self._class_row()}:$A${self._class_row() + len(self.labels) - 1}"
-        label = ("prediction", f"=INDEX({names},MATCH(MAX({span}),{span},0))")
-        return [label, *((f"probability of {name}", formula) for name, formula in sums), *fires]
+            return [("prediction", f"=EXP(MIN({sums[0]},700))")] if self.model.link == "log" else []
+        first, span = self._class_row(), f"{sums[0]}:{sums[-1]}"
+        if is_odds(self.model):
+            label = f"=IF({sums[0]}>0,Rules!$A${first + 1},Rules!$A${first})"
+            odds = [[sums[0]], [f"-{sums[0]}"]]
+        else:
+            label = f"=INDEX(Rules!$A${first}:$A${first + len(self.labels) - 1},MATCH(MAX({span}),{span},0))"
+            odds = [[f"{other}-{own}" for other in sums if other != own] for own in sums]
+        found = [("prediction", label)]
+        if self.model.link == "softmax":
+            for name, each in zip(self.labels, odds):
+                total = "+".join(["1", *(f"EXP(MIN({gap},700))" for gap in each)])
+                found.append((f"probability of {name}", f"=1/({total})"))
+        return found
 
     def _class_row(self) -> int:
         """Where the labels stand, below the rules."""

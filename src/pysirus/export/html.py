@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from pysirus._model.model import Model
-from pysirus.export._table import head_pairs, is_staged, rule_rows
+from pysirus.export._table import head_pairs, is_staged, number_names, rule_rows
 
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
@@ -15,19 +15,22 @@ def to_html(model: Model) -> str:
     """The rules as an HTML table."""
     caption = ", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model))
     stage_head = f"<th{RIGHT}>stage</th>" if is_staged(model) else ""
+    heads = "".join(f"<th{RIGHT}>{name}</th>" for name in number_names(model))
     lines = [
         '<table class="pysirus-rules">',
         f"<caption>{caption}</caption>",
-        f"<thead><tr>{stage_head}<th{RIGHT}>frequency</th><th{LEFT}>rule</th><th{RIGHT}>weight</th></tr></thead>",
+        f"<thead><tr>{stage_head}<th{RIGHT}>frequency</th><th{LEFT}>rule</th>{heads}</tr></thead>",
         "<tbody>",
     ]
     for row in rule_rows(model):
         conditions = " <b>&amp;</b> ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"<b>if</b> {conditions} <b>then</b> {escape(row.inside)} <b>else</b> {escape(row.outside)}"
         stage = f"<td{RIGHT}>{row.stage}</td>" if row.stage else ""
-        cells = f"<td{RIGHT}>{row.frequency}</td><td{LEFT}>{rule}</td><td{RIGHT}>{row.weight}</td>"
+        numbers = "".join(f"<td{RIGHT}>{escape(text)}</td>" for text in row.numbers)
+        cells = f"<td{RIGHT}>{row.frequency}</td><td{LEFT}>{rule}</td>{numbers}"
         lines.append(f"<tr>{stage}{cells}</tr>")
+    after = "<td></td>" * len(number_names(model))
     for term in model.terms:
         before = "<td></td><td></td>" if stage_head else "<td></td>"
-        lines.append(f"<tr>{before}<td{LEFT}>{escape(str(term))}</td><td></td></tr>")
+        lines.append(f"<tr>{before}<td{LEFT}>{escape(str(term))}</td>{after}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>", ""])

@@ -6,7 +6,7 @@ import re
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus.export._table import ConditionText, RuleRow, head_pairs, is_staged, rule_rows
+from pysirus.export._table import ConditionText, RuleRow, head_pairs, is_staged, number_names, rule_rows
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -51,14 +51,15 @@ def _condition(condition: ConditionText) -> str:
 
 def _value(text: str) -> str:
     """A number in mathematics, so that its sign is a minus; class proportions as text."""
-    return f"${text}$" if re.fullmatch(r"-?[0-9.e+-]+", text) else escape(text)
+    return f"${text}$" if re.fullmatch(r"[+-]?[0-9.e+-]+", text) else escape(text)
 
 
 def _line(row: RuleRow) -> str:
     conditions = r" \textbf{\&} ".join(map(_condition, row.conditions)) or "always"
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
     stage = f"{row.stage} & " if row.stage else ""
-    return rf"{stage}{row.frequency} & {rule} & {row.weight} \\"
+    numbers = " & ".join(text if text[0].isdigit() else _value(text) for text in row.numbers)
+    return rf"{stage}{row.frequency} & {rule} & {numbers} \\"
 
 
 def _is_long(row: RuleRow) -> bool:
@@ -88,19 +89,20 @@ def to_latex(model: Model, *, caption: str | None = None, label: str | None = No
     rule_column = r">{\raggedright\arraybackslash}p{0.7\linewidth}" if long else "l"
     staged = is_staged(model)
     column, stage = ("r", "Stage & ") if staged else ("", "")
+    names = number_names(model)
     lines = [
         "% needs \\usepackage{array,booktabs,textcomp}",
         r"\begin{table}",
         r"  \centering",
-        rf"  \begin{{tabular}}{{{column}r{rule_column}r}}",
+        rf"  \begin{{tabular}}{{{column}r{rule_column}{'r' * len(names)}}}",
         r"    \toprule",
-        rf"    \multicolumn{{{4 if staged else 3}}}{{c}}{{{head}}} \\",
+        rf"    \multicolumn{{{2 + staged + len(names)}}}{{c}}{{{head}}} \\",
         r"    \midrule",
-        rf"    {stage}Frequency & Rule & Weight \\",
+        rf"    {stage}Frequency & Rule & {' & '.join(name.capitalize() for name in names)} \\",
         r"    \midrule",
         *(f"    {_line(row)}" for row in rows),
         *([r"    \midrule"] if model.terms else []),
-        *(rf"    {'& ' if staged else ''}& {escape(str(term))} & \\" for term in model.terms),
+        *(rf"    {'& ' if staged else ''}& {escape(str(term))} {'& ' * len(names)}\\" for term in model.terms),
         r"    \bottomrule",
         r"  \end{tabular}",
         rf"  \caption{{{caption}}}",

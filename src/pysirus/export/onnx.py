@@ -13,7 +13,16 @@ import numpy as np
 
 from pysirus._model.model import Model
 from pysirus._rules.term import LinearTerm
-from pysirus.export._conditions import ExportError, Test, check_doubles, level_type, sums_of, tests_of, used_features
+from pysirus.export._conditions import (
+    ExportError,
+    Test,
+    all_sums,
+    check_doubles,
+    is_odds,
+    level_type,
+    tests_of,
+    used_features,
+)
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 
@@ -105,8 +114,8 @@ class _Graph:
         return result
 
     def total(self, anchor: str) -> str:
-        """The prediction, [rows, classes], added in the order of the model."""
-        each = [sums_of(self.model, k) for k in range(len(self.model.classes or (None,)))]
+        """The sums, [rows, 1] or [rows, classes], added in the order of the model."""
+        each = all_sums(self.model)
         # a constant for every row: zero times the anchor has the right number of rows
         zeros = self.add("Mul", self.add("Cast", anchor, to=self.onnx.TensorProto.DOUBLE), self.constant(0.0))
         base = self.add("Add", zeros, self.constant([[sums.base for sums in each]]))
@@ -142,12 +151,19 @@ def _check_name(name: str) -> None:
 
 
 def _outputs(graph: _Graph, total: str) -> list[Any]:
+    """What the sums stand for; of two classes with one score, the log-odds, the first has score 0."""
     helper, proto, classes = graph.helper, graph.onnx.TensorProto, graph.model.classes
     if classes is None:
+        total = graph.add("Exp", total) if graph.model.link == "log" else total
         shape = graph.constant([-1])
         graph.nodes.append(helper.make_node("Reshape", [total, shape], ["prediction"]))
         return [helper.make_tensor_value_info("prediction", proto.DOUBLE, [None])]
-    graph.nodes.append(helper.make_node("Identity", [total], ["probabilities"]))
+    if is_odds(graph.model):
+        total = graph.add("Concat", graph.add("Mul", total, graph.constant(0.0)), total, axis=1)
+    if graph.model.link == "softmax":
+        graph.nodes.append(helper.make_node("Softmax", [total], ["probabilities"], axis=1))
+    else:
+        graph.nodes.append(helper.make_node("Identity", [total], ["probabilities"]))
     best = graph.add("ArgMax", total, axis=1, keepdims=0)
     labels = _label_array(classes)
     graph.nodes.append(helper.make_node("Gather", [graph.constant(labels), best], ["label"]))

@@ -13,8 +13,11 @@ from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus.export._conditions import (
     ExportError,
+    Sums,
     Test,
+    all_sums,
     check_doubles,
+    is_odds,
     level_type,
     number,
     sums_of,
@@ -88,9 +91,8 @@ def _test(test: Test, model: Model) -> ET.Element:
     return _apply("if", known, _known(test, model), outcome)
 
 
-def _derived(model: Model, k: int) -> list[ET.Element]:
+def _derived(model: Model, k: int, sums: Sums) -> list[ET.Element]:
     """For each rule and linear term a field that holds what it adds (to class ``k``)."""
-    sums = sums_of(model, k)
     fields = []
     for r, (rule, (inside, outside)) in enumerate(zip(model.rules, sums.parts), start=1):
         field = _double_field(_rule_name(model, r, k), _if(rule, model, inside, outside))
@@ -182,10 +184,18 @@ def _schema(model: Model, features: list[int]) -> ET.Element:
     return schema
 
 
+def _class_sums(model: Model) -> list[tuple[int, Sums]]:
+    """The sums, each with the number of its class; log-odds are those of the second."""
+    return list(enumerate(all_sums(model), start=int(is_odds(model))))
+
+
 def _tables(model: Model) -> list[ET.Element]:
     tables = []
-    for k in range(len(model.classes or (None,))):
-        table = ET.Element("RegressionTable", intercept=number(sums_of(model, k).base))
+    if is_odds(model):  # softmax of 0 and the log-odds
+        assert model.classes is not None
+        tables.append(ET.Element("RegressionTable", intercept="0.0", targetCategory=_text(model.classes[0])))
+    for k, sums in _class_sums(model):
+        table = ET.Element("RegressionTable", intercept=number(sums.base))
         if model.classes is not None:
             table.set("targetCategory", _text(model.classes[k]))
         fields = range(1, len(model.rules) + len(model.terms) + 1)
@@ -228,13 +238,14 @@ def to_pmml(model: Model) -> str:
     root.append(_data_dictionary(model, features))
     regression = ET.SubElement(root, "RegressionModel", modelName="pysirus")
     regression.set("functionName", "regression" if model.classes is None else "classification")
-    if model.classes is not None:
-        regression.set("normalizationMethod", "simplemax")
+    if model.classes is not None or model.link == "log":
+        methods = {"identity": "simplemax", "softmax": "softmax", "log": "exp"}
+        regression.set("normalizationMethod", methods[model.link])
     regression.append(_schema(model, features))
     regression.append(_output(model))
     local = ET.SubElement(regression, "LocalTransformations")
-    for k in range(len(model.classes or (None,))):
-        local.extend(_derived(model, k))
+    for k, sums in _class_sums(model):
+        local.extend(_derived(model, k, sums))
     if model.aggregation == "mean":
         local.extend(_mean_fields(model))
     regression.extend(_tables(model))

@@ -8,16 +8,28 @@ long integers exactly.
 from __future__ import annotations
 
 import keyword
+from collections.abc import Callable
 from typing import Any
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
-from pysirus.export._conditions import Test, check_labels, level_type, number, sums_of, tests_of, used_features
+from pysirus.export._conditions import (
+    Sums,
+    Test,
+    all_sums,
+    check_labels,
+    is_odds,
+    level_type,
+    number,
+    tests_of,
+    used_features,
+)
+from pysirus.export._table import link_lines, rule_line
 
 # what the module calls itself
-TAKEN = frozenset({"_known", "_number", "_mean", "float", "min", "max", "dict"})
+TAKEN = frozenset({"_known", "_number", "_mean", "_exp", "exp", "sum", "float", "min", "max", "dict"})
 
 
 def _known(test: Test, value: str) -> str:
@@ -41,7 +53,7 @@ def _test(test: Test) -> str:
 
 def _rule_lines(number_: int, rule: Rule, model: Model) -> list[str]:
     condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
-    return [f"    # {one_line(str(rule))}", f"    rule{number_} = {condition}"]
+    return [f"    # {one_line(rule_line(rule, model))}", f"    rule{number_} = {condition}"]
 
 
 def _linear(term: LinearTerm) -> str:
@@ -49,9 +61,8 @@ def _linear(term: LinearTerm) -> str:
     return f"{number(term.weight)} * ({number(term.missing)} if {value} is None else {clipped})"
 
 
-def _sum(model: Model, name: str, k: int = 0) -> list[str]:
-    """Lines that add a prediction up in ``name``: one at a time, for Python cannot compile a sum of thousands."""
-    sums = sums_of(model, k)
+def _sum(model: Model, name: str, sums: Sums) -> list[str]:
+    """Lines that add a sum up in ``name``: one at a time, for Python cannot compile a sum of thousands."""
     parts = enumerate(sums.parts, start=1)
     terms = [f"({number(inside)} if rule{r} else {number(outside)})" for r, (inside, outside) in parts]
     if sums.weights is None:
@@ -74,13 +85,16 @@ def _body(model: Model) -> list[str]:
     return lines
 
 
-HEAD = '''"""{title}
+TITLE = '''"""{title}
 
 Written by pysirus. ``{name}(row)`` takes a mapping from column names to values; None, NaN and absent columns are
 missing.
 """
 
+'''
 
+
+READ = '''
 def _known(value):
     """None for a missing value."""
     return None if value is None or value != value else value
@@ -102,29 +116,36 @@ MEAN = '''def _mean(base, total, weight):
 '''
 
 
+EXP = '''def _exp(value):
+    """The exponential; of what is too large for one, a huge number."""
+    return exp(min(value, 700.0))
+
+
+'''
+
+
 def _regression(model: Model, name: str) -> str:
     lines = [
         f"def {name}(row):",
         '    """The predicted value."""',
         *_body(model),
-        *_sum(model, "value"),
-        "    return value",
+        *_sum(model, "value", all_sums(model)[0]),
+        f"    return {'_exp(value)' if model.link == 'log' else 'value'}",
     ]
     return "\n".join(lines)
 
 
-def _classification(model: Model, name: str) -> str:
+def _sums(model: Model, name: str, title: str) -> list[str]:
+    """A function that gives a number for each class, by its label."""
     assert model.classes is not None
-    entries = [line for k in range(len(model.classes)) for line in _sum(model, f"share{k}", k)]
-    pairs = ", ".join(f"({label!r}, share{k})" for k, label in enumerate(model.classes))
+    pairs = ", ".join(f"({label!r}, sum{k})" for k, label in enumerate(model.classes))
+    entries = [line for k, sums in enumerate(all_sums(model)) for line in _sum(model, f"sum{k}", sums)]
+    return [f"def {name}(row):", f'    """{title}"""', *_body(model), *entries, f"    return dict([{pairs}])", "", ""]
+
+
+def _classification(model: Model, name: str) -> str:
     lines = [
-        f"def {name}_proba(row):",
-        '    """The probability of each class."""',
-        *_body(model),
-        *entries,
-        f"    return dict([{pairs}])",
-        "",
-        "",
+        *_sums(model, f"{name}_proba", "The probability of each class."),
         f"def {name}(row):",
         '    """The most likely class; the first of those that are equal."""',
         f"    shares = {name}_proba(row)",
@@ -133,8 +154,66 @@ def _classification(model: Model, name: str) -> str:
     return "\n".join(lines)
 
 
+def _two_classes(model: Model, name: str) -> str:
+    """Two classes that one score, the log-odds of the second, decides between."""
+    assert model.classes is not None
+    first, second = map(repr, model.classes)
+    title = repr(f"The log-odds of {model.classes[1]!r}.")[1:-1].replace('"', '\\"')
+    lines = [
+        f"def {name}_score(row):",
+        f'    """{title}"""',
+        *_body(model),
+        *_sum(model, "score", all_sums(model)[0]),
+        "    return score",
+        "",
+        "",
+        f"def {name}_proba(row):",
+        '    """The probability of each class."""',
+        f"    score = {name}_score(row)",
+        f"    return dict([({first}, 1.0 / (1.0 + _exp(score))), ({second}, 1.0 / (1.0 + _exp(-score)))])",
+        "",
+        "",
+        f"def {name}(row):",
+        '    """The more likely class; the first where both are equal."""',
+        f"    return {second} if {name}_score(row) > 0.0 else {first}",
+    ]
+    return "\n".join(lines)
+
+
+def _several_classes(model: Model, name: str) -> str:
+    """Classes with a score each."""
+    lines = [
+        *_sums(model, f"{name}_score", "The score of each class."),
+        f"def {name}_proba(row):",
+        '    """The probability of each class."""',
+        f"    scores = {name}_score(row)",
+        "    largest = max(scores.values())",
+        "    parts = dict([(label, _exp(score - largest)) for label, score in scores.items()])",
+        "    total = sum(parts.values())",
+        "    return dict([(label, part / total) for label, part in parts.items()])",
+        "",
+        "",
+        f"def {name}(row):",
+        '    """The most likely class; the first of those that are equal."""',
+        f"    scores = {name}_score(row)",
+        "    return max(scores, key=scores.get)",
+    ]
+    return "\n".join(lines)
+
+
+def _function(model: Model) -> Callable[[Model, str], str]:
+    """What writes the function, by what the sums stand for."""
+    if model.classes is None:
+        return _regression
+    if model.link == "identity":
+        return _classification
+    return _two_classes if is_odds(model) else _several_classes
+
+
 def to_python(model: Model, *, name: str = "predict") -> str:
     """Source of a module with the function ``predict(row)``; for classes also ``predict_proba(row)``.
+
+    Classes weighed by likelihood have ``predict_score(row)`` too: the log-odds of the second, or a score for each.
 
     Parameters
     ----------
@@ -149,9 +228,11 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     """
     _check(model, name)
     title = repr(f"Predicts {model.target}.")[1:-1].replace('"', '\\"')
-    function = _regression(model, name) if model.classes is None else _classification(model, name)
-    helper = MEAN if model.aggregation == "mean" else ""
-    return HEAD.format(title=title, name=name) + helper + function + "\n"
+    parts = [TITLE.format(title=title, name=name)]
+    parts += ["from math import exp\n\n", READ, EXP] if model.link != "identity" else [READ]
+    parts += [MEAN] if model.aggregation == "mean" else []
+    parts += [f"# {one_line(line)}\n" for line in link_lines(model)]
+    return "".join([*parts, _function(model)(model, name), "\n"])
 
 
 def _check(model: Model, name: Any) -> None:

@@ -7,17 +7,12 @@ model, so the prediction is the model's bit for bit, up to the number of addends
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
-from pysirus._rules.term import LinearTerm
-from pysirus.export._conditions import ExportError, Test, check_labels, level_type, sums_of, tests_of, used_features
+from pysirus.export._conditions import ExportError, check_labels, is_odds, used_features
 from pysirus.export._dialects import (
-    ANSI,
     NAME_BYTES,
     NAME_ONE,
     PIVOT,
@@ -25,144 +20,13 @@ from pysirus.export._dialects import (
     Dialect,
     dialect_named,
     folded,
-    smallest_factor,
 )
 from pysirus.export._sqlglot import check_dialect, folds, translate
+from pysirus.export._table import link_lines, rule_line
+from pysirus.export._writer import Writer, score_names, share_names
 
 SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
 ANY = "some engines"
-
-
-@dataclass(frozen=True)
-class Writer:
-    """A model in the words of a dialect; columns are those of ``source``, where it has a name."""
-
-    model: Model
-    dialect: Dialect
-    source: str | None = None
-
-    def column(self, name: str) -> str:
-        """A column. With its table in front it cannot be taken for a text, or for a column of another query."""
-        column = self.dialect.identifier(name)
-        return column if self.source is None else f"{self.dialect.identifier(self.source)}.{column}"
-
-    # ------------------------------------------------------------------------------------------------------- rules
-
-    def _known(self, test: Test, column: str) -> str:
-        """What is asked of known values; NULL, which is not true, for missing ones."""
-        dialect = self.dialect
-        if test.kind == "interval":
-            value, ends = dialect.as_number(column), []
-            if test.lower is not None:
-                ends.append(f"{value} >= {dialect.number(test.lower)}")
-            if test.upper is not None:
-                ends.append(f"{value} < {dialect.number(test.upper)}")
-            return " AND ".join(ends)
-        value, kind = column, level_type(self.model, test.index, "SQL")
-        if kind is str:
-            value = dialect.as_text(column)
-        elif kind is float:  # others stay: whole numbers may have more digits than a double
-            value = dialect.as_number(column)
-        levels = ", ".join(self._level(kind(level)) for level in test.levels)
-        return f"{value} {'IN' if test.kind == 'in' else 'NOT IN'} ({levels})"
-
-    def _test(self, test: Test) -> str:
-        column = value = self.column(test.feature)
-        if self.dialect.has_nan and (test.numeric or level_type(self.model, test.index, "SQL") is float):
-            value = self.dialect.as_number(column)
-        if test.kind == "never":
-            return f"{value} IS NULL" if test.missing else "1 = 0"
-        if test.kind == "known":
-            return "1 = 1" if test.missing else f"{value} IS NOT NULL"
-        known = self._known(test, column)
-        if not test.missing:
-            return known
-        return f"({column} IS NULL OR {known})" if value is column else f"COALESCE({known}, TRUE)"
-
-    def _when(self, rule: Rule) -> str:
-        return " AND ".join(self._test(test) for test in tests_of(rule, self.model)) or "1 = 1"
-
-    def _term(self, term: LinearTerm) -> str:
-        """A linear term: the column within its limits, times its weight."""
-        least = smallest_factor(term.weight) if self.dialect.underflow_fails else 0.0  # smaller ones make no difference
-
-        def number(value: float) -> str:
-            return self.dialect.number(value if abs(value) >= least else 0.0)
-
-        value, write = self.dialect.as_number(self.column(term.feature)), self.dialect.number
-        cases = [f"{value} IS NULL THEN {number(term.missing)}"]
-        cases.append(f"{value} < {write(term.lower)} THEN {number(term.lower)}")
-        cases.append(f"{value} > {write(term.upper)} THEN {number(term.upper)}")
-        if least > 5e-324:
-            cases.append(f"{value} > {write(-least)} AND {value} < {write(least)} THEN {write(0.0)}")
-        return f"{write(term.weight)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {value} END"
-
-    # ------------------------------------------------------------------------------------------------ text and sums
-
-    def _level(self, value: Any) -> str:
-        return (
-            self._label(value)
-            if not isinstance(value, str)
-            else self.dialect.literal(value, self.dialect.level, "Level")
-        )
-
-    def _label(self, value: Any) -> str:
-        if isinstance(value, bool):
-            return "TRUE" if value else "FALSE"
-        if isinstance(value, float):
-            return self.dialect.number(value)
-        return self.dialect.literal(value, self.dialect.text, "Label") if isinstance(value, str) else str(value)
-
-    def _added(self, start: float, parts: list[str]) -> str:
-        """The start and the parts added one after the other; in groups where they are more than the engine takes."""
-        first, most = self.dialect.start or self.dialect.number, self.dialect.longest_sum - 1
-        size = max(1, math.ceil(len(parts) / math.ceil(max(1, len(parts)) / most)))  # groups as equal as can be
-        groups = [parts[i : i + size] for i in range(0, len(parts), size)] or [[]]
-        sums = ["\n + ".join([first(0.0 if g else start), *group]) for g, group in enumerate(groups)]
-        return sums[0] if len(sums) == 1 else "\n + ".join(f"({part})" for part in sums)
-
-    def sum(self, k: int = 0) -> str:
-        """The prediction as an expression; that of class ``k`` for classes."""
-        number, sums = self.dialect.number, sums_of(self.model, k)
-        whens = [self._when(rule) for rule in self.model.rules]
-        cases = [
-            f"CASE WHEN {when} THEN {number(inside)} ELSE {number(outside)} END"
-            for when, (inside, outside) in zip(whens, sums.parts)
-        ]
-        if sums.weights is None:
-            return f"({self._added(sums.base, [*cases, *map(self._term, self.model.terms)])})"
-        if not cases:
-            return f"({self._added(sums.base, [])})"
-        zero = number(0.0)
-        weigh = [f"CASE WHEN {when} THEN {number(w)} ELSE {zero} END" for when, w in zip(whens, sums.weights)]
-        total, weight = self._added(0.0, cases), self._added(sums.root, weigh)
-        mean = f"CASE WHEN ({weight}) > {zero} THEN ({total})\n / ({weight}) ELSE {zero} END"
-        return f"({self._added(sums.base, [mean])})"
-
-    # ----------------------------------------------------------------------------------------------------- classes
-
-    def label(self, shares: list[str]) -> str:
-        """The class of the largest share; the first of those that are equal."""
-        assert self.model.classes is not None
-        cases = []
-        for k, share in enumerate(shares[:-1]):
-            wins = " AND ".join(f"{share} >= {other}" for other in shares[k + 1 :])
-            cases.append(f"WHEN {wins} THEN {self._label(self.model.classes[k])}")
-        return "\n".join(["CASE", *cases, f"ELSE {self._label(self.model.classes[-1])} END"])
-
-    def shares(self) -> dict[str, str]:
-        """The probability of each class, by the name of its column."""
-        names = share_names(self.model, self.dialect)
-        return {name: self.sum(k) for k, name in enumerate(names)}
-
-
-def share_names(model: Model, dialect: Dialect) -> list[str]:
-    """The columns of the class probabilities; numbered where the engine cannot keep the labels in their names."""
-    assert model.classes is not None
-    names = [f"probability_{label}" for label in model.classes]
-    if all(map(dialect.keeps, names)):
-        return names
-    return [f"probability_{k}" for k in range(1, len(names) + 1)]
 
 
 # --------------------------------------------------------------------------------------------------- what is refused
@@ -205,9 +69,10 @@ def _check_levels(model: Model, engine: str) -> None:
 def _check(model: Model, dialect: Dialect, engine: str) -> None:
     """Reject what the engine, or with no dialect any engine, would read in another way."""
     _check_inputs(model, dialect, engine)
-    if dialect is ANSI or (dialect is PIVOT and folds(engine)):
+    portable = dialect.portable
+    if portable or (dialect.name == PIVOT.name and folds(engine)):
         _check_levels(model, engine)
-    if dialect is ANSI and model.classes is not None:
+    if portable and model.classes is not None:
         long = [name for name in share_names(model, dialect) if not POSTGRES.keeps(name)]
         if long:
             raise ExportError(
@@ -219,51 +84,72 @@ def _check(model: Model, dialect: Dialect, engine: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- statements
 
 
-def shares_and_label(model: Model, dialect: Dialect) -> tuple[dict[str, str], str]:
-    """The probability of each class by the name of its column, and the label in terms of these columns."""
-    writer = Writer(model, dialect)
-    shares = writer.shares()
-    return shares, writer.label([writer.column(name) for name in shares])
-
-
 def _expression(model: Model, dialect: Dialect, prediction: str) -> str:
     writer = Writer(model, dialect)
+    sums = writer.sums(prediction)
+    answers = writer.answers(list(sums.values()), prediction)
     if model.classes is None:
-        return writer.sum()
-    shares = writer.shares()
-    columns = [f"{total} AS {dialect.identifier(name)}" for name, total in shares.items()]
-    return ",\n".join([*columns, f"{writer.label(list(shares.values()))} AS {dialect.identifier(prediction)}"])
+        return answers.get(prediction) or sums[prediction]
+    columns = {**sums, **answers}
+    return ",\n".join(f"{value} AS {dialect.identifier(name)}" for name, value in columns.items())
 
 
 def _query(model: Model, dialect: Dialect, table: str, prediction: str) -> str:
     """A SELECT statement: every column of the table, and the predictions."""
     source, scored = dialect.identifier(SOURCE), dialect.identifier(SCORED)
     name = ".".join(dialect.identifier(part, "Table") for part in table.split("."))
-    origin = f"FROM {name} AS {source}"
-    writer = Writer(model, dialect, SOURCE)
-    if model.classes is None:
-        _check_added(model, [prediction])
-        return f"SELECT {source}.*,\n{writer.sum()} AS {dialect.identifier(prediction)}\n{origin}"
-    shares = writer.shares()
-    _check_added(model, [*shares, prediction])
-    columns = ",\n".join(f"{total} AS {dialect.identifier(name)}" for name, total in shares.items())
-    outer = replace(writer, source=SCORED)
-    label = f"{outer.label([outer.column(name) for name in shares])} AS {dialect.identifier(prediction)}"
-    return f"SELECT {scored}.*,\n{label}\nFROM (\nSELECT {source}.*,\n{columns}\n{origin}\n) AS {scored}"
+    writer, outer = Writer(model, dialect, SOURCE), Writer(model, dialect, SCORED)
+    sums = writer.sums(prediction)
+    answers = outer.answers([outer.column(column) for column in sums], prediction)
+    _check_added(model, [*sums, *answers])
+
+    def listed(columns: dict[str, str]) -> str:
+        return ",\n".join(f"{value} AS {dialect.identifier(column)}" for column, value in columns.items())
+
+    inner = f"SELECT {source}.*,\n{listed(sums)}\nFROM {name} AS {source}"
+    return f"SELECT {scored}.*,\n{listed(answers)}\nFROM (\n{inner}\n) AS {scored}" if answers else inner
 
 
 def _comments(model: Model, dialect: Dialect) -> str:
-    lines = [f"{model.target}, by pysirus", *map(str, model.rules)]
-    if model.classes is not None:
+    lines = [f"{model.target}, by pysirus", *link_lines(model), *(rule_line(rule, model) for rule in model.rules)]
+    if model.classes is not None and (model.link == "identity" or dialect.has_exp):
         names = zip(share_names(model, dialect), model.classes)
         lines += [f"{name}: {label}" for name, label in names if name != f"probability_{label}"]
+    if model.classes is not None and model.link != "identity" and not is_odds(model):
+        names = zip(score_names(model, dialect), model.classes)
+        lines += [f"{name}: {label}" for name, label in names if name != f"score_{label}"]
     return "".join(f"-- {one_line(line)}\n" for line in lines)
 
 
+def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_functions: bool) -> Dialect:
+    """The dialect, and whether exponentials are written in it; where the engine may have none they are refused."""
+    if model.link == "identity":
+        return dialect
+    if math_functions:
+        dialect = replace(dialect, has_exp=True)
+    if not dialect.has_exp and (probability or model.link == "log"):
+        what = "The probability" if model.link == "softmax" else "The prediction"
+        raise ExportError(
+            f"{what} needs exp(), which {dialect.name} has only where it is built with math functions. Say "
+            "math_functions=True if yours is (SELECT exp(1) works)"
+            + (", or leave probability out to get the score and the class." if model.link == "softmax" else ".")
+        )
+    return replace(dialect, has_exp=False) if probability is False and model.link == "softmax" else dialect
+
+
 def to_sql(
-    model: Model, *, table: str | None = None, dialect: str | None = None, prediction: str = "prediction"
+    model: Model,
+    *,
+    table: str | None = None,
+    dialect: str | None = None,
+    prediction: str = "prediction",
+    probability: bool | None = None,
+    math_functions: bool = False,
 ) -> str:
     """SQL that computes the prediction.
+
+    Classes weighed by likelihood get a column ``score`` (two classes: the log-odds of the second) or a column
+    ``score_<label>`` for each, then the probabilities and the class.
 
     Parameters
     ----------
@@ -279,22 +165,28 @@ def to_sql(
         refused.
     prediction : str, default="prediction"
         Name of the column that is added.
+    probability : bool, optional
+        For classes weighed by likelihood: whether to write the probabilities. By default they are written, except for
+        "sqlite", which may have no ``exp()``: there True is an error without ``math_functions``.
+    math_functions : bool, default=False
+        Whether this SQLite is built with math functions.
 
     Returns
     -------
     text : str
     """
     check_labels(model, "SQL")
-    words = dialect_named(dialect)
-    if words is PIVOT and dialect is not None:
+    words = _with_exp(model, dialect_named(dialect), probability, math_functions)
+    translated = dialect is not None and dialect_named(dialect) is PIVOT
+    if dialect is not None and translated:
         check_dialect(dialect)
     _check(model, words, dialect or ANY)
     if table is None:
         statement = _expression(model, words, prediction)
-        if words is PIVOT and dialect is not None:
+        if dialect is not None and translated:
             statement = translate(f"SELECT {statement}", dialect).removeprefix("SELECT").strip()
     else:
         statement = _query(model, words, table, prediction)
-        if words is PIVOT and dialect is not None:
+        if dialect is not None and translated:
             statement = translate(statement, dialect)
     return f"{_comments(model, words)}{statement}\n"

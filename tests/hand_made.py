@@ -1,0 +1,87 @@
+"""Models with a link, made by hand, whose scores are moderate, huge, equal or of one class; what engines answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pysirus._data.table import Feature
+from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus.estimators.rule_model import RuleModel
+
+ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0], "z": [1.0, -1.0, 1.0, -1.0]})
+
+
+def make_model(outputs, classes, link="softmax", intercept=None, weight=1.0):
+    """A rule about x and one about z, with these outputs inside and outside."""
+    rules = [
+        Rule(
+            (Condition(name, upper=0.0, missing=True, index=i),),
+            frequency=0.5,
+            inside=inside,
+            outside=outside,
+            weight=weight,
+            classes=classes,
+            stage=2,
+            observed=(inside, outside),
+        )
+        for i, (name, (inside, outside)) in enumerate(zip("xz", outputs))
+    ]
+    n = len(classes) if classes else 1
+    base = intercept if intercept is not None else ((0.0,) * n if classes else 0.0)
+    mean = (1.0 / n,) * n if classes else 1.0
+    features = (Feature("x", "numeric"), Feature("z", "numeric"))
+    return RuleModel(RuleSet(rules), base, mean, features, named=True, classes=classes, link=link)
+
+
+def two(size, **options):
+    outputs = [((size, -size), (-size, size)), ((-size / 2, size / 2), (size / 2, -size / 2))]
+    return make_model(outputs, ("no", "yes"), **options)
+
+
+def four(size):
+    outputs = [
+        ((size, 0.0, -size, 0.0), (-size, size, 0.0, 0.0)),
+        ((0.0, size / 3, 0.0, -size), (0.0, 0.0, size, size / 2)),
+    ]
+    return make_model(outputs, ("a", "b", "c", "d"))
+
+
+HAND_MADE = {
+    "two": two(1.3),
+    "four": four(1.1),
+    "two huge": two(2000.0),
+    "four huge": four(900.0),
+    "two equal": two(0.0),
+    "four equal": four(0.0),
+    "one class": make_model([((0.0,), (0.0,))] * 2, ("only",)),
+    "log": make_model([(-1.0, 0.5), (2.0, -0.2)], None, link="log", intercept=0.7),
+}
+
+
+def assert_same(model, found, labels=None):
+    expected = model.raw_predict(ROWS)
+    assert np.isfinite(expected).all()
+    assert np.abs(np.asarray(found, dtype=float).reshape(expected.shape) - expected).max() <= 1e-12
+    if model.classes is not None:
+        assert list(labels) == model.predict(ROWS).tolist()
+
+
+def run_sql(model, engine, **options):
+    """What the statement and the expression answer, with the names of their columns."""
+    engine.run("DROP TABLE IF EXISTS data")
+    engine.run("CREATE TABLE data (x DOUBLE PRECISION, z DOUBLE PRECISION)")
+    for row in ROWS.itertuples(index=False):
+        engine.run(f"INSERT INTO data VALUES ({', '.join('NULL' if v != v else str(v) for v in row)})")
+    expression = model.export("sql", **options).rstrip()
+    name = " AS prediction" if model.classes is None else ""
+    for text in (model.export("sql", table="data", **options), f"SELECT x, z, {expression}{name} FROM data"):
+        yield np.array([[None if v is None else v for v in row[2:]] for row in engine.run(text)], dtype=object)
+
+
+def assert_sql(model, engine, **options):
+    for found in run_sql(model, engine, **options):
+        if model.classes is None:
+            assert_same(model, found[:, -1])
+        else:
+            assert_same(model, found[:, -1 - len(model.classes) : -1], found[:, -1])
