@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_explain_prints_one_row(run, files, ozone):
     assert code == 2 and "rows 0 to 329" in err
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "scorecard"])  # which is of classes
 def test_export_writes_every_format(run, files, format):
     path = files / f"model{FORMATS[format][0]}"
     code, out, err = run("export", "old.json", "--to", format, "-o", str(path))
@@ -120,6 +121,27 @@ def test_diff_is_of_models_of_one_kind(run, files, ozone):
     with pytest.raises(ParameterError, match=r"old model predicts classes \('high'\) and the new one numbers \('O3'\)"):
         pysirus.load("classes.json").diff(pysirus.load("old.json"))
     assert run("diff", "classes.json", "classes.json")[2] == ""
+
+
+def test_export_writes_a_scorecard(run, files, ozone):
+    X, y = ozone
+    high = (y > 10).map({True: "high", False: "low"}).rename("level")
+    model = pysirus.SirusClassifier(n_rules=4, n_trees=100, random_state=0).fit(X, high)
+    model.save("classes.json")
+    X.assign(level=high).to_csv("days.csv", index=False)
+    code, out, _ = run("export", "classes.json", "--to", "scorecard", "--positive", "high", "--table", "days.csv")
+    assert code == 0 and out == model.export("scorecard", positive="high", X=X, y=high)
+    assert "Scorecard of level: points for high" in out and "AUC " in out
+    code, _, err = run("export", "classes.json", "-o", "card.scorecard.html", "--pdo", "40", "--base-odds", "1")
+    assert code == 0 and "40 points double the odds; even odds are at 600" in Path("card.scorecard.html").read_text()
+    options = ("--to", "scorecard", "--table", "days", "--dialect", "duckdb", "-o", "card.sql")
+    assert run("export", "classes.json", *options)[0] == 0
+    expected = model.export("scorecard", kind="sql", table="days", dialect="duckdb")
+    assert Path("card.sql").read_text(encoding="utf-8") == expected
+    code, _, err = run("export", "old.json", "--to", "scorecard")
+    assert code != 0 and "A scorecard needs two classes weighed by likelihood; this model predicts numbers" in err
+    code, _, err = run("export", "old.json", "--to", "sql", "--pdo", "40")
+    assert code != 0 and "sql does not take this option: pdo" in err
 
 
 @pytest.mark.parametrize("command", ["explain", "export", "report", "diff"])

@@ -94,7 +94,7 @@ def test_tables_show_shares_and_points_and_name_the_positive_class_once():
     features = (Feature("x", "numeric"),)
     model = RuleModel(RuleSet([rule]), (0.0, 0.0), (0.7, 0.3), features, named=True, classes=("a", "b"), link="softmax")
     text = model.export("markdown")
-    assert "share of b = 30.0%, its log-odds start at = -0.80" in text
+    assert "share of b = 30.0%, its log-odds at the start = -0.80" in text
     assert "| 0.25 | **if** x &lt; 0 **then** 80% **else** 10% | +2.00 | -0.80 |" in text
     assert "+2.00</td>" in model.export("html") and r"& $+2.00$ & $-0.80$ \\" in model.export("latex")
     assert "-- if x < 0 then 80% else 10%: adds +2.00 else -0.80" in model.export("sql")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
 from pysirus.cli._options import check_output
 from pysirus.cli._streams import print_data, print_text, say
 from pysirus.cli.use import Model, load_model
+
+if TYPE_CHECKING:
+    from pysirus.estimators.rule_model import RuleModel
 
 Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")]
 
@@ -48,7 +51,8 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="sql, python, excel, latex, markdown, html, json, pmml or onnx. Default: by the ending of --output.",
+            help="sql, python, excel, latex, markdown, html, json, pmml, onnx or scorecard. Default: by the ending of "
+            "--output.",
         ),
     ] = None,
     output: Annotated[
@@ -61,43 +65,72 @@ def export(
     table: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="SQL: the table to select from; without it an expression. Excel: rows to fill in."
+            metavar="NAME",
+            help="SQL: the table to select from; without it an expression. Excel: rows to fill in. Scorecard: rows "
+            "on which to measure what rounding costs.",
         ),
+    ] = None,
+    pdo: Annotated[
+        float | None, typer.Option(metavar="N", help="Scorecard: points that double the odds. Default: 20.")
+    ] = None,
+    base_score: Annotated[
+        float | None, typer.Option(metavar="N", help="Scorecard: the score at --base-odds. Default: 600.")
+    ] = None,
+    base_odds: Annotated[
+        float | None, typer.Option(metavar="N", help="Scorecard: odds of N to 1 at --base-score. Default: 50.")
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Scorecard: what more points speak for. Default: the second.")
     ] = None,
 ) -> None:
     """Export the model to another system.
 
     Example: [bold]pysirus export houses.json --to sql --dialect snowflake -o houses.sql[/bold]
+
+    Example: [bold]pysirus export credit.json --to scorecard -o card.html[/bold]
     """
     from pysirus._output import MODEL
     from pysirus.cli._table import paths_of
     from pysirus.export import FORMATS, check_extra, format_of
+    from pysirus.export.scorecard import kind_of
 
     format = to or (format_of(output) if output is not None else None)
     if format not in FORMATS:
         found = f"got '{to}'" if to else "say which"
         raise typer.BadParameter(f"one of {', '.join(FORMATS)}; {found}.", param_hint="--to")
+    kind = None if format != "scorecard" or output is None else kind_of(output)
     if format in ("excel", "onnx") and output is None:
         raise typer.BadParameter(f"{format} is a binary file: say where to write it.", param_hint="--output")
-    inputs = [model, *(paths_of(table) if table is not None and format == "excel" else [])]
-    check_output(output, "--output", inputs, MODEL if format == "json" else None)
-    check_extra(format, dialect)
+    rows = table if format in ("excel", "scorecard") and kind != "sql" else None
+    check_output(
+        output, "--output", [model, *(paths_of(rows) if rows is not None else [])], MODEL if format == "json" else None
+    )
+    check_extra(kind or format, dialect)
     from pysirus.cli._show import model_of
 
     loaded = model_of(load_model(model))
-    options: dict[str, object] = {"dialect": dialect} if dialect else {}
-    if table is not None and format == "excel":
-        from pysirus.cli._predict import features_of
-        from pysirus.cli._table import open_table
-
-        options["X"] = features_of(open_table(table, loaded), loaded)
-    elif table is not None:
-        options["table"] = table
+    card = {"pdo": pdo, "base_score": base_score, "base_odds": base_odds, "positive": positive}
+    given = {"dialect": dialect, "table": None if rows is not None else table, **card}
+    options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+    if rows is not None:
+        options |= _rows_and_target(rows, loaded, with_target=format == "scorecard")
     content = loaded.export(format, output, **options)
     if output is None:
         print_data(content)
     else:
         say(f"{format} written to {output}")
+
+
+def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
+    """The rows of a table as ``X`` and, where it has the target, ``y``."""
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._table import open_table
+
+    rows = open_table(table, model)
+    found: dict[str, object] = {"X": features_of(rows, model)}
+    if with_target and model.target in rows.column_names and model.target not in {f.name for f in model.features}:
+        found["y"] = rows[model.target].to_pylist()
+    return found
 
 
 @app.command()

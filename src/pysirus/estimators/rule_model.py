@@ -66,7 +66,7 @@ class Actions(ABC):
 
         Parameters
         ----------
-        format : {"sql", "python", "excel", "latex", "markdown", "html", "json", "pmml", "onnx"}
+        format : {"sql", "python", "excel", "latex", "markdown", "html", "json", "pmml", "onnx", "scorecard"}
             The target.
         path : str or path, optional
             The file to write.

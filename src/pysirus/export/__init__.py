@@ -14,6 +14,7 @@ from typing import Any
 from pysirus._model.model import Model
 from pysirus._output import MODEL, check_output, write_bytes, write_text
 from pysirus.export._conditions import ExportError
+from pysirus.export.scorecard import kind_of
 
 __all__ = ["FORMATS", "ExportError", "check_extra", "export", "format_of"]
 
@@ -28,6 +29,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "json": (".json",),
     "pmml": (".pmml", ".xml"),
     "onnx": (".onnx",),
+    "scorecard": (".scorecard.txt", ".scorecard.xlsx", ".scorecard.html", ".scorecard.sql"),
 }
 
 
@@ -53,7 +55,8 @@ def check_extra(format: str, dialect: str | None = None) -> None:
 def format_of(path: str | os.PathLike[str]) -> str | None:
     """The format that the ending of a file name suggests."""
     name = os.fspath(path).lower()
-    return next((format for format, endings in FORMATS.items() if name.endswith(endings)), None)
+    endings = {ending: format for format, each in FORMATS.items() for ending in each if name.endswith(ending)}
+    return endings[max(endings, key=len)] if endings else None
 
 
 def export(model: Model, format: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str | bytes:
@@ -83,6 +86,8 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
         if name not in taken:
             known = f"It takes {', '.join(taken)}." if taken else "It takes none."
             raise ExportError(f"The format {format} does not take this option: {name}. {known}")
+    if format == "scorecard" and path is not None and "kind" not in options:
+        options["kind"] = kind_of(path) or "text"
     if path is not None:
         check_output(path, kind=MODEL if format == "json" else None)
     content: str | bytes = write(model, **options)

@@ -134,14 +134,17 @@ def _score_pairs(model: Model) -> list[tuple[str, str]]:
     if is_odds(model):
         assert model.classes is not None and isinstance(model.mean, tuple)
         positive = format_label(model.classes[1])
-        return [(f"share of {positive}", f"{100 * model.mean[1]:.1f}%"), ("its log-odds start at", f"{bases[0]:+.2f}")]
+        return [
+            (f"share of {positive}", f"{100 * model.mean[1]:.1f}%"),
+            ("its log-odds at the start", f"{bases[0]:+.2f}"),
+        ]
     if model.classes is None:
         return [
             (f"mean {model.target}", format_number(float(np.ravel(model.mean)[0]), 3)),
-            ("score starts at", f"{bases[0]:+.2f}"),
+            ("score at the start", f"{bases[0]:+.2f}"),
         ]
     start = _points(np.array(bases), model)
-    return [*_share_pairs(model), ("scores start at", start)]
+    return [*_share_pairs(model), ("scores at the start", start)]
 
 
 def _share_pairs(model: Model) -> list[tuple[str, str]]:

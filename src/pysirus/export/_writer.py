@@ -23,11 +23,15 @@ MODERATE = 300.0  # exponentials of such scores can be added and divided as they
 
 @dataclass(frozen=True)
 class Writer:
-    """A model in the words of a dialect; columns are those of ``source``, where it has a name."""
+    """A model in the words of a dialect; columns are those of ``source``, where it has a name.
+
+    ``whole`` says that all parts of the sums are whole numbers, and writes them so.
+    """
 
     model: Model
     dialect: Dialect
     source: str | None = None
+    whole: bool = False
 
     def column(self, name: str) -> str:
         """A column. With its table in front it cannot be taken for a text, or for a column of another query."""
@@ -104,10 +108,14 @@ class Writer:
     def _added(self, start: float, parts: list[str]) -> str:
         """The start and the parts added one after the other; in groups where they are more than the engine takes."""
         first, most = self.dialect.start or self.dialect.number, self.dialect.longest_sum - 1
+        first = self._part if self.whole else first
         size = max(1, math.ceil(len(parts) / math.ceil(max(1, len(parts)) / most)))  # groups as equal as can be
         groups = [parts[i : i + size] for i in range(0, len(parts), size)] or [[]]
         sums = ["\n + ".join([first(0.0 if g else start), *group]) for g, group in enumerate(groups)]
         return sums[0] if len(sums) == 1 else "\n + ".join(f"({part})" for part in sums)
+
+    def _part(self, value: float) -> str:
+        return str(int(value)) if self.whole else self.dialect.number(value)
 
     @cached_property
     def _sums(self) -> list[Sums]:
@@ -118,7 +126,7 @@ class Writer:
         number, sums = self.dialect.number, self._sums[k]
         whens = [self._when(rule) for rule in self.model.rules]
         cases = [
-            f"CASE WHEN {when} THEN {number(inside)} ELSE {number(outside)} END"
+            f"CASE WHEN {when} THEN {self._part(inside)} ELSE {self._part(outside)} END"
             for when, (inside, outside) in zip(whens, sums.parts)
         ]
         if sums.weights is None:

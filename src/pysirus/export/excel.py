@@ -21,6 +21,7 @@ from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
+FONT = "Calibri"  # that of cells without one, so that bold cells have it too
 
 
 def _letters(column: int) -> str:
@@ -32,7 +33,7 @@ def _letters(column: int) -> str:
     return text
 
 
-def _text(cell: Any, value: Any) -> None:
+def write_text(cell: Any, value: Any) -> None:
     """Text stays text, even where it looks like a formula."""
     from openpyxl.utils.exceptions import IllegalCharacterError
 
@@ -77,14 +78,16 @@ def _check_levels(feature: Feature) -> None:
             )
 
 
-class _Workbook:
+class Workbook:
     """The sheets as they are filled; ``Rules`` hands out addresses."""
 
+    first_part: int  # the column of Rules where what rules add begins
+
     def __init__(self, model: Model) -> None:
-        from openpyxl import Workbook
+        import openpyxl
 
         self.model = model
-        self.book = Workbook()
+        self.book = openpyxl.Workbook()
         self.predict = self.book.active
         self.predict.title = "Predict"
         self.rules = self.book.create_sheet("Rules")
@@ -107,12 +110,12 @@ class _Workbook:
     def _write_rules(self) -> None:
         """One row per rule, from row 4; its outputs for each sum in columns G, H, ..., then weight times output."""
         sheet, model = self.rules, self.model
-        start = {"identity": "intercept", "softmax": "scores start at", "log": "score starts at"}[model.link]
-        _text(sheet["A1"], "mean" if model.aggregation == "mean" else start)
+        start = {"identity": "intercept", "softmax": "scores at the start", "log": "score at the start"}[model.link]
+        write_text(sheet["A1"], "mean" if model.aggregation == "mean" else start)
         pairs = [f"{side}: {label}" for label in self.parts for side in ("adds inside", "adds outside")]
         outputs = [f"{side}: {label}" for label in self.parts for side in ("inside", "outside")]
         for c, name in enumerate(["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs], start=1):
-            _text(sheet.cell(3, c), name)
+            write_text(sheet.cell(3, c), name)
         first = self.first_part = 7 + len(outputs)
         for k, sums in enumerate(self.sums):
             sheet.cell(1, first + 2 * k, sums.base)
@@ -121,7 +124,7 @@ class _Workbook:
             values = [r + 1, one_line(rule.condition_text), texts.inside, texts.outside, rule.frequency, rule.weight]
             for c, value in enumerate(values, start=1):
                 if value == value:  # a frequency that is not known stays empty
-                    _text(sheet.cell(row, c), value)
+                    write_text(sheet.cell(row, c), value)
             for k in range(len(self.parts)):
                 for side, output in enumerate(self._outputs(rule, r, k)):
                     sheet.cell(row, 7 + 2 * k + side, output)
@@ -148,8 +151,8 @@ class _Workbook:
         cell, missing = f"${column}2", "TRUE" if test.missing else "FALSE"
         sheet = self.tests
         row = sheet.max_row + 1
-        _text(sheet.cell(row, 1), test.feature)
-        _text(sheet.cell(row, 2), test.kind)
+        write_text(sheet.cell(row, 1), test.feature)
+        write_text(sheet.cell(row, 2), test.kind)
         address = "Conditions!"
         if test.kind in ("known", "never"):
             known = "TRUE" if test.kind == "known" else "FALSE"
@@ -162,7 +165,7 @@ class _Workbook:
             known = ends[0] if len(ends) == 1 else f"AND({','.join(ends)})"
         else:
             for c, level in enumerate(test.levels, start=5):
-                _text(sheet.cell(row, c), level)
+                write_text(sheet.cell(row, c), level)
             span = f"{address}$E${row}:${_letters(4 + len(test.levels))}${row}"
             kind = level_type(self.model, test.index, "Excel")
             match = f"EXACT({cell},{span})" if kind is str else f"({cell}={span})"
@@ -174,7 +177,7 @@ class _Workbook:
         """Header and formula for row 2 of what stands right of the features."""
         sheet = self.tests
         for c, name in enumerate(["feature", "test", "at least", "below", "levels"], start=1):
-            _text(sheet.cell(1, c), name)
+            write_text(sheet.cell(1, c), name)
         column = {index: _letters(c) for c, index in enumerate(self.features, start=1)}
         first_sum = len(self.features) + 1 + self._n_answers()
         first_rule = first_sum + len(self.parts)
@@ -224,9 +227,9 @@ class _Workbook:
     def _class_row(self) -> int:
         """Where the labels stand, below the rules."""
         first = len(self.model.rules) + 6
-        _text(self.rules.cell(first - 1, 1), "classes")
+        write_text(self.rules.cell(first - 1, 1), "classes")
         for k, label in enumerate(self.labels):
-            _text(self.rules.cell(first + k, 1), label)
+            write_text(self.rules.cell(first + k, 1), label)
         return first
 
     def _sum(self, k: int, first_rule: int) -> str:
@@ -249,8 +252,8 @@ class _Workbook:
         for term in self.model.terms:
             sheet, cell = self.tests, f"${column[term.index]}2"
             row = sheet.max_row + 1
-            _text(sheet.cell(row, 1), term.feature)
-            _text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight")
+            write_text(sheet.cell(row, 1), term.feature)
+            write_text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight")
             for c, limit in enumerate((term.lower, term.upper, term.missing, term.weight), start=3):
                 sheet.cell(row, c, limit)
             lower, upper, missing, weight = (f"Conditions!${letter}${row}" for letter in "CDEF")
@@ -271,13 +274,13 @@ class _Workbook:
                     "Export fewer rules: model.with_rules(k)."
                 )
         for c, index in enumerate(self.features, start=1):
-            _text(sheet.cell(1, c), self.model.features[index].name)
+            write_text(sheet.cell(1, c), self.model.features[index].name)
         for c, (name, _) in enumerate(formulas, start=len(self.features) + 1):
-            _text(sheet.cell(1, c), name)
+            write_text(sheet.cell(1, c), name)
         for i in range(BLANK_ROWS if rows is None else len(rows)):
             for c, value in enumerate(rows[i] if rows is not None else [], start=1):
                 if value is not None:
-                    _text(sheet.cell(i + 2, c), value)
+                    write_text(sheet.cell(i + 2, c), value)
             for c, (_, formula) in enumerate(formulas, start=len(self.features) + 1):
                 home = f"{_letters(c)}2"
                 sheet.cell(i + 2, c, Translator(formula, origin=home).translate_formula(row_delta=i))
@@ -285,7 +288,7 @@ class _Workbook:
     def _dress(self) -> None:
         from openpyxl.styles import Font, PatternFill
 
-        bold, grey = Font(bold=True), PatternFill("solid", fgColor="E7ECF3")
+        bold, grey = Font(name=FONT, bold=True), PatternFill("solid", fgColor="E7ECF3")
         for sheet, header in ((self.predict, 1), (self.rules, 3), (self.tests, 1)):
             for cell in sheet[header]:
                 cell.font, cell.fill = bold, grey
@@ -298,7 +301,7 @@ class _Workbook:
         self.rules.column_dimensions["B"].width = min(80, longest + 2)
 
 
-def _rows_of(model: Model, X: Any) -> list[list[Any]]:
+def rows_of(model: Model, X: Any) -> list[list[Any]]:
     """The values of the features in use, None for missing."""
     table = model.align(X)
     columns = []
@@ -311,6 +314,13 @@ def _rows_of(model: Model, X: Any) -> list[list[Any]]:
             # an unseen category is some other text
             columns.append([names.get(code, None if code == -1 else "(unseen)") for code in column.values.tolist()])
     return [list(row) for row in zip(*columns)] if columns else [[] for _ in range(table.n_rows)]
+
+
+def content_of(workbook: Workbook) -> bytes:
+    """The .xlsx file."""
+    file = io.BytesIO()
+    workbook.book.save(file)
+    return file.getvalue()
 
 
 def to_excel(model: Model, *, X: Any = None) -> bytes:
@@ -332,8 +342,6 @@ def to_excel(model: Model, *, X: Any = None) -> bytes:
         import openpyxl  # noqa: F401
     except ImportError as error:
         raise ImportError("Excel workbooks need openpyxl: pip install pysirus[excel].") from error
-    workbook = _Workbook(model)
-    workbook.fill(None if X is None else _rows_of(model, X))
-    file = io.BytesIO()
-    workbook.book.save(file)
-    return file.getvalue()
+    workbook = Workbook(model)
+    workbook.fill(None if X is None else rows_of(model, X))
+    return content_of(workbook)

@@ -84,8 +84,8 @@ def _check(model: Model, dialect: Dialect, engine: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- statements
 
 
-def _expression(model: Model, dialect: Dialect, prediction: str) -> str:
-    writer = Writer(model, dialect)
+def _expression(writer: Writer, prediction: str) -> str:
+    model, dialect = writer.model, writer.dialect
     sums = writer.sums(prediction)
     answers = writer.answers(list(sums.values()), prediction)
     if model.classes is None:
@@ -94,11 +94,12 @@ def _expression(model: Model, dialect: Dialect, prediction: str) -> str:
     return ",\n".join(f"{value} AS {dialect.identifier(name)}" for name, value in columns.items())
 
 
-def _query(model: Model, dialect: Dialect, table: str, prediction: str) -> str:
+def _query(writer: Writer, table: str, prediction: str) -> str:
     """A SELECT statement: every column of the table, and the predictions."""
+    model, dialect = writer.model, writer.dialect
     source, scored = dialect.identifier(SOURCE), dialect.identifier(SCORED)
     name = ".".join(dialect.identifier(part, "Table") for part in table.split("."))
-    writer, outer = Writer(model, dialect, SOURCE), Writer(model, dialect, SCORED)
+    writer, outer = replace(writer, source=SOURCE), replace(writer, source=SCORED)
     sums = writer.sums(prediction)
     answers = outer.answers([outer.column(column) for column in sums], prediction)
     _check_added(model, [*sums, *answers])
@@ -177,16 +178,26 @@ def to_sql(
     """
     check_labels(model, "SQL")
     words = _with_exp(model, dialect_named(dialect), probability, math_functions)
+    return f"{_comments(model, words)}{_statement(Writer(model, words), dialect, table, prediction)}\n"
+
+
+def _statement(writer: Writer, dialect: str | None, table: str | None, prediction: str) -> str:
+    """The query, or without a table the expression, in the words of the engine."""
     translated = dialect is not None and dialect_named(dialect) is PIVOT
     if dialect is not None and translated:
         check_dialect(dialect)
-    _check(model, words, dialect or ANY)
+    _check(writer.model, writer.dialect, dialect or ANY)
     if table is None:
-        statement = _expression(model, words, prediction)
+        statement = _expression(writer, prediction)
         if dialect is not None and translated:
             statement = translate(f"SELECT {statement}", dialect).removeprefix("SELECT").strip()
     else:
-        statement = _query(model, words, table, prediction)
+        statement = _query(writer, table, prediction)
         if dialect is not None and translated:
             statement = translate(statement, dialect)
-    return f"{_comments(model, words)}{statement}\n"
+    return statement
+
+
+def whole_sql(model: Model, *, prediction: str, table: str | None = None, dialect: str | None = None) -> str:
+    """A model whose parts are whole numbers, as SQL that adds whole numbers; without comments."""
+    return f"{_statement(Writer(model, dialect_named(dialect), whole=True), dialect, table, prediction)}\n"

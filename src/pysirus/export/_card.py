@@ -1,0 +1,255 @@
+"""A model of two classes in, its scorecard out: whole points by rule, whose total says how likely a class is.
+
+``points = base_score`` where the odds are ``base_odds``, and ``pdo`` more double the odds, as is usual in credit
+scoring. A rule gives its points on one side and none on the other, so that nothing is subtracted; what that shifts is
+in the start. The points are rounded together (``_rounding``), and the card says what that costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._format import format_label
+from pysirus._kind.auc import auc, rank
+from pysirus._model.link import log_odds
+from pysirus._model.model import Model
+from pysirus._rules.rule import RuleSet
+from pysirus.export._conditions import ExportError, all_sums
+from pysirus.export._rounding import joint_shares, observed_shares, round_together
+
+LARGEST = 1e9  # points
+MOST_STEPS = 16  # rows of the table from points to probabilities
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What whole points cost: the largest possible change of log-odds and probability; on rows, what was seen."""
+
+    log_odds: float
+    probability: float
+    rows: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A scorecard.
+
+    ``start`` and ``points`` [rule, (holds, does not)] are whole numbers; ``factor`` and ``offset`` turn a total into
+    log-odds: ``(total - offset) / factor``.
+    """
+
+    model: Model
+    positive: int
+    factor: float
+    offset: float
+    start: int
+    points: NDArray[np.int64]
+    loss: Loss
+
+    @property
+    def label(self) -> str:
+        """The positive class."""
+        assert self.model.classes is not None
+        return format_label(self.model.classes[self.positive])
+
+    @cached_property
+    def total(self) -> Model:
+        """A model whose prediction is the total."""
+        rules = [
+            replace(rule, inside=float(a), outside=float(b), weight=1.0, classes=None, stage=1, observed=None)
+            for rule, (a, b) in zip(self.model.rules, self.points.tolist())
+        ]
+        return replace(
+            self.model,
+            selected=RuleSet(rules),
+            intercept=float(self.start),
+            mean=float(self.start),
+            target="points",
+            classes=None,
+            link="identity",
+            tuning=None,
+            moments=None,
+        )
+
+    def probability(self, total: Any) -> Any:
+        """The probability of the positive class that a total stands for."""
+        odds = np.clip((np.asarray(total, dtype=np.float64) - self.offset) / self.factor, -700.0, 700.0)
+        return 1.0 / (1.0 + np.exp(-odds))
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the most that a total can be."""
+        return self.start + int(self.points.min(axis=1).sum()), self.start + int(self.points.max(axis=1).sum())
+
+    def shares(self) -> list[tuple[str, str]]:
+        """The share of the positive class where each rule holds and elsewhere, as text."""
+        means = [rule.means for rule in self.model.rules]
+        return [(f"{100 * a[self.positive]:.0f}%", f"{100 * b[self.positive]:.0f}%") for a, b in means]
+
+    def steps(self) -> list[tuple[int, float]]:
+        """Totals at even distances over the range, and the probability of each."""
+        low, high = self.range
+        size = next(step for step in _sizes() if (high - low) / step <= MOST_STEPS)
+        totals = range(size * math.ceil(low / size), high + 1, size)
+        return [(total, float(self.probability(total))) for total in totals] or [(low, float(self.probability(low)))]
+
+    def words(self) -> list[str]:
+        """What the points mean and what rounding cost, in sentences."""
+        doubles = self.factor * math.log(2.0)
+        even = f"{self.offset:.1f}".removesuffix(".0")
+        lines = [
+            f"More points: {self.label} is more likely. {doubles:g} points double the odds; even odds are at {even}.",
+            f"Whole points change the log-odds of no row by more than {self.loss.log_odds:.3f}, and its probability by "
+            f"no more than {self.loss.probability:.4f}.",
+        ]
+        seen = self.loss.rows
+        if seen:
+            lines.append(
+                f"On {seen['rows']:,.0f} rows: log-odds change by {seen['log_odds']:.3f} at most, probabilities by "
+                f"{seen['probability']:.4f} at most."
+            )
+        if "auc" in seen:
+            lines.append(
+                f"AUC {seen['auc']:.4f}, with whole points {seen['auc_points']:.4f}; "
+                f"log loss {seen['log_loss']:.4f}, with whole points {seen['log_loss_points']:.4f}."
+            )
+        empty = int((self.points.max(axis=1) == 0).sum())
+        if empty:
+            lines.append(f"{empty} of {len(self.points)} rules round to 0 points; a larger pdo keeps them apart.")
+        return lines
+
+
+def _sizes() -> Iterator[int]:
+    """1, 2, 5, 10, 20, 50, ..."""
+    step = 1
+    while True:
+        yield from (step, 2 * step, 5 * step)
+        step *= 10
+
+
+# ------------------------------------------------------------------------------------------------------------ making it
+
+
+def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> None:
+    if model.link != "softmax" or len(model.classes or ()) != 2:
+        found = "numbers" if model.classes is None else f"{len(model.classes)} classes"
+        equal = " with equal weights" if model.classes is not None and model.link == "identity" else ""
+        raise ExportError(
+            f"A scorecard needs two classes weighed by likelihood; this model predicts {found}{equal}. "
+            "Fit SirusClassifier(weighting='likelihood') on two classes."
+        )
+    for name, value in (("pdo", pdo), ("base_odds", base_odds)):
+        if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+            raise ExportError(f"{name} must be a positive number, got {value!r}.")
+    if not (isinstance(base_score, (int, float)) and math.isfinite(base_score)):
+        raise ExportError(f"base_score must be a number, got {base_score!r}.")
+
+
+def _position(model: Model, positive: Any) -> int:
+    """Which of the two classes the points are for; by default the second."""
+    assert model.classes is not None
+    if positive is None:
+        return 1
+    for k, label in enumerate(model.classes):
+        if label == positive or str(label) == str(positive):
+            return k
+    raise ExportError(f"positive must be one of {', '.join(map(repr, model.classes))}, got {positive!r}.")
+
+
+def _inside_shares(model: Model) -> NDArray[np.float64]:
+    """The share of the training rows in which each rule holds."""
+    counts = [(rule.n_inside or 0, rule.n_outside or 0) for rule in model.rules]
+    return np.array([a / (a + b) if a + b else 0.5 for a, b in counts], dtype=np.float64)
+
+
+def make_card(
+    model: Model,
+    *,
+    pdo: float = 20.0,
+    base_score: float = 600.0,
+    base_odds: float = 50.0,
+    positive: Any = None,
+    X: Any = None,
+    y: Any = None,
+) -> Card:
+    """The scorecard of a model; see ``to_scorecard``."""
+    _check(model, pdo, base_score, base_odds)
+    if y is not None and X is None:
+        raise ExportError("y is given without X: the rows that it belongs to are needed too.")
+    k, factor = _position(model, positive), pdo / math.log(2.0)
+    sign = 1.0 if k == 1 else -1.0
+    offset = base_score - factor * math.log(base_odds)
+    (sums,) = all_sums(model)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sides = sign * factor * np.array(sums.parts, dtype=np.float64).reshape(-1, 2)
+        least = sides.min(axis=1)
+        exact = np.concatenate([[offset + sign * factor * sums.base + least.sum()], sides.max(axis=1) - least])
+    if not np.abs(exact).max() <= LARGEST:
+        raise ExportError(f"The points would be larger than {LARGEST:g}: lower pdo ({pdo:g}) or base_score.")
+    gives = sides[:, 0] >= sides[:, 1]  # on which side the points are: where the rule holds
+    fires = None if X is None else _fires(model, X)
+    if fires is None or not len(fires):
+        shares = _inside_shares(model)
+        together = joint_shares(np.where(gives, shares, 1 - shares))
+    else:
+        together = observed_shares(fires == gives)
+    whole = round_together(exact, together)
+    points = np.where(np.column_stack([gives, ~gives]), whole[1:, None], 0)
+    card = Card(model, k, factor, offset, int(whole[0]), points, Loss(0.0, 0.0, {}))
+    return replace(card, loss=_loss(card, whole - exact, X, y))
+
+
+def _fires(model: Model, X: Any) -> NDArray[np.bool_]:
+    table = model.align(X)
+    columns = [rule.holds(table) for rule in model.rules]
+    return np.column_stack(columns) if columns else np.zeros((table.n_rows, 0), dtype=bool)
+
+
+# ----------------------------------------------------------------------------------------------------- what is lost
+
+
+def _change(odds: float) -> float:
+    """The most that a probability changes where its log-odds change by this."""
+    return math.tanh(odds / 4)
+
+
+def _loss(card: Card, error: NDArray[np.float64], X: Any, y: Any) -> Loss:
+    """``error`` of the start and of the parts; at worst all errors of one sign come together."""
+    most = max(error[0] + error[1:].clip(min=0).sum(), -error[0] - error[1:].clip(max=0).sum(), abs(error[0]))
+    bound = float(most) / card.factor
+    if X is None:
+        return Loss(bound, _change(bound), {})
+    exact = log_odds(card.model.scores(X)) * (1.0 if card.positive == 1 else -1.0)
+    total = card.total.raw_predict(X)
+    found = (total - card.offset) / card.factor
+    before, after = 1.0 / (1.0 + np.exp(-exact.clip(-700, 700))), card.probability(total)
+    rows = {"rows": float(len(exact))}
+    rows["log_odds"] = float(np.abs(found - exact).max(initial=0.0))
+    rows["probability"] = float(np.abs(after - before).max(initial=0.0))
+    if y is not None:
+        rows |= _scores(card, np.asarray(y, dtype=object).tolist(), exact, found)
+    return Loss(bound, _change(bound), rows)
+
+
+def _scores(card: Card, y: list[Any], exact: NDArray[np.float64], found: NDArray[np.float64]) -> dict[str, float]:
+    """AUC and log loss by the log-odds of the model and by those of the card."""
+    assert card.model.classes is not None
+    if len(y) != len(exact):
+        raise ExportError(f"y has {len(y)} values, X has {len(exact)} rows.")
+    for label in y:
+        if label not in card.model.classes:
+            raise ExportError(f"y has the label {label!r}, which the model does not know.")
+    truth = np.array([label == card.model.classes[card.positive] for label in y], dtype=bool)
+    losses = {}
+    for name, odds in (("", exact), ("_points", found)):
+        losses[f"log_loss{name}"] = float(np.logaddexp(0.0, np.where(truth, -odds, odds)).mean())
+        if truth.any() and not truth.all():
+            losses[f"auc{name}"] = auc(rank(odds, truth, None)) or 0.0
+    return losses if "auc" in losses else {}
