@@ -78,13 +78,18 @@ def _only_mover(inside: Sequence[float], outside: Sequence[float]) -> int | None
     return mover if np.abs(rest_a / rest_a.sum() - rest_b / rest_b.sum()).max() < 0.05 else None
 
 
+def format_percents(inside: float, outside: float) -> tuple[str, str]:
+    """Two shares in percent, with as many decimals, up to two, as it takes to tell them apart."""
+    gap = abs(inside - outside)
+    decimals = next((d for d in (0, 1) if 100 * gap >= 10**-d), 2)
+    return f"{100 * inside:.{decimals}f}%", f"{100 * outside:.{decimals}f}%"
+
+
 def _format_class_outputs(inside: Sequence[float], outside: Sequence[float], classes: Sequence[Any]) -> tuple[str, str]:
     mover = _only_mover(inside, outside)
     if mover is not None:
-        gap = abs(inside[mover] - outside[mover])
-        decimals = next((d for d in (0, 1) if 100 * gap >= 10**-d), 2)
-        name = format_label(classes[mover])
-        return f"{name} {100 * inside[mover]:.{decimals}f}%", f"{100 * outside[mover]:.{decimals}f}%"
+        texts = format_percents(inside[mover], outside[mover])
+        return f"{format_label(classes[mover])} {texts[0]}", texts[1]
     return format_shares(inside, classes), format_shares(outside, classes)
 
 

@@ -130,7 +130,7 @@ def test_outputs_read_short_where_one_class_moves(inside, outside, classes, text
 
 def test_a_model_prints_its_shares_and_rules(iris):
     X, y = iris
-    text = str(model_of(X, np.array(["setosa", "versicolor", "virginica"])[y]))
+    text = str(model_of(X, np.array(["setosa", "versicolor", "virginica"])[y], weighting="equal"))
     assert text.startswith("shares of y: setosa 33.3%, versicolor 33.3%, virginica 33.3%\n")
     assert "then setosa 100% else " in text
 

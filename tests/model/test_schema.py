@@ -27,7 +27,7 @@ def test_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("kind", ["frame", "array", "missing", "labels", "classes", "no rules"])
+@pytest.mark.parametrize("kind", ["frame", "array", "missing", "labels", "classes", "edited", "no rules"])
 def test_saved_model_fits_the_schema(tmp_path: Path, kind: str) -> None:
     estimator: Any = SirusRegressor(n_rules=8, n_trees=1000, random_state=0)
     X, y = load_mpg(return_X_y=True, as_frame=True) if kind == "missing" else load_ozone(return_X_y=True, as_frame=True)
@@ -37,6 +37,16 @@ def test_saved_model_fits_the_schema(tmp_path: Path, kind: str) -> None:
         X = X.assign(month=np.where(X["doy"] > 180, "late", "early"), temp=X["temp"].astype(str).astype("category"))
     elif kind == "classes":
         estimator, y = SirusClassifier(n_rules=8, n_trees=1000, random_state=0), np.where(y > 10, "high", "low")
+    elif kind == "edited":
+        labels = np.where(y > 10, "high", "low")
+        model = SirusClassifier(n_rules=8, n_trees=300, random_state=0).fit(X, labels)
+        model.cross_validate(X, labels, cv=3)
+        for each in (model, model.without(0)):
+            each.save(tmp_path / "m.json")
+            document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+            assert document["likelihood"]
+            jsonschema.validate(document, SCHEMA)
+        return
     elif kind == "no rules":
         with pytest.warns(UserWarning, match="no rules"):
             document = saved(estimator, X, np.ones(len(y)), tmp_path / "m.json")

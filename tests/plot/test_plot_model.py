@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
-from pysirus import SirusRegressor, plot
+from pysirus import SirusClassifierCV, SirusRegressor, plot
 from pysirus._parameters import ParameterError
 from pysirus._rules.rule import RuleSet
 from pysirus._use.effect import effect
+from pysirus.plot._axes import plain
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -136,3 +137,34 @@ def test_notebooks_show_tables(model):
     hostile = make_model("regression")._repr_html_()
     assert "<script" not in hostile and "&lt;img src=x" in hostile
     assert "SirusRegressor" in SirusRegressor()._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("kind", ["two scores", "four scores", "staged scores"])
+def test_scores_are_drawn_as_points_and_probabilities(kind):
+    model = make_model(kind).model_
+    rows = new_rows()[:50]
+    scale = "log-odds" if len(model.classes) == 2 else "score"
+    last = model.classes[-1]
+    rules = plot.rules(model)
+    points = rules.child_axes[-1]
+    assert points.texts[0].get_text() == plain(f"adds to {scale} of {last}")
+    dots = points.collections[-1].get_offsets()[:, 0]
+    k = len(model.classes) - 1
+    added = [model.added(rule)[0] for rule in model.rules]
+    np.testing.assert_allclose(dots, [side if scale == "log-odds" else side[k] for side in added], atol=1e-12)
+    shares = rules.child_axes[0].collections[-1].get_offsets()[:, 0]
+    np.testing.assert_allclose(shares, [rule.means[0][k] for rule in model.rules])  # also of corrections
+    feature = model.rules[0].conditions[0].feature
+    assert plot.effect(model, feature).get_ylabel() == plain(f"average {scale} of {last}")
+    assert plot.effect(model, feature, rows).get_ylabel() == plain(f"average probability of {last}")
+    ax = plot.waterfall(model, rows[:1], class_=last)
+    assert ax.get_xlabel() == plain(f"{scale} of {last}")
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[-1] == f"prediction: {100 * model.predict_proba(rows[:1])[0, k]:.1f}%"
+
+
+def test_the_error_of_likelihood_is_a_deviance(ozone):
+    X, y = ozone
+    model = SirusClassifierCV(n_repeats=1, cv=4, n_trees=50, max_rules=5, random_state=0).fit(X, y > 12)
+    assert plot.tuning_path(model)[0].get_ylabel() == "unexplained deviance"
+    assert plot.pareto(model).get_xlabel() == "unexplained deviance"

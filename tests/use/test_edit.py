@@ -84,18 +84,20 @@ def test_what_cannot_be_edited_is_refused(ozone, model):
 
 def test_class_models_weigh_the_rest_equally():
     X, y = make_table(300, seed=3)
-    model = SirusClassifier(n_rules=6, n_trees=300, random_state=0).fit(X, y > np.median(y))
+    equal = {"n_trees": 300, "weighting": "equal", "random_state": 0}
+    model = SirusClassifier(n_rules=6, **equal).fit(X, y > np.median(y))
     assert [r.weight for r in model.without(0).selected] == [1 / 5] * 5
-    shorter = SirusClassifier(n_rules=4, n_trees=300, random_state=0).fit(X, y > np.median(y))
+    shorter = SirusClassifier(n_rules=4, **equal).fit(X, y > np.median(y))
     assert (model.with_rules(4).predict_proba(X) == shorter.predict_proba(X)).all()
 
 
-def test_a_class_model_of_no_rules_is_the_shares():
+@pytest.mark.parametrize("weighting", ["equal", "likelihood"])
+def test_a_class_model_of_no_rules_is_the_shares(weighting):
     X, y = make_table(300, seed=3)
     above = y > np.quantile(y, 0.7)
-    model = SirusClassifier(n_rules=2, n_trees=300, random_state=0).fit(X, above)
+    model = SirusClassifier(n_rules=2, n_trees=300, weighting=weighting, random_state=0).fit(X, above)
     for empty in (model.with_rules(0), model.without([0, 1])):
-        assert len(empty.rules) == 0
+        assert len(empty.rules) == 0 and "approximate_weights" not in empty.facts
         np.testing.assert_allclose(empty.predict_proba(X[:2]), [[1 - above.mean(), above.mean()]] * 2)
 
 

@@ -37,8 +37,8 @@ def problems(draw):
 @given(problems(), st.integers(1, 15), st.integers(1, 3))
 def test_contributions_sum_to_the_prediction(problem, n_rules, max_depth):
     X, y, n_classes = problem
-    estimator = SirusClassifier if n_classes else SirusRegressor
-    model = estimator(n_rules=n_rules, max_depth=max_depth, n_trees=50, random_state=0).fit(X, y)
+    estimator = SirusClassifier(weighting="equal") if n_classes else SirusRegressor()
+    model = estimator.set_params(n_rules=n_rules, max_depth=max_depth, n_trees=50, random_state=0).fit(X, y)
     expected = model.predict_proba(X) if n_classes else model.predict(X)
     scale = max(1.0, float(np.abs(expected).max()))
     explanation = model.explain(X)
@@ -90,7 +90,8 @@ def test_averages_weigh_the_training_rows(ozone, n_stages):
 def test_averages_weigh_the_classes(ozone):
     X, y = ozone
     labels = np.digitize(y, [8, 20])
-    model = SirusClassifier(n_rules=10, n_trees=1000, class_weight="balanced", random_state=0).fit(X, labels)
+    balanced = {"class_weight": "balanced", "weighting": "equal"}
+    model = SirusClassifier(n_rules=10, n_trees=1000, random_state=0, **balanced).fit(X, labels)
     weights = (1 / np.bincount(labels))[labels]
     centred = model.explain(X).centred()
     assert np.abs(centred.baseline - np.average(model.predict_proba(X), axis=0, weights=weights)).max() < 1e-9

@@ -7,7 +7,7 @@ weight. With two classes all of it is about the log-odds of the second: the diff
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,10 @@ from pysirus._kind.classes import ClassKind
 from pysirus._kind.kind import PooledError
 from pysirus._kind.numbers import SHRINKAGE
 from pysirus._model.link import Link
+from pysirus._model.model import Model
+from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._model.moments import Moments
+from pysirus._model.quadratic import Quadratic
 from pysirus._response.residuals import OddsResiduals
 from pysirus._response.response import Response, VectorResponse
 from pysirus._rules.rule import Rule
@@ -31,6 +34,7 @@ from pysirus._weights.likelihood import (
     responses_of,
     rule_scores,
 )
+from pysirus._weights.quadratic import likelihood_near, minimise
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -74,11 +78,18 @@ class ClassLikelihood(ClassKind):
         if training.response.n_outputs == 1:  # one class is certain, and there are no rules
             none = np.zeros((len(sizes), 0))
             return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
-        fit = _fit(training.patterns(rules), rules, training.response.n_outputs, sizes)
-        intercepts = tuple(map(_as_output, fit.intercepts))
-        constant = tuple(fit.constant.tolist())
+        patterns = training.patterns(rules)
+        fit = _fit(patterns, rules, training.response.n_outputs, sizes)
         return WeightedPrefixes(
-            tuple(rules), tuple(sizes), fit.weights, intercepts, fit.penalties, mean, constant=constant
+            tuple(rules),
+            tuple(sizes),
+            fit.weights,
+            tuple(map(_as_output, fit.intercepts)),
+            fit.penalties,
+            mean,
+            constant=tuple(fit.constant.tolist()),
+            # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
+            patterns=patterns if all(rule.stage == 1 for rule in rules) else None,
         )
 
     def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
@@ -98,6 +109,21 @@ class ClassLikelihood(ClassKind):
             return OddsResiduals(np.ascontiguousarray(values[:, 0]), labels, **shared)
         return VectorResponse(values, labels, **shared)
 
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, with its likelihood near it, of the longest of them."""
+        model = super().model(training, weighted, row, n_trees)
+        if not weighted.rules or len(weighted.rules) > MAX_MOMENTS:
+            return model
+        n_classes = training.response.n_outputs
+        near = likelihood_near(
+            training.patterns(weighted.rules) if weighted.patterns is None else weighted.patterns,
+            *_centred_outputs(weighted.rules, n_classes),
+            _loss(n_classes),
+            np.concatenate([_as_scores(weighted.intercepts[row]), weighted.weights[row]]),
+            np.array(weighted.constant),
+        )
+        return replace(model, likelihood=near)
+
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Deviances:
         """Deviances of every size."""
         loss, w = _loss(response.n_outputs), response.row_weights()
@@ -113,6 +139,28 @@ class ClassLikelihood(ClassKind):
         """The unexplained deviance: that of the lists over that of the constants."""
         total = sum(fold.constant for fold in judged) or 1.0
         return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+
+
+def fit_classes(
+    patterns: Patterns, rules: Sequence[Rule], n_classes: int
+) -> tuple[tuple[float, ...], list[float], float]:
+    """Intercept, weights and penalty of a list of rules with outputs."""
+    fit = _fit(patterns, rules, n_classes, [len(rules)])
+    return _as_output(fit.intercepts[0]), fit.weights[0].tolist(), float(fit.penalties[0])
+
+
+def refit_classes(near: Quadratic, penalty: float) -> tuple[tuple[float, ...], list[float]]:
+    """Intercept and weights by the approximation that a model keeps."""
+    intercepts, weights = minimise(near, penalty)
+    return _as_output(intercepts), weights.tolist()
+
+
+def _centred_outputs(rules: Sequence[Rule], n_classes: int) -> tuple[Floats, Floats]:
+    """Outputs inside and outside, [rule, score]; those of several classes less their mean, as they are weighed."""
+    inside, outside = _score_outputs(rules, n_classes)
+    if n_classes == 2:
+        return inside, outside
+    return inside - inside.mean(axis=1, keepdims=True), outside - outside.mean(axis=1, keepdims=True)
 
 
 def _fit(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pysirus._kind.kind import Kind, LabelTotals
 from pysirus._parameters import ParameterError, check_real
 from pysirus._response.read import check_weights, class_codes, classes_of, read_labels, read_weights
-from pysirus._response.response import ClassResponse
+from pysirus._response.response import ClassResponse, Response
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class ClassKind(Kind):
         totals = [math.fsum(ones[codes == k]) for k in range(len(classes))]
         factors = class_factors(self.class_weight, classes, totals)[codes]
         return replace(response, weights=factors if weights is None else factors * weights, repeats=weights)
+
+    def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
+        """Those of the rows; weights of classes are for learning, not for judging."""
+        return response.weights if self.class_weight is None else response.repeats
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> ClassesOfPart:
         """Labels must be known before they are coded."""

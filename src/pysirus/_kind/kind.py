@@ -84,6 +84,10 @@ class Kind(ABC):
     def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The error of all held-out rows together, given the size that each fold uses."""
 
+    def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
+        """The weights of rows in figures of held-out rows; None where all are one."""
+        return response.weights
+
     def weigh_kept(self, training: Training, kept: KeptRules) -> WeightedPrefixes:
         """Outputs and weights of all rules that were kept, on the rows that they came from."""
         rules = with_outputs(kept.rules, kept.moments, training.response)

@@ -209,6 +209,8 @@ def _check_link(document: Entry) -> None:
     ensure((document["version"] == 1) == ("link" not in document), "link", "is in files of version 2, and only there")
     ensure(link != "softmax" or classes is not None, "link", "is 'softmax', which is for classes")
     ensure(link != "log" or classes is None, "link", "is 'log', which is not for classes")
+    kept = document.get("likelihood") is not None
+    ensure(link != "identity" or not kept, "likelihood", "is for a model with a link")
     ensure(link == "identity" or document["aggregation"] == "sum", "link", f"is {link!r}, which is for sums")
 
 

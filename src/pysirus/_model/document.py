@@ -25,6 +25,7 @@ from pysirus._model.fields import (
     text,
     whole,
 )
+from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.link import LINKS
 
 FORMAT = "pysirus-model"
@@ -130,6 +131,8 @@ FACTS = fields(
         "idle_columns": mapping(text),
         "versions": mapping(text),
         "struck_rules": items(text),
+        "approximate_weights": flag,
+        "out_of_fold": OUT_OF_FOLD,
     },
     more=True,
 )
@@ -187,6 +190,8 @@ MOMENTS = fields(
     }
 )
 
+LIKELIHOOD = fields({"linear": text, "curvature": text})
+
 ESTIMATOR = fields({"name": text, "parameters": mapping(anything)})
 
 DOCUMENT = fields(
@@ -210,6 +215,7 @@ DOCUMENT = fields(
         "link": one_of(*LINKS),
         "tuning": optional(TUNING),
         "moments": optional(MOMENTS),
+        "likelihood": optional(LIKELIHOOD),
         "estimator": ESTIMATOR,
     },
 )

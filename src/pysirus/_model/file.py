@@ -16,9 +16,11 @@ from pysirus._bins.cuts import CutIdentity
 from pysirus._data.table import Feature
 from pysirus._model.document import FORMAT, VERSIONS, check_document
 from pysirus._model.fields import Damage
+from pysirus._model.held_out import held_out_from
 from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
+from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
 from pysirus._plain import PlainError
@@ -188,6 +190,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "facts": dict(model.facts),
         "tuning": None if model.tuning is None else _tuning(model.tuning),
         "moments": moments_to_json(model.moments),
+        **({} if model.link == "identity" else {"likelihood": quadratic_to_json(model.likelihood)}),
     }
 
 
@@ -196,6 +199,8 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     classes = None if document["classes"] is None else tuple(document["classes"])
     selected = RuleSet([rule_from_json(rule, classes) for rule in document["rules"]])
     tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes)
+    held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
+    longest = selected if tuning is None else tuning.rules
     return Model(
         selected=selected,
         intercept=_from_output(document["intercept"]),
@@ -206,7 +211,8 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         classes=classes,
         facts=document["facts"],
         tuning=tuning,
-        moments=moments_from_json(document.get("moments"), selected if tuning is None else tuning.rules),
+        moments=moments_from_json(document.get("moments"), longest),
+        likelihood=quadratic_from_json(document.get("likelihood"), len(longest), len(classes or (None,))),
         terms=tuple(_from_term(term) for term in document["terms"]),
         aggregation=document["aggregation"],
         root_weight=float(document["root_weight"]),

@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from pysirus._data.table import Feature, Table, align_table, warn_unseen
 from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._model.evaluate import Addend, Evaluator
+from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.moments import Moments
+from pysirus._model.points import Points
+from pysirus._model.quadratic import Quadratic
 from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
@@ -74,6 +77,9 @@ class Model:
     moments : Moments or None
         Sums over ten folds, from which the weights of any part of the list can be fitted again (for a tuned model, of
         the longest list); None if the weights do not come from such sums.
+    likelihood : Quadratic or None
+        Where weights come from a likelihood: its quadratic approximation near them, of the longest list, from which
+        weights of a part of the list can be found without the data, approximately.
     terms : tuple of LinearTerm
         Linear terms, in addition to the rules.
     aggregation : {"sum", "mean"}
@@ -94,6 +100,7 @@ class Model:
     facts: Mapping[str, Any] = field(default_factory=dict)
     tuning: Tuning | None = None
     moments: Moments | None = field(default=None, compare=False, repr=False)
+    likelihood: Quadratic | None = field(default=None, compare=False, repr=False)
     terms: tuple[LinearTerm, ...] = ()
     aggregation: Aggregation = "sum"
     root_weight: float = 0.0
@@ -102,7 +109,11 @@ class Model:
     @property
     def rules(self) -> RuleSet:
         """The rules of positive weight."""
-        return RuleSet([rule for rule in self.selected if rule.weight])
+        return self.read(RuleSet([rule for rule in self.selected if rule.weight]))
+
+    def read(self, rules: RuleSet) -> RuleSet:
+        """Rules of this model that print as they are read in it: with points where their sum is a score."""
+        return rules if self.link == "identity" else RuleSet(rules, self.points)
 
     @property
     def rules_(self) -> RuleSet:
@@ -134,6 +145,12 @@ class Model:
         if self.link != "identity":
             return "unexplained deviance"
         return "unexplained variance" if self.classes is None else "1 - AUC"
+
+    @property
+    def out_of_fold(self) -> HeldOut | None:
+        """What held-out rows say of lists like this one; None if it was not cross-validated, or is of another size."""
+        found = held_out_from(self.facts.get("out_of_fold"), len(self.classes or ()))
+        return found if found is not None and found.n_rules == len(self.selected) else None
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -212,37 +229,52 @@ class Model:
         """Anything fitted answers this with its model."""
         return self
 
+    @property
+    def points(self) -> Points:
+        """How its rules are read where their sum is a score, and not the prediction itself."""
+        return Points(self.link, self.mean, self.target, self.classes)
+
     def average_output(self, rule: Rule) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.
 
         Its outputs are means of the response, inside and outside, so theirs is the mean of it; a correction's are means
-        of residuals, whose mean is zero.
+        of residuals, which for numbers is zero.
         """
-        mean = np.asarray(self.mean, dtype=np.float64)
-        return mean if rule.stage == 1 else np.zeros_like(mean)
+        return self.points.average_output(rule)
 
     def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What a rule adds to the score where it holds and elsewhere, from what it adds on average.
 
         Of two classes the points on the log-odds of the second, of more a vector with a score per class.
         """
-        average = self.average_output(rule)
-        sides = [_weight(rule) * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
-        inside, outside = map(log_odds, sides) if self.link == "softmax" else sides
-        return inside, outside
+        return self.points.added(rule)
+
+    @property
+    def average_score(self) -> NDArray[np.float64]:
+        """The score from which rules add their points: the intercept and what they add on average; of two classes the
+        log-odds of the second."""
+        total = np.asarray(self.intercept, dtype=np.float64)
+        for rule in self.rules:
+            total = total + _weight(rule) * self.average_output(rule)
+        return log_odds(total) if self.link == "softmax" else total
 
     def _repr_html_(self) -> str:
         terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""
-        return f"<p>{html.escape(self._head())}</p>{self.rules._repr_html_()}{terms}"
+        return f"<p>{html.escape(self._head())}</p>{self.rules.html(named=False)}{terms}"
 
     def __str__(self) -> str:
-        return "\n".join([self._head(), "", str(self.rules), *(["", *self._term_lines()] if self.terms else [])])
+        return "\n".join(
+            [self._head(), "", self.rules.text(named=False), *(["", *self._term_lines()] if self.terms else [])]
+        )
 
     def _term_lines(self) -> list[str]:
         return ["linear terms", *map(str, self.terms)]
 
     def _head(self) -> str:
         """Mean and intercept, or the class proportions, in one line."""
+        if self.link != "identity":
+            approximate = "; weights are approximate" if self.facts.get("approximate_weights") else ""
+            return self.points.head(self.average_score) + approximate
         target = one_line(self.target)
         if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
             decimals = decimals_for([self.mean, self.intercept], 0.0)

@@ -25,7 +25,7 @@ ROUNDING = 1e-6  # of sums of doubles, as a share
 LEAST_VARIANCE = 1e-300  # of a rule's output; below, ridge would divide by zero
 
 
-def _line(values: Any) -> str:
+def number_line(values: Any) -> str:
     """Numbers in one line of text, as a list of them would take a line each; most are counts, without a point."""
     return " ".join(
         repr(int(v) if v.is_integer() else v) for v in np.asarray(values, dtype=np.float64).ravel().tolist()
@@ -38,13 +38,13 @@ def moments_to_json(moments: Moments | None) -> dict[str, Any] | None:
         return None
     lower = np.tril_indices(moments.n_rules)
     return {
-        "rows": _line(moments.rows),
+        "rows": number_line(moments.rows),
         "n_rows": moments.n_rows,
-        "size": _line(moments.fold_weight),
-        "pair": [_line(fold[lower]) for fold in moments.pair_weight],
-        "sum": _line(moments.y_sum),
-        "rule_sum": [_line(fold) for fold in moments.rule_y_sum],
-        "square": _line(moments.y_square),
+        "size": number_line(moments.fold_weight),
+        "pair": [number_line(fold[lower]) for fold in moments.pair_weight],
+        "sum": number_line(moments.y_sum),
+        "rule_sum": [number_line(fold) for fold in moments.rule_y_sum],
+        "square": number_line(moments.y_square),
         "centre": moments.centre,
     }
 
@@ -52,7 +52,7 @@ def moments_to_json(moments: Moments | None) -> dict[str, Any] | None:
 # ------------------------------------------------------------------------------------------------------ and back
 
 
-def _numbers(text: str, n_numbers: int, place: str) -> NDArray[np.float64]:
+def read_line(text: str, n_numbers: int, place: str) -> NDArray[np.float64]:
     """``n_numbers`` finite numbers of a line; they are counted before they are parsed."""
     n_found = text.count(" ") + bool(text)
     if n_found != n_numbers or len(text) > LONGEST_NUMBER * n_numbers:
@@ -69,7 +69,7 @@ def _numbers(text: str, n_numbers: int, place: str) -> NDArray[np.float64]:
 def _folds(lines: Sequence[str], n_numbers: int, place: str) -> NDArray[np.float64]:
     """A line for each fold."""
     ensure(len(lines) == N_FOLDS, place, f"must have {N_FOLDS} lines, one for each fold, found {len(lines)}")
-    return np.array([_numbers(line, n_numbers, f"{place}[{i}]") for i, line in enumerate(lines)])
+    return np.array([read_line(line, n_numbers, f"{place}[{i}]") for i, line in enumerate(lines)])
 
 
 def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[Rule]) -> Moments | None:
@@ -81,7 +81,7 @@ def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[Rule]) -> Mom
         raise Damage(f"moments are kept for up to {MAX_MOMENTS} rules, and there are {n}")
     if any(isinstance(rule.inside, tuple) for rule in rules):
         raise Damage("moments must be null for classes")
-    rows = _numbers(d["rows"], n, "moments.rows")
+    rows = read_line(d["rows"], n, "moments.rows")
     ensure(bool((rows == np.rint(rows)).all() and (rows >= 0).all()), "moments.rows", "must be counts of rows")
     ensure(bool((rows <= d["n_rows"]).all()), "moments.rows", f"must be at most n_rows, {d['n_rows']}")
     pair = np.zeros((N_FOLDS, n, n))
@@ -91,11 +91,11 @@ def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[Rule]) -> Mom
     moments = Moments(
         rows=rows.astype(np.int64),
         n_rows=d["n_rows"],
-        fold_weight=_numbers(d["size"], N_FOLDS, "moments.size"),
+        fold_weight=read_line(d["size"], N_FOLDS, "moments.size"),
         pair_weight=pair,
-        y_sum=_numbers(d["sum"], N_FOLDS, "moments.sum").reshape(N_FOLDS, 1),
+        y_sum=read_line(d["sum"], N_FOLDS, "moments.sum").reshape(N_FOLDS, 1),
         rule_y_sum=_folds(d["rule_sum"], n, "moments.rule_sum").reshape(N_FOLDS, n, 1),
-        y_square=_numbers(d["square"], N_FOLDS, "moments.square"),
+        y_square=read_line(d["square"], N_FOLDS, "moments.square"),
         centre=float(d["centre"]),
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,9 +213,10 @@ class Rule:
 
     @property
     def output_texts(self) -> tuple[str, str]:
-        """What it answers inside and outside, as text; corrections have a sign."""
-        assert self.inside is not None and self.outside is not None
-        return format_outputs(self.inside, self.outside, self.classes, signed=self.stage > 1)
+        """What it answers inside and outside, as text: means, or of a correction of numbers residuals with a sign."""
+        inside, outside = self.means
+        assert inside is not None and outside is not None
+        return format_outputs(inside, outside, self.classes, signed=self.stage > 1 and self.observed is None)
 
     def __str__(self) -> str:
         if self.inside is None or self.outside is None:
@@ -227,21 +228,31 @@ class Rule:
         return f"<Rule: {self}>"
 
 
+class Reading(Protocol):
+    """How the rules of a model are read whose weighted sum is a score: what the data say, and what a rule adds."""
+
+    def outputs(self, rule: Rule, *, named: bool = True) -> tuple[str, str]: ...
+    def adds(self, rule: Rule) -> str: ...
+    def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+
 class RuleSet(Sequence[Rule]):
     """A list of rules that prints as a table.
 
-    Two rule sets are equal if they have equal rules in the same order.
+    Two rule sets are equal if they have equal rules in the same order. The ``reading`` of a model with scores prints
+    what each rule adds in place of its weight.
     """
 
-    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, rules: Sequence[Rule] = (), reading: Reading | None = None) -> None:
         self._rules = tuple(rules)
+        self.reading = reading
 
     @overload
     def __getitem__(self, index: int) -> Rule: ...
     @overload
     def __getitem__(self, index: slice) -> RuleSet: ...
     def __getitem__(self, index: int | slice) -> Rule | RuleSet:
-        return RuleSet(self._rules[index]) if isinstance(index, slice) else self._rules[index]
+        return RuleSet(self._rules[index], self.reading) if isinstance(index, slice) else self._rules[index]
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -255,27 +266,48 @@ class RuleSet(Sequence[Rule]):
     def __hash__(self) -> int:
         return hash(self._rules)
 
-    def _rows(self) -> tuple[list[str], list[list[str]]]:
+    def _rows(self, named: bool = True) -> tuple[list[str], list[list[str]]]:
         columns = {
             "stage": [str(rule.stage) for rule in self],
             "frequency": [format_number(rule.frequency, 3) for rule in self],
-            "rule": [str(rule) for rule in self],
-            "weight": [format_number(rule.weight or 0.0, 3) for rule in self],
+            "rule": [self.rule_text(rule, named) for rule in self],
         }
         if all(rule.stage == 1 for rule in self):
             del columns["stage"]
-        if all(rule.weight is None for rule in self):
-            del columns["weight"]
+        if any(rule.weight is not None for rule in self):
+            if self.reading is None:
+                columns["weight"] = [format_number(rule.weight or 0.0, 3) for rule in self]
+            else:
+                columns["adds"] = [self.reading.adds(rule) for rule in self]
         return list(columns), [list(row) for row in zip(*columns.values())]
 
+    def output_texts(self, rule: Rule, named: bool = True) -> tuple[str, str]:
+        """What a rule answers, or what the data say of it, inside and outside."""
+        return rule.output_texts if self.reading is None else self.reading.outputs(rule, named=named)
+
+    def rule_text(self, rule: Rule, named: bool = True) -> str:
+        """A rule as one line."""
+        if rule.inside is None or rule.outside is None:
+            return str(rule)
+        inside, outside = self.output_texts(rule, named)
+        return one_line(f"if {rule.condition_text} then {inside} else {outside}")
+
+    def text(self, *, named: bool = True) -> str:
+        """The table; a heading may have named the class that it is about."""
+        return text_table(*self._rows(named)) if len(self) else "(no rules)"
+
     def __str__(self) -> str:
-        return text_table(*self._rows()) if len(self) else "(no rules)"
+        return self.text()
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return html_table(*self._rows()) if len(self) else "<p>(no rules)</p>"
+        return self.html()
+
+    def html(self, *, named: bool = True) -> str:
+        """The same table for a notebook."""
+        return html_table(*self._rows(named)) if len(self) else "<p>(no rules)</p>"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The rules as a data frame, one row per rule.
@@ -289,12 +321,18 @@ class RuleSet(Sequence[Rule]):
         -------
         frame : DataFrame or Table
             Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
-            ``stage``.
+            ``stage``. Where the sum of the rules is a score, then also ``mean_inside`` and ``mean_outside`` (what the
+            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points).
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
             column = [getattr(rule, name) for rule in self]
             data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
+        if self.reading is not None:
+            pairs = [(rule.means, self.reading.added(rule)) for rule in self]
+            for i, side in enumerate(("inside", "outside")):
+                data[f"mean_{side}"] = [np.asarray(means[i]).tolist() for means, _ in pairs]
+                data[f"adds_{side}"] = [added[i].tolist() for _, added in pairs]
         return make_frame(data, backend)
 
 

@@ -18,6 +18,7 @@ from pysirus._rules.rule import Rule
 from pysirus._training.grow import NO_PATHS, has_splits
 from pysirus._training.training import bin_rows
 from pysirus._tuning.folds import Split, derive
+from pysirus._tuning.held_out import HeldRows, Use, held_rows
 from pysirus._tuning.path import FoldList
 from pysirus._tuning.plan import TuningPlan
 from pysirus._weights.weighted import WeightedPrefixes
@@ -30,11 +31,16 @@ class GrowingList:
     in_use: tuple[frozenset[Hashable], ...]
     lowest: tuple[float, ...]  # frequency of the least frequent rule so far
     judged: Any
+    rows: HeldRows
     first: int = 0  # entry of ``judged`` that belongs to the first step
 
     def after(self, step: int) -> int:
         """The entry of a step; a list that ended earlier stays as it is."""
         return min(step, len(self.in_use) - 1)
+
+    def use(self, step: int) -> Use:
+        """The held-out rows, and the list of a step that predicts them."""
+        return self.rows, self.after(step) + self.first
 
 
 @dataclass(frozen=True)
@@ -43,14 +49,19 @@ class FoldResult:
 
     plain: FoldList
     judged: Any
+    rows: HeldRows
     staged: GrowingList | None = None
 
     @property
     def by_length(self) -> GrowingList:
         """The plain list, one rule per step."""
         if not len(self.plain.frequencies):
-            return GrowingList(self.plain.in_use, (1.0,), self.judged)
-        return GrowingList(self.plain.in_use[1:], tuple(self.plain.frequencies), self.judged, first=1)
+            return GrowingList(self.plain.in_use, (1.0,), self.judged, self.rows)
+        return GrowingList(self.plain.in_use[1:], tuple(self.plain.frequencies), self.judged, self.rows, first=1)
+
+    def use(self, p0: float) -> Use:
+        """The held-out rows, and the list above p0 that predicts them."""
+        return self.rows, int((self.plain.frequencies > p0).sum())
 
 
 def holds_in(rules: Sequence[Rule], table: Table) -> NDArray[np.bool_]:
@@ -71,12 +82,13 @@ def fit_fold(
     paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
     weighted = plan.plain_list(training, paths)
     held_out, answers = recode_table(table.take(test), training.features), response.take(test)
-    judged = plan.kind.judge(weighted, holds_in(weighted.rules, held_out), answers)
+    holds = holds_in(weighted.rules, held_out)
+    judged, rows = plan.kind.judge(weighted, holds, answers), held_rows(weighted, holds, answers)
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
     if not plan.with_stages:
-        return FoldResult(plain, judged)
+        return FoldResult(plain, judged, rows)
     lists = plan.staged_lists(training, paths, recipe)
-    return FoldResult(plain, judged, _judge_stages(lists, held_out, answers, plan))
+    return FoldResult(plain, judged, rows, _judge_stages(lists, held_out, answers, plan))
 
 
 def _judge_stages(
@@ -90,8 +102,9 @@ def _judge_stages(
     intercepts = tuple(own.intercepts[-1] for own in lists)
     every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
     lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
-    judged = plan.kind.judge(every, holds_in(last.rules, held_out), response)
-    return GrowingList(every.in_use(), tuple(lowest), judged)
+    holds = holds_in(last.rules, held_out)
+    judged = plan.kind.judge(every, holds, response)
+    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response))
 
 
 def fit_folds(

@@ -21,6 +21,7 @@ from pysirus._training.training import Training
 from pysirus._tuning.fold import FoldResult, fit_folds
 from pysirus._tuning.folds import Split, share_left_out
 from pysirus._tuning.growing import growing_path
+from pysirus._tuning.held_out import Use, judge_choice
 from pysirus._tuning.path import average, choose_accurate, choose_stable, walk
 from pysirus._tuning.plan import STAGE_TREES, TuningPlan
 from pysirus._warn import warn_user
@@ -29,11 +30,12 @@ from pysirus._weights.weighted import WeightedPrefixes
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to choose: the error and stability that it promises, and how its model is made."""
+    """A way to choose: the error and stability that it promises, how its model is made, and which list a fold uses."""
 
     error: float
     stability: float
     model: Callable[[], Model]
+    uses: Callable[[FoldResult], Use]
 
     def badness(self, criterion: str) -> float:
         """What makes a choice worse than another."""
@@ -49,14 +51,24 @@ def tune(training: Training, table: Table, splits: Sequence[Sequence[Split]], pl
         return _without_rules(training, weighted, paths.n_trees, plan), paths
     folds = fit_folds(table, training.response, splits, plan, paths.n_trees)
     plain = _tune_p0(training, weighted, paths.n_trees, folds, share_left_out(splits), plan)
-    if not plan.with_stages:
-        return plain, paths
+    p0 = plain.tuned.p0
     choices = [
-        Choice(float(plain.facts["cv_error"]), float(plain.facts["cv_stability"]), lambda: plain),
-        _choose_length(plain, folds, plan),
-        _choose_stages(training, paths, plain, folds, plan),
+        Choice(
+            float(plain.facts["cv_error"]), float(plain.facts["cv_stability"]), lambda: plain, lambda fold: fold.use(p0)
+        )
     ]
-    return min(choices, key=lambda choice: choice.badness(plan.criterion)).model(), paths
+    if plan.with_stages:
+        choices += [_choose_length(plain, folds, plan), _choose_stages(training, paths, plain, folds, plan)]
+    chosen = min(choices, key=lambda choice: choice.badness(plan.criterion))
+    return _with_figures(chosen, folds, plan), paths
+
+
+def _with_figures(chosen: Choice, folds: Sequence[Sequence[FoldResult]], plan: TuningPlan) -> Model:
+    """The model of a choice, and what the held-out rows say of it."""
+    model = chosen.model()
+    uses = [[chosen.uses(fold) for fold in own] for own in folds]
+    found = judge_choice(uses, plan.kind, len(model.selected))
+    return replace(model, facts={**model.facts, "out_of_fold": found.to_facts()})
 
 
 def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int, plan: TuningPlan) -> Model:
@@ -130,7 +142,7 @@ def _choose_length(plain: Model, folds: Sequence[Sequence[FoldResult]], plan: Tu
         tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))
         return replace(plain, tuning=tuned).at_size(own + 1)
 
-    return Choice(float(path.error[step]), float(path.stability[step]), model)
+    return Choice(float(path.error[step]), float(path.stability[step]), model, lambda fold: fold.by_length.use(step))
 
 
 def _choose_stages(
@@ -155,4 +167,8 @@ def _choose_stages(
         n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
         return replace(plan.kind.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 
-    return Choice(float(path.error[step]), float(path.stability[step]), model)
+    def uses(fold: FoldResult) -> Use:
+        assert fold.staged is not None
+        return fold.staged.use(step)
+
+    return Choice(float(path.error[step]), float(path.stability[step]), model, uses)

@@ -17,7 +17,7 @@ from pysirus._format import format_number, html_table, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import one_line
-from pysirus._rules.rule import Condition, Rule
+from pysirus._rules.rule import Condition, Reading, Rule
 from pysirus.stability import dice_sorensen
 
 
@@ -35,6 +35,8 @@ class Diff:
         Rules that only the new model has, and rules that only the old one has.
     stability : float
         Dice-Sorensen index of the two lists: twice the number of rules that stayed over the total number.
+    readings : pair
+        How the rules of each model are read, where their sum is a score; else None.
     """
 
     stayed: list[tuple[Rule, Rule]]
@@ -42,16 +44,36 @@ class Diff:
     came: list[Rule]
     went: list[Rule]
     stability: float
+    readings: tuple[Reading | None, Reading | None] = (None, None)
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
-        rows = [["=", _both_texts(old, new), *_changes(old, new)] for old, new in self.stayed]
-        rows += [["~", _both_texts(old, new), *_changes(old, new)] for old, new in self.moved]
-        rows += [["+", new.condition_text, *_changes(None, new)] for new in self.came]
-        rows += [["-", old.condition_text, *_changes(old, None)] for old in self.went]
+        rows = [["=", _both_texts(old, new), *self._changes(old, new)] for old, new in self.stayed]
+        rows += [["~", _both_texts(old, new), *self._changes(old, new)] for old, new in self.moved]
+        rows += [["+", new.condition_text, *self._changes(None, new)] for new in self.came]
+        rows += [["-", old.condition_text, *self._changes(old, None)] for old in self.went]
         if not staged:
             rows = [[*row[:2], *row[3:]] for row in rows]
-        return ["", "rule", *(["stage"] if staged else []), "frequency", "weight"], rows
+        return ["", "rule", *(["stage"] if staged else []), "frequency", "adds" if self._scored else "weight"], rows
+
+    @property
+    def _scored(self) -> bool:
+        """Whether both models have points to compare."""
+        return None not in self.readings
+
+    def _changes(self, old: Rule | None, new: Rule | None) -> list[str]:
+        """Stage, frequency and weight or points, before and after."""
+        cells = []
+        for name in ("stage", "frequency", "adds" if self._scored else "weight"):
+            before, after = (self._cell(name, rule, age) for age, rule in enumerate((old, new)))
+            cells.append(f"{before} -> {after}" if before != after else after)
+        return cells
+
+    def _cell(self, name: str, rule: Rule | None, age: int) -> str:
+        if rule is None:
+            return ""
+        reading = self.readings[age]
+        return reading.adds(rule) if name == "adds" and reading is not None else _text(getattr(rule, name))
 
     def _rules(self) -> list[Rule]:
         """Every rule of both models."""
@@ -78,15 +100,17 @@ class Diff:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain data, ready for JSON."""
 
-        def plain(rule: Rule) -> dict[str, Any]:
-            return {"rule": str(rule), "stage": rule.stage, "frequency": rule.frequency, "weight": rule.weight}
+        def plain(rule: Rule, reading: Reading | None) -> dict[str, Any]:
+            about = {"rule": str(rule), "stage": rule.stage, "frequency": rule.frequency, "weight": rule.weight}
+            return about if reading is None else {**about, "adds": [side.tolist() for side in reading.added(rule)]}
 
+        before, after = self.readings
         return {
             "stability": self.stability,
-            "stayed": [{"old": plain(old), "new": plain(new)} for old, new in self.stayed],
-            "moved": [{"old": plain(old), "new": plain(new)} for old, new in self.moved],
-            "came": [plain(rule) for rule in self.came],
-            "went": [plain(rule) for rule in self.went],
+            "stayed": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.stayed],
+            "moved": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.moved],
+            "came": [plain(rule, after) for rule in self.came],
+            "went": [plain(rule, before) for rule in self.went],
         }
 
 
@@ -94,15 +118,6 @@ def _both_texts(old: Rule, new: Rule) -> str:
     if old.condition_text == new.condition_text:
         return new.condition_text
     return f"{old.condition_text}  ->  {new.condition_text}"
-
-
-def _changes(old: Rule | None, new: Rule | None) -> list[str]:
-    """Stage, frequency and weight, before and after."""
-    cells = []
-    for name in ("stage", "frequency", "weight"):
-        before, after = ("" if rule is None else _text(getattr(rule, name)) for rule in (old, new))
-        cells.append(f"{before} -> {after}" if before != after else after)
-    return cells
 
 
 def _text(value: float | None) -> str:
@@ -164,4 +179,5 @@ def diff(old: Any, new: Any) -> Diff:
             moved.append((rule, match))
             went.remove(rule)
             came.remove(match)
-    return Diff(stayed, moved, came, went, dice_sorensen(before, after))
+    readings = (old.rules.reading, new.rules.reading)
+    return Diff(stayed, moved, came, went, dice_sorensen(before, after), readings)

@@ -2,21 +2,29 @@
 
 A model stores the sums over ten folds that its weights were computed from (``RuleModel.moments``). They contain those
 of every part of its list, so the weights of a shorter list are those that a fit on the same data with that list would
-give. Classifiers weight their rules equally and need no sums. The tuning results of the full list do not apply to an
-edited one, so the edited model has no tuning path.
+give. Classes with equal weights need no sums. A model of scores keeps a quadratic approximation of its likelihood
+instead (``RuleModel.likelihood``): without the data its weights are approximate, and it says so. The tuning results of
+the full list do not apply to an edited one, so the edited model has no tuning path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from pysirus._data.table import Table
+from pysirus._data.zero_weights import without_weightless
+from pysirus._kind.class_likelihood import fit_classes, refit_classes
 from pysirus._model.model import Model
-from pysirus._parameters import check_integer
+from pysirus._parameters import ParameterError, check_integer
+from pysirus._response.read import read_weights
+from pysirus._response.response import ClassResponse
 from pysirus._rules.rule import Rule, with_weights
+from pysirus._use.score import read_codes
+from pysirus._weights.likelihood import patterns_of
 from pysirus._weights.ridge import weigh_by_ridge
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -38,46 +46,118 @@ def _positions(model: Model, which: Rule | int | Sequence[Rule | int]) -> list[i
     return positions
 
 
-def without(model: Fitted, rules: Rule | int | Sequence[Rule | int]) -> Fitted:
+def without(
+    model: Fitted, rules: Rule | int | Sequence[Rule | int], X: Any = None, y: Any = None, sample_weight: Any = None
+) -> Fitted:
     """Remove rules and fit the weights of the others again; see ``RuleModel.without``."""
     struck = set(_positions(model, rules))
     texts = [model.selected[i].condition_text for i in sorted(struck)]
-    edited = refit(model, [i for i in range(len(model.selected)) if i not in struck])
+    kept = [i for i in range(len(model.selected)) if i not in struck]
+    edited = refit(model, kept, _rows(model, X, y, sample_weight))
     return replace(edited, facts={**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]})
 
 
-def with_rules(model: Fitted, n_rules: int) -> Fitted:
+def with_rules(model: Fitted, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Fitted:
     """Keep the first rules of the list; see ``RuleModel.with_rules``. A tuned model has them ready."""
     kept = [] if model.tuning is None else [size.n_rules for size in model.tuning.sizes]
     check_integer("n_rules", n_rules, 0, max([len(model.selected), *kept]))
-    if n_rules in kept:
+    rows = _rows(model, X, y, sample_weight)
+    if n_rules in kept and rows is None:
         return model.at_size(n_rules)
-    return refit(model, list(range(n_rules)))
+    if n_rules > len(model.selected):
+        model = model.at_size(n_rules)
+    return refit(model, list(range(n_rules)), rows)
 
 
-def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
+@dataclass(frozen=True)
+class Rows:
+    """The training rows again: which is what exact weights by likelihood take."""
+
+    table: Table
+    response: ClassResponse
+
+
+def _rows(model: Model, X: Any, y: Any, sample_weight: Any) -> Rows | None:
+    """X and y as the model's columns and classes, without rows of weight zero; None where they are not given."""
+    if X is None and y is None and sample_weight is None:
+        return None
+    if model.link != "softmax":
+        raise ParameterError(
+            "X and y are for classes weighed by likelihood. This model fits its weights again exactly without them: "
+            "leave them out."
+        )
+    if X is None or y is None:
+        raise ParameterError("To fit the weights again from data, give both X and y.")
+    with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+        table = model.align(X)
+        codes = read_codes(model, y, table.n_rows)
+        return Rows(table, ClassResponse(codes, model.labels, weights=read_weights(sample_weight, table.n_rows)))
+
+
+def refit(model: Fitted, kept: Sequence[int], rows: Rows | None = None) -> Fitted:
     """The model of some of the selected rules."""
     rules = [model.selected[i] for i in kept]
+    if model.link != "identity":
+        return _refit_scores(model, rules, kept, rows)
     if model.classes is not None:
         if len({rule.weight for rule in model.selected}) > 1:
             raise ValueError("The rules of this model have unequal weights, and it keeps no sums to fit them again.")
         intercept: Any = tuple(np.zeros(len(model.classes)).tolist()) if rules else model.mean
         weights = [1 / len(rules) for _ in rules]
-        return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None)
+        facts = {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}
+        return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None, facts=facts)
     if model.moments is None:
         raise ValueError(
             "This model keeps no sums to fit its weights again: it comes from another method, or from a file of a very "
             "long list. Fit it again on its data."
         )
     weighted = weigh_by_ridge(rules, model.moments.take(kept), [len(rules)])
-    facts = {**model.facts, "ridge_penalty": float(weighted.penalties[0])}
-    if "n_stages" in facts:
-        facts["n_stages"] = max((rule.stage for rule in rules), default=1)
     return replace(
         model,
         selected=with_weights(weighted.rules, weighted.weights[0].tolist()),
         intercept=weighted.intercepts[0],
         moments=weighted.moments,
         tuning=None,
-        facts=facts,
+        facts=_facts(model, rules, float(weighted.penalties[0])),
     )
+
+
+def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: Rows | None) -> Fitted:
+    """By likelihood: from the rows exactly, else by the approximation that the model keeps, at the same penalty."""
+    likelihood = None if model.likelihood is None else model.likelihood.take(kept)
+    weights: list[float] = []
+    if not rules:  # the link of the mean, exactly
+        intercept, penalty = _link_of_mean(model), 0.0
+    elif rows is not None:
+        holds = np.array([rule.holds(rows.table) for rule in rules], dtype=bool).reshape(len(rules), -1).T
+        holds = holds.reshape(rows.table.n_rows, len(rules))
+        patterns = patterns_of(holds, rows.response, model.facts.get("seed", 0))
+        intercept, weights, penalty = fit_classes(patterns, rules, len(rows.response.classes))
+    elif likelihood is not None:
+        penalty = float(model.facts.get("ridge_penalty", 0.0))
+        intercept, weights = refit_classes(likelihood, penalty)
+    else:
+        raise ValueError(
+            "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "
+            "y, the training rows."
+        )
+    facts = _facts(model, rules, penalty)
+    facts.pop("approximate_weights", None)
+    if rules and rows is None:
+        facts["approximate_weights"] = True
+    selected = with_weights(rules, weights)
+    return replace(model, selected=selected, intercept=intercept, likelihood=likelihood, tuning=None, facts=facts)
+
+
+def _link_of_mean(model: Model) -> tuple[float, ...]:
+    """The scores of which the class proportions are the probabilities, with sum zero."""
+    logs = np.log(np.asarray(model.mean, dtype=np.float64))
+    return tuple((logs - logs.mean()).tolist())
+
+
+def _facts(model: Model, rules: Sequence[Rule], penalty: float) -> dict[str, Any]:
+    facts = {**model.facts, "ridge_penalty": penalty}
+    facts.pop("out_of_fold", None)  # of another list
+    if "n_stages" in facts:
+        facts["n_stages"] = max((rule.stage for rule in rules), default=1)
+    return facts

@@ -15,6 +15,9 @@ on neither.
 
 A linear term (RuleFit) is cut into small steps. A weighted mean (Node harvest) does not add up, so it takes a table:
 then the model predicts all its rows with the feature set to each step in turn.
+
+Where the sum is a score, the effect is on the score, of which all of the above is true. With a table the average
+prediction is found as well, by predicting all rows at each step: averages of probabilities do not add up.
 """
 
 from __future__ import annotations
@@ -62,13 +65,15 @@ class Axis:
 class Effect:
     """The average prediction in each step of one feature, or in each pair of steps of two.
 
-    ``values`` has shape (steps,) or (steps, steps); for classes one more dimension.
+    ``values`` has shape (steps,) or (steps, steps); for classes one more dimension. Where the sum of the rules is a
+    score, ``values`` are average scores, and ``predictions`` the average predictions if a table was given, else None.
     """
 
     axes: tuple[Axis, ...]
     values: NDArray[np.float64]
     target: str
     classes: tuple[Any, ...] | None
+    predictions: NDArray[np.float64] | None = None
 
 
 def _conditions_on(model: Model, index: int) -> list[Condition]:
@@ -160,14 +165,21 @@ def _mean_effect(model: Model, axes: tuple[Axis, ...], X: Any) -> NDArray[np.flo
         raise ParameterError(
             "The rules of this model do not add up (a weighted mean): pass X, the rows to average over."
         )
-    table = _table(model, X)
-    values = np.empty(tuple(len(axis.column.values) for axis in axes))
-    for steps in np.ndindex(*values.shape):
-        values[steps] = model.decision(_set(table.columns, axes, steps, table.n_rows)).mean()
+    return _average_predictions(model, axes, _table(model, X))
+
+
+def _average_predictions(model: Model, axes: tuple[Axis, ...], table: Table) -> NDArray[np.float64]:
+    """The average prediction at each step, all rows being set to it."""
+    shape = tuple(len(axis.column.values) for axis in axes)
+    values = np.empty(shape + (() if model.classes is None else (len(model.classes),)))
+    for steps in np.ndindex(*shape):
+        values[steps] = model.decision(_set(table.columns, axes, steps, table.n_rows)).mean(axis=0)
     return values
 
 
-def effect(model: Model, features: str | int | Sequence[str | int], X: Any = None) -> Effect:
+def effect(
+    model: Model, features: str | int | Sequence[str | int], X: Any = None, *, with_predictions: bool = True
+) -> Effect:
     """The exact effect of one or two features.
 
     Parameters
@@ -178,6 +190,8 @@ def effect(model: Model, features: str | int | Sequence[str | int], X: Any = Non
         Columns by name or number.
     X : data frame or array, optional
         Rows to average over; by default the training proportions stored in the model.
+    with_predictions : bool, default=True
+        Whether average predictions are found too, where the sum of the rules is a score and X is given.
 
     Returns
     -------
@@ -191,7 +205,8 @@ def effect(model: Model, features: str | int | Sequence[str | int], X: Any = Non
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
     if model.aggregation == "mean":
         return Effect(axes, _mean_effect(model, axes, X), model.target, None)
-    columns = None if X is None else _table(model, X).columns
+    table = None if X is None else _table(model, X)
+    columns = None if table is None else table.columns
     inner = {axis.index for axis in axes}
     shape = tuple(len(axis.column.values) for axis in axes)
     total = np.zeros((*shape, len(model.classes or (None,)))) + np.asarray(model.intercept)
@@ -209,4 +224,8 @@ def effect(model: Model, features: str | int | Sequence[str | int], X: Any = Non
         total += (rule.weight or 0.0) * (fires * np.asarray(rule.inside) + (1 - fires) * np.asarray(rule.outside))
     for term in model.terms:
         total += _term_part(term, axes, columns)[..., None]
-    return Effect(axes, total if model.classes is not None else total[..., 0], model.target, model.classes)
+    values = total if model.classes is not None else total[..., 0]
+    predictions = None
+    if table is not None and model.link != "identity" and with_predictions:
+        predictions = _average_predictions(model, axes, table)
+    return Effect(axes, values, model.target, model.classes, predictions)

@@ -3,7 +3,8 @@
 A prediction is a sum over rules, so its explanation is exact: the baseline plus the contributions, added in the order
 of the rules, is the prediction bit for bit. ``centred`` measures the same sum from the average prediction. Linear
 terms (RuleFit) come after the rules. A weighted mean (Node harvest) is a sum too: of distances from the mean response,
-each by its share of the weight.
+each by its share of the weight. Where the sum is a score, contributions are points of it (log-odds, for classes), and
+the prediction, which the link makes of them, is also told after each step.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import decimals_for, make_frame, text_table
+from pysirus._format import decimals_for, format_label, make_frame, text_table
+from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.model import Model
+from pysirus._model.points import signed
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
 
@@ -43,6 +46,8 @@ class Explanation:
         What is predicted.
     classes : tuple or None
         The labels, for classification.
+    link : {"identity", "softmax", "log"}
+        What baseline and contributions add up to: the prediction itself, scores of classes, or its logarithm.
     """
 
     rules: RuleSet
@@ -53,6 +58,7 @@ class Explanation:
     target: str
     classes: tuple[Any, ...] | None = None
     terms: tuple[LinearTerm, ...] = ()
+    link: Link = "identity"
 
     @property
     def names(self) -> list[str]:
@@ -70,12 +76,26 @@ class Explanation:
         return replace(self, contributions=self.contributions[rows], fired=self.fired[rows])
 
     @property
-    def prediction(self) -> NDArray[np.float64]:
-        """Baseline plus contributions: the prediction for each row, a number or class probabilities."""
+    def scores(self) -> NDArray[np.float64]:
+        """Baseline plus contributions: for each row a number, or one for each class."""
         total = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None], len(self), axis=0)
         for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them
             total += self.contributions[:, r]
         return total
+
+    @property
+    def prediction(self) -> NDArray[np.float64]:
+        """What the scores stand for: the prediction for each row, a number or class probabilities."""
+        return _respond(self.link, self.scores)
+
+    @property
+    def running(self) -> NDArray[np.float64]:
+        """The prediction of the baseline alone and after each contribution.
+
+        An array of shape (n_rows, n_parts + 1), for classes with one more dimension; the last is the prediction.
+        """
+        start = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None, None], len(self), axis=0)
+        return _respond(self.link, np.cumsum(np.concatenate([start, self.contributions], axis=1), axis=1))
 
     def centred(self) -> Explanation:
         """The same predictions, measured from the mean prediction on the training data.
@@ -104,13 +124,13 @@ class Explanation:
         -------
         frame : DataFrame or Table
             Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline appears as
-            a rule called ``(baseline)`` that always fires.
+            a rule called ``(baseline)`` that always fires. Where contributions are points of a score, of two classes
+            the second stands for both, its contributions are log-odds, and ``prediction`` is what is predicted so far.
         """
         n, k = self.fired.shape
-        labels = self.classes or (None,)
+        labels, base, parts = self._points()
         names = ["(baseline)", *self.names]
-        parts = self.contributions.reshape(n, k, len(labels))
-        base = np.broadcast_to(np.reshape(self.baseline, (1, 1, len(labels))), (n, 1, len(labels)))
+        base = np.broadcast_to(base, (n, 1, len(labels)))
         fired = np.concatenate([np.ones((n, 1), dtype=bool), self.fired], axis=1)
         each = len(names) * len(labels)
         data: dict[str, list[Any]] = {
@@ -121,9 +141,51 @@ class Explanation:
         if self.classes is not None:
             data["class"] = list(labels) * (n * len(names))
         data["contribution"] = np.concatenate([base, parts], axis=1).ravel().tolist()
+        if self.link != "identity":
+            running = self.running.reshape(n, k + 1, -1)
+            data["prediction"] = running[:, :, -len(labels) :].ravel().tolist()
         return make_frame(data, backend)
 
+    def _points(self) -> tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]:
+        """The labels that contributions are of, the baseline [label] and the contributions [row, part, label]."""
+        labels = self.classes or (None,)
+        n, k = self.fired.shape
+        base = np.reshape(np.asarray(self.baseline, dtype=np.float64), len(labels))
+        parts = self.contributions.reshape(n, k, len(labels))
+        if self.link == "softmax" and len(labels) == 2:
+            return labels[1:], log_odds(base)[None], log_odds(parts)[..., None]
+        if self.link == "softmax":  # only differences between classes matter
+            return labels, base - base.mean(), parts - parts.mean(axis=2, keepdims=True)
+        return labels, base, parts
+
+    def _score_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
+        """The points of each rule from the average on, and the prediction so far: of two classes that of the second."""
+        labels, base, parts = self._points()
+        running = self.running[row].reshape(len(self.names) + 1, -1)
+        k = -1 if len(labels) == 1 else int(running[-1].argmax())
+        texts = self._prediction_texts(running[:, k])
+        lines = [["", "average", *(signed(v, 2) for v in base), texts[0]]]
+        for name, fired, part, text in zip(self.names, self.fired[row], parts[row], texts[1:]):
+            lines.append(["yes" if fired else "no", name, *(signed(v, 2) for v in part), text])
+        total = base + parts[row].sum(axis=0)
+        lines.append(["", "prediction", *(signed(v, 2) for v in total), texts[-1]])
+        if self.classes is None:
+            return ["fired", "rule", "log", self.target], lines
+        label = format_label(self.classes[k])
+        if len(labels) == 1:
+            return ["fired", "rule", "log-odds", f"probability of {label}"], lines
+        lines.append(["", "probability", *(f"{100 * p:.1f}%" for p in running[-1]), ""])
+        return ["fired", "rule", *map(str, labels), f"probability of {label}"], lines
+
+    def _prediction_texts(self, values: NDArray[np.float64]) -> list[str]:
+        if self.classes is not None:
+            return [f"{100 * p:.1f}%" for p in values]
+        decimals = max(decimals_for([float(values[-1])], 0.0), 2)
+        return [f"{value:.{decimals}f}" for value in values]
+
     def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
+        if self.link != "identity":
+            return self.centred()._score_rows(row)
         labels = self.classes or (self.target,)
         parts = self.contributions[row].reshape(len(self.names), len(labels))
         base = np.reshape(self.baseline, len(labels))
@@ -185,7 +247,15 @@ def explain(model: Model, X: Any) -> Explanation:
         contributions[:, t] = term.weight * term.values(table)
         averages[t] = term.weight * term.missing  # which is the training mean
     baseline = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
-    return Explanation(rules, baseline, contributions, fired, averages, model.target, model.classes, terms)
+    parts = (rules, baseline, contributions, fired, averages)
+    return Explanation(*parts, model.target, model.classes, terms, model.link)
+
+
+def _respond(link: Link, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What scores stand for; the last axis is that of classes."""
+    if link == "softmax":
+        return respond(link, scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
+    return respond(link, scores.reshape(-1, 1)).reshape(scores.shape)
 
 
 def _explain_mean(model: Model, table: Table) -> Explanation:

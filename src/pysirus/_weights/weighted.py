@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ class WeightedPrefixes:
     mean: Output  # of the response
     moments: Moments | None = None  # what the weights came from
     constant: tuple[float, ...] = ()  # the link of the mean, where weights come from a likelihood
+    patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
     def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""

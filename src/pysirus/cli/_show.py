@@ -13,9 +13,10 @@ from pysirus._console import error_console
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
 from pysirus._format import format_number
+from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
+from pysirus._rules.rule import Rule, RuleSet
 from pysirus.cli._streams import print_text, printing
 from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
@@ -26,25 +27,27 @@ def model_of(estimator: Any) -> RuleModel:
     return estimator if isinstance(estimator, RuleModel) else estimator.model_
 
 
-def _rule_text(rule: Rule) -> Text:
+def _rule_text(rule: Rule, shown: RuleSet) -> Text:
     text = Text.assemble(("if ", "bold"), one_line(rule.condition_text))
     if rule.inside is not None and rule.outside is not None:
-        inside, outside = map(one_line, rule.output_texts)
+        inside, outside = map(one_line, shown.output_texts(rule, named=False))
         text.append_text(Text.assemble((" then ", "bold"), inside, (" else ", "bold"), outside))
     return text
 
 
 def _rule_table(model: Model) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
-    staged = any(rule.stage > 1 for rule in model.rules)
+    shown = model.rules
+    staged = any(rule.stage > 1 for rule in shown)
     if staged:
         table.add_column("stage", justify="right", no_wrap=True)
     table.add_column("frequency", justify="right", no_wrap=True)
     table.add_column("rule", overflow="fold")
-    table.add_column("weight", justify="right", no_wrap=True)
-    for rule in model.rules:
-        numbers = [format_number(rule.frequency, 3), format_number(rule.weight or 0.0, 3)]
-        table.add_row(*([str(rule.stage)] if staged else []), numbers[0], _rule_text(rule), numbers[1])
+    table.add_column("weight" if shown.reading is None else "adds", justify="right", no_wrap=True)
+    for rule in shown:
+        last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
+        stage = [str(rule.stage)] if staged else []
+        table.add_row(*stage, format_number(rule.frequency, 3), _rule_text(rule, shown), last)
     return table
 
 
@@ -123,3 +126,10 @@ def print_facts(model: Model) -> None:
         parts.append(f"seed {facts['seed']}")
     console = error_console(highlight=False, soft_wrap=True)
     console.print(f"\n{'; '.join(parts)}", style="dim")
+    console.print(_out_of_fold(model), style="dim")
+
+
+def _out_of_fold(model: Model) -> str:
+    """What cross-validation says of the model, in a line."""
+    found = model.out_of_fold
+    return "not cross-validated" if found is None else f"{found.how}: {figures_line(found.figures)}"

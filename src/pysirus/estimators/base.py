@@ -44,7 +44,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     @property
     def selected_(self) -> RuleSet:
         """The selected rules (after post-treatment), by decreasing frequency."""
-        return self._model.selected
+        return self._model.read(self._model.selected)
 
     @property
     def rules_(self) -> RuleSet:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+from sklearn.base import clone
+
+from pysirus._data.table import recode_table
+from pysirus._data.zero_weights import rows_that_weigh
+from pysirus._kind.held_out import Predicted, held_out_of
+from pysirus._model.held_out import HeldOut
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import ListSize
 from pysirus._select.select import Span
@@ -14,6 +22,7 @@ from pysirus._training.grow import grow_paths
 from pysirus._training.keep import Limits, keep_rules
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
+from pysirus._tuning.folds import draw_folds
 from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
@@ -50,6 +59,47 @@ class PlainSirus(SirusBase, ListSize):
         table, response, target = self._read(X, y, sample_weight)
         self._learn(bin_rows(table, response, settings, target), settings)
         return self
+
+    def cross_validate(
+        self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
+    ) -> HeldOut:
+        """Learn a list of this size in each fold, and judge it by the rows that are held out.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        cv : int, splitter or list of folds, default=10
+            The folds.
+        groups : array of shape (n_rows,), optional
+            Rows of the same group stay in the same fold.
+
+        Returns
+        -------
+        held_out : HeldOut
+            Its ``figures``, by name with standard errors. A fitted estimator remembers them: its model shows them, and
+            so do its file and its report.
+        """
+        settings = self._settings()
+        table, response, target = self._read(X, y, sample_weight)
+        weighing = rows_that_weigh(sample_weight)
+        kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
+        (splits,) = draw_folds(cv, 1, y=response.answers, groups=groups, kept=kept, seed=settings.seed)
+        parts = []
+        for train, test in splits:
+            fold = clone(self)
+            fold._learn(bin_rows(table.take(train), response.take(train), settings, target), settings)
+            rows = recode_table(table.take(test), fold.model_.features)
+            values = fold.model_.decision(rows).reshape(len(test), -1)
+            truth = response.take(test)
+            parts.append(Predicted(values, truth.answers, self._kind.figure_weights(truth)))
+        weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
+        whole = Predicted(np.concatenate([p.values for p in parts]), np.concatenate([p.truth for p in parts]), weights)
+        n_rules = len(self.model_.selected) if self.__sklearn_is_fitted__() else 0
+        found = held_out_of([whole], by_class=response.by_class, n_rules=n_rules, n_folds=len(splits))
+        if self.__sklearn_is_fitted__():
+            self.model_ = replace(self.model_, facts={**self.model_.facts, "out_of_fold": found.to_facts()})
+        return found
 
     def fit_files(
         self: Self,

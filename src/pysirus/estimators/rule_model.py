@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pysirus._rules.rule import Rule
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
+    from pysirus._use.score import Score
 
 
 class Actions(ABC):
@@ -103,13 +104,24 @@ class Actions(ABC):
 
         return report(self, path, X, **options)
 
-    def without(self, rules: Rule | int | Sequence[Rule | int]) -> RuleModel:
+    def without(
+        self, rules: Rule | int | Sequence[Rule | int], X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> RuleModel:
         """Remove rules, and fit the weights of the others again.
+
+        Weights of numbers are fitted exactly. Classes weighed by likelihood keep a quadratic approximation of it: their
+        weights are approximate, and ``facts`` says so, unless the training rows are given again.
 
         Parameters
         ----------
         rules : Rule, int, or a list of these
             The rules, or their positions in ``rules_`` (the first is 0).
+        X : data frame or array of shape (n_rows, n_columns), optional
+            For classes weighed by likelihood: the training rows, to fit the weights exactly.
+        y : array of shape (n_rows,), optional
+            Their classes.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights; those of ``class_weight`` included.
 
         Returns
         -------
@@ -118,15 +130,20 @@ class Actions(ABC):
         """
         from pysirus._use.edit import without
 
-        return without(self._as_model(), rules)
+        return without(self._as_model(), rules, X, y, sample_weight)
 
-    def with_rules(self, n_rules: int) -> RuleModel:
+    def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
         """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.
+
+        A tuned model has these weights ready. Else those of classes weighed by likelihood are approximate, as in
+        ``without``, unless X and y are given.
 
         Parameters
         ----------
         n_rules : int
             From 0 (the mean) to the number of selected rules; for a tuned model, to the longest list on its path.
+        X, y, sample_weight : optional
+            The training rows, as in ``without``.
 
         Returns
         -------
@@ -135,7 +152,28 @@ class Actions(ABC):
         """
         from pysirus._use.edit import with_rules
 
-        return with_rules(self._as_model(), n_rules)
+        return with_rules(self._as_model(), n_rules, X, y, sample_weight)
+
+    def figures(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
+        """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,)
+            Their targets.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights.
+
+        Returns
+        -------
+        score : Score
+            Prints as a table; ``score["auc"]`` is one figure, ``score.figures`` has standard errors too.
+        """
+        from pysirus._use.score import score
+
+        return score(self._as_model(), X, y, sample_weight)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules stayed, moved, came or went.

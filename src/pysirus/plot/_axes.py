@@ -5,6 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+import numpy as np
+
+from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 
 INSIDE, OUTSIDE, BAR, UP, DOWN, GREY = "#1f5fa8", "#b9c6d8", "#5f83b0", "#2a7f62", "#c0504d", "#6b7280"
@@ -46,3 +49,21 @@ def class_number(classes: tuple[Any, ...] | None, wanted: Any) -> int:
     if wanted not in classes:
         raise ParameterError(f"class_ must be one of {', '.join(map(repr, classes))}, got {wanted!r}.")
     return classes.index(wanted)
+
+
+def of_class(values: Any, model: Model, k: int) -> Any:
+    """The part of one class in an array of outputs or scores: of two classes with scores its log-odds."""
+    if model.classes is None:
+        return values
+    if model.link == "softmax" and len(model.classes) == 2:
+        return np.asarray(values[..., k] - values[..., 1 - k])
+    return values[..., k]
+
+
+def scale_name(model: Model, k: int) -> str:
+    """What predictions add up to, for one class."""
+    if model.classes is None:
+        return model.target if model.link == "identity" else f"logarithm of {model.target}"
+    if model.link == "identity":
+        return f"probability of {model.classes[k]}"
+    return f"{'log-odds' if len(model.classes) == 2 else 'score'} of {model.classes[k]}"

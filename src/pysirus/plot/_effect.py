@@ -11,7 +11,7 @@ import numpy as np
 from pysirus._format import format_threshold
 from pysirus._use.effect import Axis, Effect
 from pysirus._use.effect import effect as effect_of
-from pysirus.plot._axes import GREY, INSIDE, bare, class_number, plain, pyplot
+from pysirus.plot._axes import GREY, INSIDE, bare, class_number, of_class, plain, pyplot, scale_name
 
 
 def effect(
@@ -31,7 +31,8 @@ def effect(
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
-        For classifiers: the class whose probability is drawn; the last by default.
+        For classifiers: the class whose probability is drawn; the last by default. Where the sum of the rules is a
+        score, the probability takes X, and without it the log-odds (of several classes the score) are drawn.
 
     Returns
     -------
@@ -40,10 +41,7 @@ def effect(
     model = model._as_model()
     found = effect_of(model, feature, X)
     k = class_number(model.classes, class_)
-    values = found.values if model.classes is None else found.values[..., k]
-    what = (
-        f"average predicted {model.target}" if model.classes is None else f"average probability of {model.classes[k]}"
-    )
+    values, what = _values(found, model, k)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6, 3.6 if len(found.axes) == 1 else 4.4), layout="constrained")
     if len(found.axes) == 2:
@@ -58,6 +56,16 @@ def effect(
     ax.margins(y=0.12)
     bare(ax, "left", "bottom")
     return ax
+
+
+def _values(found: Effect, model: Any, k: int) -> tuple[Any, str]:
+    """What is drawn, and its name: average predictions where they are known, else average scores."""
+    if found.predictions is not None:
+        what = "prediction" if model.classes is None else f"probability of {model.classes[k]}"
+        return found.predictions if model.classes is None else found.predictions[..., k], f"average {what}"
+    if model.classes is None and model.link == "identity":
+        return found.values, f"average predicted {model.target}"
+    return of_class(found.values, model, k), f"average {scale_name(model, k)}"
 
 
 def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pysirus._format import format_number
 from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
-from pysirus.plot._axes import BAR, DOWN, GREY, INSIDE, OUTSIDE, bare, class_number, plain, pyplot, two_lines
+from pysirus.plot._axes import (
+    BAR,
+    DOWN,
+    GREY,
+    INSIDE,
+    OUTSIDE,
+    UP,
+    bare,
+    class_number,
+    of_class,
+    plain,
+    pyplot,
+    scale_name,
+    two_lines,
+)
 
 COLUMNS = ("frequency", "support", "weight")
 
@@ -16,7 +32,8 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     """Draw the rules, one line each: outputs inside and outside, frequency, support and weight.
 
     Corrections (stages after the first) are drawn relative to the mean target, so the dotted line means no change. Thin
-    lines separate the stages.
+    lines separate the stages. Where the sum of the rules is a score, the shares are those of the data, also for
+    corrections, and in place of the weight stands what a rule adds where it holds and elsewhere.
 
     Parameters
     ----------
@@ -44,9 +61,32 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     bare(ax)
     # the axes hold the names of the rules; the columns are parts of it, so that the figure's layout knows them
     _draw_outputs(ax, ax.inset_axes([0, 0, 0.49, 1], sharey=ax), model, shown, k)
-    for c, name in enumerate(COLUMNS):
+    columns = COLUMNS if model.link == "identity" else COLUMNS[:2]
+    for c, name in enumerate(columns):
         _draw_bars(ax.inset_axes([0.53 + 0.16 * c, 0, 0.15, 1], sharey=ax), shown, name)
+    if model.link != "identity":
+        _draw_points(ax.inset_axes([0.85, 0, 0.15, 1], sharey=ax), model, shown, k)
     return ax
+
+
+def _draw_points(strip: Any, model: Model, shown: list[Rule], k: int) -> None:
+    """What each rule adds, as outputs are drawn: a dot where it holds, a ring elsewhere, the line is no change."""
+    pairs = []
+    for rule in shown:
+        average, weight = model.average_output(rule), rule.weight or 0.0
+        sides = [np.asarray(side, dtype=float) for side in (rule.inside, rule.outside)]
+        pairs.append([float(of_class(weight * (side - average), model, k)) for side in sides])
+    inside, outside = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
+    places, colours = np.arange(len(shown)), [UP if gap >= 0 else DOWN for gap in inside - outside]
+    strip.axvline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    strip.hlines(places, inside, outside, color=colours, alpha=0.45, linewidth=2.5, zorder=1)
+    strip.scatter(outside, places, s=22, facecolor="white", edgecolor=colours, zorder=2)
+    strip.scatter(inside, places, s=22, color=colours, zorder=3)
+    strip.margins(x=0.1)
+    strip.text(0, -0.75, plain(f"adds to {scale_name(model, k)}"), ha="center", fontsize=9, color=GREY)
+    strip.tick_params(axis="y", left=False, labelleft=False)
+    strip.tick_params(axis="x", labelsize=8)
+    bare(strip, "bottom")
 
 
 def _output(value: Any, k: int) -> float:
@@ -56,21 +96,20 @@ def _output(value: Any, k: int) -> float:
 def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     mean = _output(model.mean, k)
-    starts = [mean if rule.stage > 1 else 0.0 for rule in shown]
-    inside, outside = (
-        [start + _output(getattr(r, side), k) for r, start in zip(shown, starts)] for side in ("inside", "outside")
-    )
+    residual = [rule.stage > 1 and rule.observed is None for rule in shown]
+    starts = [mean if own else 0.0 for own in residual]
+    inside, outside = ([start + _output(rule.means[i], k) for rule, start in zip(shown, starts)] for i in (0, 1))
     places = range(len(shown))
-    staged = any(rule.stage > 1 for rule in shown)
+    single = len({rule.stage for rule in shown}) == len(shown)  # one rule in each: lines would separate every rule
     for place in places[1:]:
-        if shown[place].stage != shown[place - 1].stage:
+        if not single and shown[place].stage != shown[place - 1].stage:
             ax.axhline(place - 0.5, color=GREY, linewidth=0.6)
     ax.axvline(mean, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
     ax.hlines(places, inside, outside, color=OUTSIDE, linewidth=2.5, zorder=1)
     ax.scatter(outside, places, s=42, facecolor="white", edgecolor=INSIDE, zorder=2, label="outside")
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.target if model.classes is None else f"proportion of {model.classes[k]}"
-    dotted = "dotted: mean, and no correction" if staged else "dotted: mean"
+    dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
     whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)

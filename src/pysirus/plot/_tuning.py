@@ -11,15 +11,13 @@ from pysirus._model.tuning import IDEAL, Tuning, TuningPath
 from pysirus._parameters import ParameterError
 from pysirus.plot._axes import GREY, INSIDE, UP, bare, pyplot
 
-ERROR_OF_NUMBERS, ERROR_OF_CLASSES = "unexplained variance", "1 - AUC"
-
 
 def _tuning(model: Any) -> tuple[Tuning, str]:
     """The tuning of a model, and the name of its error."""
     model = model._as_model()
     if model.tuning is None or not len(model.tuning.path):
         raise ParameterError("The model was not tuned: fit SirusRegressorCV or SirusClassifierCV, or `pysirus tune`.")
-    return model.tuning, ERROR_OF_NUMBERS if model.classes is None else ERROR_OF_CLASSES
+    return model.tuning, model.error_name
 
 
 def _by_size(path: TuningPath) -> NDArray[np.intp]:

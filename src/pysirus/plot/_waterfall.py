@@ -8,7 +8,7 @@ import numpy as np
 
 from pysirus._format import decimals_for
 from pysirus._use.explain import Explanation, explain
-from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, plain, pyplot, two_lines
+from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, of_class, plain, pyplot, scale_name, two_lines
 
 
 def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
@@ -23,7 +23,8 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
-        For classifiers: the class whose probability is drawn; the predicted one by default.
+        For classifiers: the class whose probability, or with scores whose log-odds or score, is drawn; the predicted
+        one by default.
 
     Returns
     -------
@@ -37,15 +38,24 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
         class_ = model.classes[int(explanation.prediction[0].argmax())]
     k = class_number(model.classes, class_)
     centred = explanation.centred()
-    steps = centred.contributions[0] if model.classes is None else centred.contributions[0][:, k]
-    start = float(centred.baseline if model.classes is None else np.asarray(centred.baseline)[k])
+    steps = of_class(centred.contributions[0], model, k)
+    start = float(of_class(np.asarray(centred.baseline), model, k))
     order = np.argsort(-np.abs(steps), kind="stable")
     if ax is None:
         _, ax = pyplot().subplots(figsize=(8, 1.2 + 0.36 * (len(steps) + 2)), layout="constrained")
-    what = model.target if model.classes is None else f"probability of {model.classes[k]}"
     _draw(ax, centred, start, steps[order], order)
-    ax.set_xlabel(plain(what))
+    ax.set_xlabel(plain(scale_name(model, k)))
+    if model.link != "identity":
+        ends = [np.ravel(centred.running[0, i])[k] for i in (0, -1)]
+        _name_predictions(ax, ends, "" if model.classes is None else "%")
     return ax
+
+
+def _name_predictions(ax: Any, ends: list[float], unit: str) -> None:
+    """What the scores at both ends stand for, in the names of their lines."""
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    texts = [f"{100 * value:.1f}%" if unit else f"{value:.3g}" for value in ends]
+    ax.set_yticks(ax.get_yticks(), [f"{names[0]}: {texts[0]}", *names[1:-1], f"{names[-1]}: {texts[1]}"])
 
 
 def _draw(ax: Any, explanation: Explanation, start: float, steps: Any, order: Any) -> None:

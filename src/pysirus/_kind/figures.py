@@ -1,0 +1,108 @@
+"""Predictions and the truth in, figures and their standard errors out.
+
+Standard errors are those of means over rows (of an AUC by DeLong's placements), so they say how much the figure would
+move with other rows, not with another fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._model.held_out import Figures
+
+Floats = NDArray[np.float64]
+
+CALIBRATION_BINS = 10  # of equal weight
+LEAST_PROBABILITY = 1e-15  # in a log loss, so that one certain mistake is not infinite
+
+
+def class_figures(probabilities: Floats, codes: NDArray[np.integer], weights: Floats | None) -> Figures:
+    """Of probabilities [row, class] and the true classes."""
+    n_rows, n_classes = probabilities.shape
+    w = np.ones(n_rows) if weights is None else weights
+    member = codes[:, None] == np.arange(n_classes)
+    hits = (probabilities.argmax(axis=1) == codes).astype(np.float64)
+    own = np.clip(probabilities[np.arange(n_rows), codes], LEAST_PROBABILITY, 1.0)
+    squares = (probabilities - member) ** 2
+    figures: dict[str, tuple[float, float | None]] = {
+        "accuracy": _mean(hits, w),
+        "balanced_accuracy": _balanced(hits, codes, w, n_classes),
+    }
+    areas = [auc_of(probabilities[:, k], member[:, k], w) for k in ([1] if n_classes == 2 else range(n_classes))]
+    known = [area for area in areas if area is not None]
+    if known:
+        spread = known[0][1] if len(known) == 1 else None
+        figures["auc"] = (float(np.mean([area for area, _ in known])), spread)
+    figures["log_loss"] = _mean(-np.log(own), w)
+    figures["brier"] = _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w)
+    figures["calibration_error"] = (calibration_error(probabilities, codes, w), None)
+    return figures
+
+
+def number_figures(predicted: Floats, y: Floats, weights: Floats | None) -> Figures:
+    """Of predicted and true numbers."""
+    w = np.ones(len(y)) if weights is None else weights
+    squared, se = _mean((y - predicted) ** 2, w)
+    absolute = _mean(np.abs(y - predicted), w)
+    variance = _mean((y - np.average(y, weights=w)) ** 2, w)[0]
+    root = float(np.sqrt(squared))
+    figures: dict[str, tuple[float, float | None]] = {}
+    if variance > 0:
+        unexplained = squared / variance
+        figures["r2"] = (1 - unexplained, se / variance)
+    figures |= {"rmse": (root, se / (2 * root) if root > 0 else 0.0), "mae": absolute}
+    if variance > 0:
+        figures["unexplained_variance"] = (unexplained, se / variance)
+    return figures
+
+
+def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
+    """A weighted mean and its standard error."""
+    total = float(weights.sum())
+    mean = float(weights @ values) / total
+    return mean, float(np.sqrt(weights**2 @ (values - mean) ** 2)) / total
+
+
+def _balanced(hits: Floats, codes: NDArray[np.integer], weights: Floats, n_classes: int) -> tuple[float, float]:
+    """The mean over classes of the share of their rows that is predicted right; classes without rows are left out."""
+    pairs = [_mean(hits[codes == k], weights[codes == k]) for k in range(n_classes) if (codes == k).any()]
+    mean, spread = (np.array(values) for values in zip(*pairs))
+    return float(mean.mean()), float(np.sqrt((spread**2).sum())) / len(pairs)
+
+
+def auc_of(scores: Floats, member: NDArray[np.bool_], weights: Floats) -> tuple[float, float] | None:
+    """The chance that a member scores above another row, ties counting half, and its standard error."""
+    if member.all() or not member.any():
+        return None
+    above = _placements(scores[member], scores[~member], weights[~member])
+    below = 1 - _placements(scores[~member], scores[member], weights[member])
+    area, first = _mean(above, weights[member])
+    return area, float(np.hypot(first, _mean(below, weights[~member])[1]))
+
+
+def _placements(scores: Floats, others: Floats, weights: Floats) -> Floats:
+    """The share of other rows below each score, ties counting half."""
+    scores, others = np.round(scores, 12), np.round(others, 12)
+    order = np.argsort(others, kind="stable")
+    cumulated = np.concatenate([[0.0], np.cumsum(weights[order])])
+    left = np.searchsorted(others[order], scores, side="left")
+    right = np.searchsorted(others[order], scores, side="right")
+    return np.asarray((cumulated[left] + cumulated[right]) / 2 / cumulated[-1])
+
+
+def calibration_error(probabilities: Floats, codes: NDArray[np.integer], weights: Floats) -> float:
+    """How far probabilities are from what came true, on average over ten groups of equal weight.
+
+    Of two classes it is the probability of the second; of more that of the predicted class.
+    """
+    n_classes = probabilities.shape[1]
+    if n_classes == 2:
+        claimed, came = probabilities[:, 1], codes == 1
+    else:
+        claimed, came = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
+    order = np.argsort(claimed, kind="stable")
+    mass = weights[order]
+    group = np.minimum((CALIBRATION_BINS * (np.cumsum(mass) - mass / 2) / mass.sum()).astype(np.intp), 9)
+    gaps = np.bincount(group, mass * (claimed[order] - came[order]), CALIBRATION_BINS)
+    return float(np.abs(gaps).sum() / mass.sum())

@@ -1,0 +1,137 @@
+"""A rule of a model that adds up scores in, what the data say of it and what it adds out, as numbers and as text.
+
+The outputs of a correction are residuals, not what the data say. So a rule is read by two pairs of numbers, inside and
+outside: the mean target (class proportions), and the points that it adds to the score, from what it adds on average. Of
+two classes the points are log-odds of the second. Of more each class has a score, and the class that moves most stands
+for the rule. Under a logarithm points are factors of the prediction. All that is said of links in words is said here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._format import decimals_for, format_label, format_number, format_outputs, format_percents, format_shares
+from pysirus._model.link import Link, log_odds
+from pysirus._plain import one_line
+from pysirus._rules.rule import Rule
+
+Floats = NDArray[np.float64]
+
+LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
+
+
+@dataclass(frozen=True)
+class Points:
+    """How the rules of a model with a link are read."""
+
+    link: Link
+    mean: float | tuple[float, ...]  # of the target, or class proportions
+    target: str
+    classes: tuple[Any, ...] | None
+
+    @property
+    def positive(self) -> str | None:
+        """The class whose log-odds the points are, as it is read in a sentence; None unless there are two."""
+        return format_label(self.classes[1]) if self.classes is not None and len(self.classes) == 2 else None
+
+    @property
+    def scale(self) -> str:
+        """What points are measured in."""
+        if self.link == "log":
+            return f"logarithm of {one_line(self.target)}"
+        return "score" if self.positive is None else f"log-odds of {one_line(self.positive)}"
+
+    def average_output(self, rule: Rule) -> Floats:
+        """The mean output of a rule over the training data, by weight.
+
+        Outputs are means of the response, inside and outside, so theirs is the mean of it. Those of a correction are
+        means of residuals: of numbers they balance, of scores the part inside says how much they do.
+        """
+        mean = np.asarray(self.mean, dtype=np.float64)
+        if rule.stage == 1:
+            return mean
+        if rule.observed is None:
+            return np.zeros_like(mean)
+        inside, outside = (np.asarray(side, dtype=np.float64) for side in (rule.inside, rule.outside))
+        part = self._part_inside(rule)
+        return np.asarray(part * inside + (1 - part) * outside)
+
+    def _part_inside(self, rule: Rule) -> float:
+        """The part of the training weight inside a rule: so far from the mean outside to that inside lies the mean."""
+        inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in rule.means)
+        gap = inside - outside
+        k = int(np.abs(gap).argmax())
+        if abs(gap[k]) > LEAST_GAP * (abs(inside[k]) + abs(outside[k])):
+            return float(np.clip((np.atleast_1d(self.mean)[k] - outside[k]) / gap[k], 0.0, 1.0))
+        return (rule.n_inside or 0) / max(1, (rule.n_inside or 0) + (rule.n_outside or 0))
+
+    def added(self, rule: Rule) -> tuple[Floats, Floats]:
+        """What a rule adds to the score where it holds and elsewhere; of several classes a vector with one each."""
+        weight, average = rule.weight or 0.0, self.average_output(rule)
+        sides = [weight * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
+        inside, outside = map(log_odds, sides) if self.link == "softmax" else sides
+        return inside, outside
+
+    def shown_class(self, rule: Rule) -> int:
+        """The class that stands for a rule: of two the second, of more the one whose score moves most."""
+        if self.classes is None or len(self.classes) <= 2:
+            return len(self.classes or (None,)) - 1
+        return int(np.abs(np.asarray(rule.inside) - np.asarray(rule.outside)).argmax())
+
+    def outputs(self, rule: Rule, *, named: bool = True) -> tuple[str, str]:
+        """What the data say inside and outside, as text; of two classes the name of the second may be left out."""
+        inside, outside = rule.means
+        if self.classes is None:
+            return format_outputs(inside, outside, None)
+        k = self.shown_class(rule)
+        texts = format_percents(inside[k], outside[k])
+        if named or self.positive is None:
+            return f"{format_label(self.classes[k])} {texts[0]}", texts[1]
+        return texts
+
+    def adds(self, rule: Rule) -> str:
+        """What a rule adds where it holds and elsewhere, as text: ``+1.20 / -2.78``."""
+        return " / ".join(self.added_texts(rule))
+
+    def added_texts(self, rule: Rule) -> tuple[str, str]:
+        """The same, one text each; of several classes for the one that stands for the rule."""
+        k = self.shown_class(rule)
+        pair = [float(np.atleast_1d(side)[0 if side.ndim == 0 else k]) for side in self.added(rule)]
+        return format_points(pair, self.link)
+
+    def head(self, start: Floats) -> str:
+        """A line that says what the list is about, and from which score on the points add up."""
+        target = one_line(self.target)
+        if not isinstance(self.mean, tuple):
+            decimals = decimals_for([self.mean], 0.0)
+            return f"mean {target} = {self.mean:.{decimals}f}; each rule multiplies {target}"
+        assert self.classes is not None
+        if self.positive is None:
+            shares = one_line(format_shares(self.mean, self.classes, decimals=1))
+            points = "; points add to the score of a class" if len(self.classes) > 2 else ""
+            return f"{target} on average: {shares}{points}"
+        own = self.classes[1]
+        name = one_line(f"{target} = {own}" if isinstance(own, (bool, np.bool_)) else self.positive)
+        share = f"probability of {name}: {100 * self.mean[1]:.1f}% on average"
+        return f"{share}; points are log-odds of {name}, from {signed(float(start), 2)} on"
+
+
+def format_points(points: Sequence[float], link: Link = "softmax") -> tuple[str, str]:
+    """Two numbers of points as text, with a sign; under a logarithm as factors."""
+    if link == "log":
+        first, second = (f"×{format_number(math.exp(min(value, 700.0)), 3)}" for value in points)
+        return first, second
+    decimals = 2 if max(map(abs, points)) >= 0.01 else 4
+    first, second = (signed(value, decimals) for value in points)
+    return first, second
+
+
+def signed(value: float, decimals: int) -> str:
+    """A number with its sign; what rounds to zero has a plus."""
+    return f"{round(value, decimals) + 0.0:+.{decimals}f}"

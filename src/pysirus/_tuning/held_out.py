@@ -1,0 +1,61 @@
+"""Folds and the entry that each of them uses in, what their held-out rows say of the choice out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._kind.held_out import Predicted, held_out_of
+from pysirus._kind.kind import Kind
+from pysirus._model.held_out import HeldOut
+from pysirus._model.link import respond
+from pysirus._response.response import Response
+from pysirus._weights.weighted import WeightedPrefixes
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """The held-out rows of a fold: which rules hold, in bits, the truth, and the lists that predict them."""
+
+    weighted: WeightedPrefixes
+    bits: NDArray[np.uint8]  # [row, eight rules]
+    response: Response
+
+    def predictions(self, entry: int, kind: Kind) -> NDArray[np.float64]:
+        """What one of the lists predicts, [row, output]."""
+        weighted = self.weighted
+        holds = np.unpackbits(self.bits, axis=1, count=len(weighted.rules)).astype(bool)
+        n_outputs = len(np.atleast_1d(np.asarray(weighted.mean)))
+        shape = (len(weighted.rules), n_outputs)
+        inside, outside = (
+            np.array([getattr(rule, side) for rule in weighted.rules], dtype=np.float64).reshape(shape)
+            for side in ("inside", "outside")
+        )
+        weights = weighted.weights[entry][:, None]
+        base = np.atleast_1d(np.asarray(weighted.intercepts[entry])) + (weights * outside).sum(axis=0)
+        return respond(kind.link, base + holds @ (weights * (inside - outside)))
+
+
+def held_rows(weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldRows:
+    """Keep what predictions of any of the lists take."""
+    return HeldRows(replace(weighted, moments=None, patterns=None), np.packbits(holds, axis=1), response)
+
+
+# the rows of a fold, and the entry of its lists that is used
+Use = tuple[HeldRows, int]
+
+
+def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int) -> HeldOut:
+    """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
+    predicted = []
+    for folds in repetitions:
+        values = np.concatenate([rows.predictions(entry, kind) for rows, entry in folds])
+        truth = np.concatenate([rows.response.answers for rows, _ in folds])
+        weights = [kind.figure_weights(rows.response) for rows, _ in folds]
+        whole = None if weights[0] is None else np.concatenate([w for w in weights if w is not None])
+        predicted.append(Predicted(values, truth, whole))
+    n_folds = len(repetitions[0])
+    return held_out_of(predicted, by_class=repetitions[0][0][0].response.by_class, n_rules=n_rules, n_folds=n_folds)

@@ -1,0 +1,85 @@
+"""Patterns and fitted weights in, a quadratic approximation of the likelihood out; and its minimum for some rules.
+
+The slope is that at the fitted weights, which so stay the minimum of the approximation. The curvature is that halfway
+from the constant to the fitted scores: a rule that is struck takes the scores towards the constant, where the loss
+curves more. (Curvature at the fitted weights was tried: where classes are almost separable it is nearly flat, and the
+other weights overshoot. Over 19 struck rules of four tables, the log loss above that of an exact fit was 0.011 on
+average, and with the curvature halfway 0.002.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._model.quadratic import Quadratic
+from pysirus._weights.deviance import predicted_means
+from pysirus._weights.likelihood import Patterns
+
+Floats = NDArray[np.float64]
+
+CHUNK = 4_000_000  # numbers at a time
+LEAST_PENALTY = 1e-6  # as a share of the largest curvature, so that there is one minimum
+
+
+def likelihood_near(
+    patterns: Patterns, inside: Floats, outside: Floats, loss: str, point: Floats, constant: Floats
+) -> Quadratic:
+    """The mean loss of classes about a point, intercepts and then weights; outputs are [rule, score]."""
+    n_rules, n_scores = outside.shape
+    size = n_scores + n_rules
+    halfway = point / 2
+    halfway[:n_scores] += constant / 2
+    slope, curvature = np.zeros(size), np.zeros((size, size))
+    arrays = patterns.arrays
+    mass = arrays["weight"] / float(arrays["weight"].sum())
+    step = max(1, CHUNK // (size * n_scores))
+    for first in range(0, len(patterns), step):
+        part = np.s_[first : first + step]
+        holds = _holds(arrays["bits"][part], n_rules)
+        design = _design(holds, inside, outside)  # [score, entry, parameter]
+        means = predicted_means(loss, (design @ point).T)
+        middle = predicted_means(loss, (design @ halfway).T)
+        for k in range(n_scores):
+            answer = arrays["slot"][part] == (1 if loss == "logistic" else k)
+            slope += design[k].T @ (mass[part] * (means[:, k] - answer))
+            own = middle[:, k] * (1 - middle[:, k]) if loss == "logistic" else middle[:, k]
+            curvature += design[k].T @ (design[k] * (mass[part] * own)[:, None])
+        if loss == "softmax":
+            average = np.einsum("kep,ek->ep", design, middle)
+            curvature -= average.T @ (average * mass[part][:, None])
+    curvature = (curvature + curvature.T) / 2
+    return Quadratic(n_scores, slope - curvature @ point, curvature)
+
+
+def _holds(bits: NDArray[np.uint64], n_rules: int) -> Floats:
+    """Which rules hold in each pattern, [entry, rule]."""
+    bits = np.ascontiguousarray(bits.reshape(len(bits), -1).astype("<u8"))
+    return np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :n_rules].astype(np.float64)
+
+
+def _design(holds: Floats, inside: Floats, outside: Floats) -> Floats:
+    """What an intercept or weight of one adds to each score, [score, entry, intercept or rule]."""
+    n_scores = outside.shape[1]
+    design = np.zeros((n_scores, len(holds), n_scores + len(outside)))
+    for k in range(n_scores):
+        design[k, :, k] = 1.0
+        design[k, :, n_scores:] = outside[:, k] + holds * (inside - outside)[:, k]
+    return design
+
+
+def minimise(quadratic: Quadratic, penalty: float) -> tuple[Floats, Floats]:
+    """Intercepts and weights, which are not negative, of the least approximate loss plus ``penalty / 2 * squares``."""
+    n = quadratic.n_scores
+    free, both, own = quadratic.curvature[:n, :n], quadratic.curvature[n:, :n], quadratic.curvature[n:, n:]
+    inverse = np.linalg.pinv(free, hermitian=True)  # scores of several classes may move together
+    if not quadratic.n_rules:
+        return -inverse @ quadratic.linear[:n], np.zeros(0)
+    gram = own - both @ inverse @ both.T
+    cross = both @ inverse @ quadratic.linear[:n] - quadratic.linear[n:]
+    penalty = max(penalty, LEAST_PENALTY * float(np.diag(own).max()), np.finfo(np.float64).tiny)
+    penalties = np.full(quadratic.n_rules, penalty)
+    gram = np.ascontiguousarray((gram + gram.T) / 2)
+    weights = _core.ridge_weights(gram, np.ascontiguousarray(cross), penalties)[-1]
+    return -inverse @ (quadratic.linear[:n] + both.T @ weights), weights
