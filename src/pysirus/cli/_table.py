@@ -42,6 +42,10 @@ class Training(NamedTuple):
         """Learn from the table."""
         estimator.fit(self.features, self.target, sample_weight=self.weights)
 
+    def cross_validate(self, estimator: Any) -> None:
+        """Judge a list of this size by rows that are held out."""
+        estimator.cross_validate(self.features, self.target, sample_weight=self.weights)
+
     def classes(self) -> list[Any]:
         """The labels."""
         return list(classes_of(read_labels(self.target, len(self.target))).tolist())
@@ -184,7 +188,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         target = SHIPPED[name].target
     table = open_table(name, labels=split_names(roles.categorical))
     target = _check_roles(table, target, roles)
-    weights = None if roles.weights is None else _weights(table, roles.weights)
+    weights = None if roles.weights is None else weights_of(table, roles.weights)
     rows = rows_that_weigh(weights)
     if rows is not None and rows.any():
         table, weights = take(table, rows), take(weights, rows)
@@ -207,7 +211,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
     )
 
 
-def _weights(table: pa.Table, name: str) -> Any:
+def weights_of(table: pa.Table, name: str) -> Any:
     """The column of weights, once they can be used; the library calls them sample_weight, the user by their name."""
     try:
         check_weights(table[name], table.num_rows)

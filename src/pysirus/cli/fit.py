@@ -24,6 +24,7 @@ def fit(
     tuned: Annotated[
         bool, typer.Option("--tune", help="Choose the number of rules by cross-validation, as `pysirus tune` does.")
     ] = False,
+    cv: Annotated[bool, typer.Option("--cv", help="Judge lists of this size by 10-fold cross-validation.")] = False,
     model: options.ModelOut = None,
     categorical: options.Categorical = None,
     drop: options.Drop = None,
@@ -46,6 +47,8 @@ def fit(
             "tuning takes the whole table into memory. Leave --memory out, or give --rules or --p0 instead of --tune.",
             param_hint="--memory",
         )
+    if cv and memory is not None:
+        raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
     from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
@@ -54,6 +57,8 @@ def fit(
     if tuned:
         learn_tuned(table, target, roles, parameters, model=model)
         return
+    if cv and is_files(table):
+        raise typer.BadParameter(f"takes one table, and '{table}' is a folder or a pattern.", param_hint="--cv")
     options.check_output(model, "--model", paths_of(table), MODEL)
     training: Training | FileTraining
     if memory is not None or is_files(table):
@@ -62,5 +67,7 @@ def fit(
         training = open_training(table, target, roles)
     estimator = make_estimator(SirusRegressor if training.is_regression else SirusClassifier, parameters, training)
     training.fit(estimator)
+    if cv and isinstance(training, Training):
+        training.cross_validate(estimator)
     files = [] if model is None else [(lambda: save(estimator, model), f"Model written to {model}")]
     deliver(files, lambda: print_learned(estimator, weighed=bool(weights or "class_weight" in parameters)))

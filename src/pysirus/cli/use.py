@@ -38,6 +38,42 @@ def show(model: Model) -> None:
 
 
 @app.command()
+def score(
+    model: Model,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Rows that the model has not seen.")],
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+    ] = None,
+    weights: Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Compare the predictions for a table with the truth.
+
+    Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
+    unexplained variance. After ± stands the standard error.
+
+    Example: [bold]pysirus score houses.json sold.csv[/bold]
+    """
+    from json import dumps
+
+    from pysirus._data.read import check_column
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_text
+    from pysirus.cli._table import open_table, weights_of
+
+    rules = model_of(load_model(model))
+    name = rules.target if target is None else target
+    rows = open_table(table, rules, text=[name] if any(isinstance(c, str) for c in rules.classes or ()) else [])
+    check_column(rows, name, "target")
+    aside = [name] if weights is None else [name, weights]
+    features = features_of(rows if rules.named else rows.drop_columns(aside), rules)
+    found = rules.figures(features, rows[name], None if weights is None else weights_of(rows, weights))
+    print_text(dumps(found.to_dict(), indent=1) if json else found)
+
+
+@app.command()
 def predict(
     model: Model,
     table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")],
