@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
-from pysirus import SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._kind.numbers import SHRINKAGE
 from pysirus._rules.rule import Rule
 from pysirus.report import page, summary
@@ -145,10 +145,76 @@ def test_rows_predict_what_the_model_predicts(open_report, kind):
     assert np.abs(np.array(found) - decision).max() < 1e-6
 
 
+@pytest.mark.parametrize("kind", ["two scores", "four scores", "staged scores"])
+def test_rows_of_scores_have_their_probabilities(open_report, kind):
+    model = make_model(kind).model_
+    rows = new_rows()[:60]
+    tab = open_report(model, rows, width=390)
+    found = tab.evaluate("data.rows.fired.map((_, i) => data.classes.map((_, c) => predicted(i, c)))")
+    assert np.abs(np.array(found) - model.predict_proba(rows)).max() < 1e-6
+    for r, rule in enumerate(model.selected):
+        if rule.weight:
+            points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
+            assert points.replace("−", "-") == model.points.adds(rule)
+            inside, outside = model.points.outputs(rule)
+            assert tab.locator(f'.rule[data-rule="{r}"] .output').all_inner_texts() == [inside, outside]
+    assert "not cross-validated" in tab.locator("#lead").inner_text() and not tab.locator("#quality").is_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_held_out_rows_are_judged_at_a_threshold(open_report, ozone):
+    X, y = ozone
+    labels = np.where(y > 12, "high", "low")
+    model = SirusClassifierCV(n_repeats=1, cv=5, n_trees=100, max_rules=6, random_state=0).fit(X, labels)
+    tab = open_report(model, X, width=390)
+    found = model.model_.out_of_fold
+    assert tab.locator("#error-name").inner_text() == "unexplained deviance"
+    assert (
+        tab.locator("#quality-figures dd").first.inner_text().startswith(f"{100 * found.figures['accuracy'][0]:.1f}%")
+    )
+    assert tab.locator("#reliability svg, #roc svg, #precision svg").count() == 3
+    (own,) = found.bins
+    for threshold in (0.5, 0.2, 0.0, 1.0):
+        tab.locator("#threshold").fill(str(threshold))
+        called = own.probability >= threshold
+        cells = [own.members[called], own.members[~called], own.others[called], own.others[~called]]
+        shown = [int(text.replace(",", "")) for text in tab.locator("#confusion td b").all_inner_texts()]
+        assert shown == [round(float(cell.sum())) for cell in cells]
+    assert tab.locator("#threshold-value").inner_text() == "100%"
+    area = tab.evaluate(
+        "d3.sum(d3.pairs(curvePoints(data.heldOut.bins[0]), (a, b) => (b.fall - a.fall) * (a.recall + b.recall) / 2))"
+    )
+    assert area == pytest.approx(found.figures["auc"][0], abs=0.005)
+    groups = tab.evaluate("reliability(data.heldOut.bins[0])")
+    assert len(groups) <= 10 and sum(g["weight"] for g in groups) == pytest.approx(len(y), rel=1e-4)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_several_classes_are_judged_one_by_one_and_together(open_report, ozone):
+    X, y = ozone
+    labels = np.where(y > 15, "high", np.where(y > 7, "middle", "low"))
+    model = SirusClassifier(n_rules=5, n_trees=100, random_state=0).fit(X, labels)
+    model.cross_validate(X, labels, cv=4)
+    tab = open_report(model)
+    confusion = model.model_.out_of_fold.confusion
+    shown = [int(text) for text in tab.locator("#all-confusion td b").all_inner_texts()]
+    assert shown == np.rint(confusion).astype(int).ravel().tolist()
+    tab.locator("#quality-class").select_option("2")
+    assert "middle" in tab.locator("#threshold-name").inner_text()
+    assert "not cross-validated" not in tab.locator("#lead").inner_text()
+
+
+def test_held_out_numbers_show_their_figures(open_report, tuned):
+    tab = open_report(tuned)
+    value = tuned.model_.out_of_fold.figures["r2"][0]
+    assert tab.locator("#quality-figures dd").first.inner_text().startswith(f"{value:.3f}")
+    assert not tab.locator("#quality-charts").is_visible()
+
+
 def test_tuned_classes_and_their_effects(open_report, ozone):
     X, y = ozone
     labels = np.where(y > 15, "high", np.where(y > 7, "middle", "low"))
-    model = SirusClassifierCV(n_repeats=1, cv=5, n_trees=200, random_state=0).fit(X, labels)
+    model = SirusClassifierCV(n_repeats=1, cv=5, n_trees=200, weighting="equal", random_state=0).fit(X, labels)
     tab = open_report(model, X)
     assert tab.locator("#error-name").inner_text() == "1 − AUC"
     tab.locator("#slider").fill("2")

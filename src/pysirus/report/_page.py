@@ -35,7 +35,8 @@ def _static_rules(data: dict[str, Any]) -> str:
         if weight:
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
             text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
-            items.append(f"<li>{html.escape(text)} <small>({correction}weight {weight:.3g})</small></li>")
+            adds = f"adds {rule['adds']}" if "adds" in rule else f"weight {weight:.3g}"
+            items.append(f"<li>{html.escape(text)} <small>({correction}{adds})</small></li>")
     return f"<ol>{''.join(items)}</ol>"
 
 
@@ -59,6 +60,7 @@ def page(data: dict[str, Any]) -> str:
         "d3": _read("vendor/d3.min.js"),
         "plot": _read("vendor/plot.umd.min.js"),
         "charts": _read("charts.js"),
+        "quality": _read("quality.js"),
         "script": _read("report.js"),
         "title": html.escape(data["title"]),
         "static_rules": _static_rules(data),

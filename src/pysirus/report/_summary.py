@@ -15,6 +15,7 @@ import numpy as np
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._format import format_number
+from pysirus._model.held_out import FIGURES, figure_texts
 from pysirus._model.model import Model
 from pysirus._parameters import check_integer
 from pysirus._rules.rule import Rule, RuleSet
@@ -33,10 +34,17 @@ def _short(values: Any) -> Any:
     return None if values is None or not np.isfinite(values) else float(f"{float(values):.9g}")
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
-    inside, outside = rule.output_texts
+    inside, outside = model.read(RuleSet([rule])).output_texts(rule)
+    own = next((weighted for weighted in chosen if weighted == rule), None)
+    points: dict[str, Any] = {}
+    if model.link != "identity":
+        points = {"shown": model.points.shown_class(rule), "average": _short(model.average_output(rule).tolist())}
+    if points and own is not None:
+        points["adds"] = model.points.adds(own)
     return {
+        **points,
         "text": rule.condition_text,
         "stage": rule.stage,
         "inside": _short(rule.inside),
@@ -93,7 +101,11 @@ def _effects(model: Model, X: Any) -> list[dict[str, Any]]:
     names = [name for name in importance["feature"] if name in used]
     share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
     return [
-        {**_effect(effect(model, name, X)), "gap": _short(share[name][0]), "frequency": _short(share[name][1])}
+        {
+            **_effect(effect(model, name, X, with_predictions=False)),
+            "gap": _short(share[name][0]),
+            "frequency": _short(share[name][1]),
+        }
         for name in names
     ]
 
@@ -143,6 +155,34 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
     }
 
 
+def _effect_name(model: Model) -> str:
+    """What effects and steps are measured in."""
+    if model.link == "identity":
+        return "prediction"
+    if model.link == "log":
+        return "logarithm of the prediction"
+    return "log-odds of the class" if len(model.classes or ()) == 2 else "score of the class"
+
+
+def _held_out(model: Model) -> dict[str, Any] | None:
+    """What held-out rows say of the model, if it was cross-validated."""
+    found = model.out_of_fold
+    if found is None:
+        return None
+    bins = [
+        {"class": own.code, "probability": _short(own.probability), "members": _short(own.members)}
+        | {"others": _short(own.others)}
+        for own in found.bins
+    ]
+    return {
+        "how": found.how,
+        "nRules": len(model.rules),
+        "figures": [[FIGURES[name], *figure_texts(name, *pair)] for name, pair in found.figures.items()],
+        "bins": bins,
+        "confusion": None if found.confusion is None else _short(found.confusion),
+    }
+
+
 def _made(model: Model, data: str | None) -> list[list[str]]:
     """How the model was made, as pairs of words and values."""
     from pysirus import __version__
@@ -174,6 +214,8 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
     if model.tuning is not None:
         repeats = model.tuning.path.n_repeats
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
+    if facts.get("approximate_weights"):
+        pairs.append(["Weights", "approximate: fitted again without the data"])
     if facts.get("struck_rules"):
         pairs.append(["Removed by hand", "; ".join(facts["struck_rules"])])
     versions = facts.get("versions", {})
@@ -209,12 +251,15 @@ def summary(
         "title": title or f"Rules for {model.target}",
         "target": model.target,
         "classes": None if model.classes is None else [str(label) for label in model.classes],
-        "errorName": "unexplained variance" if model.classes is None else "1 − AUC",
+        "errorName": model.error_name.replace("-", "−"),
+        "link": model.link,
+        "effectName": _effect_name(model),
+        "heldOut": _held_out(model),
         "mean": _short(model.mean),
         "aggregation": model.aggregation,
         "rootWeight": _short(model.root_weight),
         "terms": [{"text": str(t), "feature": t.feature, "average": _short(t.weight * t.missing)} for t in model.terms],
-        "rules": [_rule(rule) for rule in longest],
+        "rules": [_rule(rule, model, model.selected) for rule in longest],
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
         "path": path,

@@ -105,8 +105,9 @@ function drawEffect(effect, domain, values, width) {
   return Plot.plot({ ...base, x: { label: null, ticks, tickFormat: name, domain: [ends[0], right] }, marks });
 }
 
-/* The steps from the average to one prediction; `steps` are {text, fired, value}. */
-function drawWaterfall(start, steps, end, name, width) {
+/* The steps from the average to one prediction; `steps` are {text, fired, value}. `texts` are what the scores at both
+   ends stand for, where steps are points of a score. */
+function drawWaterfall(start, steps, end, name, width, texts = null) {
   let level = start;
   const rows = steps.map((step) => { const from = level; level += step.value; return { ...step, from, to: level }; });
   const narrow = width < 560;
@@ -123,14 +124,14 @@ function drawWaterfall(start, steps, end, name, width) {
   const all = [start, end, ...rows.map((d) => d.to)], span = d3.max(all) - d3.min(all) || 1;
   const decimals = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(span))));
   const chart = Plot.plot({
-    ...CHART, width, height: 60 + keys.length * (narrow ? 40 : 28), marginLeft: left, marginTop: narrow ? 30 : 20, marginBottom: 40, marginRight: 56,
+    ...CHART, width, height: 60 + keys.length * (narrow ? 40 : 28), marginLeft: left, marginTop: narrow ? 30 : 20, marginBottom: 40, marginRight: texts ? 110 : 56,
     x: { label: `${name} →`, grid: true, domain: [d3.min(all) - 0.03 * span, d3.max(all) + 0.03 * span] },
     y: { type: "band", domain: keys, label: null, axis: null, paddingInner: narrow ? 0.55 : 0.25 },
     marks: [
       Plot.barX(rows, { y: (_, i) => `r${i}`, x1: "from", x2: "to", fill: (d) => d.value >= 0 ? "var(--up)" : "var(--down)" }),
       Plot.text(rows, { y: (_, i) => `r${i}`, x: (d) => Math.max(d.from, d.to), text: (d) => (d.value >= 0 ? "+" : "−") + Math.abs(d.value).toFixed(decimals), textAnchor: "start", dx: 5, fill: INK }),
       Plot.dot([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
-      Plot.text([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d) => format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
+      Plot.text([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d, i) => texts ? `${format(d.x, 3)} = ${texts[i]}` : format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
       Plot.text(keys, { y: (d) => d, frameAnchor: "left", text: (d) => fit(names[d] || d), textAnchor: narrow ? "start" : "end", dx: narrow ? 0 : -8, dy: narrow ? -17 : 0, fill: INK }),
     ],
   });

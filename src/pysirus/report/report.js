@@ -14,7 +14,26 @@ function element(tag, attributes = {}, ...children) {
 
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 const inUse = (size) => data.rules.map((_, r) => r).filter((r) => data.sizes[size].weights[r]);
-const part = (value, k) => (Array.isArray(value) ? value[k] : value);
+
+/* What outputs or scores say of class k. Scores of classes matter by their differences: of two the log-odds of k, of more
+   the distance from their mean. */
+function part(value, k) {
+  if (!Array.isArray(value)) return value;
+  if (data.link !== "softmax") return value[k];
+  return value.length === 2 ? value[k] - value[1 - k] : value[k] - d3.mean(value);
+}
+
+const scored = data.link !== "identity";
+const scaleName = (k) => !data.classes ? `logarithm of ${data.target}` : `${data.classes.length === 2 ? "log-odds" : "score"} of ${data.classes[k]}`;
+
+/* What scores of all classes stand for in class k; of two classes each has its log-odds. */
+function respond(scores, k) {
+  if (data.link === "log") return Math.exp(scores[0]);
+  if (data.link !== "softmax") return scores[k];
+  if (scores.length === 2) return 1 / (1 + Math.exp(-scores[k]));
+  const top = d3.max(scores);
+  return Math.exp(scores[k] - top) / d3.sum(scores, (s) => Math.exp(s - top));
+}
 
 /* ---------------------------------------------------------------------------------------------------- size */
 
@@ -22,6 +41,7 @@ function showSize() {
   const size = data.sizes[state.size], chosen = data.sizes[data.chosen];
   const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : `mean ${format(data.mean, 4)}`];
   if (size.error !== null) lead.push(`${data.errorName} ${format(size.error, 3)}`, `stability ${format(size.stability, 2)}`);
+  else if (!data.heldOut) lead.push("not cross-validated");
   byId("lead").textContent = lead.join(" · ");
   if (!data.path) return;
   byId("slider").value = state.size + 1;
@@ -57,7 +77,7 @@ function pickSize(size, focus = false) {
 /* --------------------------------------------------------------------------------------------------- rules */
 
 function bars(pairs) {
-  const box = element("p", { class: "bars" });
+  const box = element("p", { class: scored ? "bars scored" : "bars" });
   for (const [name, share, text] of pairs) {
     const fill = element("i");
     fill.style.width = `${(100 * Math.max(0, Math.min(1, share || 0))).toFixed(1)}%`;
@@ -74,23 +94,38 @@ function ruleCard(r, status, top) {
     element("span", { class: "output" }, rule.insideText), word(" else "), element("span", { class: "output" }, rule.outsideText));
   const label = { came: "comes", went: "goes" }[status];
   if (label) sentence.append(element("span", { class: "badge" }, label));
+  const points = scored ? pointsOf(r) : null;
   return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
     ["frequency", rule.frequency / top.frequency, format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
-    ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
+    scored ? ["adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
   ]));
+}
+
+/* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
+const pointsOf = (r) => [true, false].map((fired) => contribution(r, fired, data.rules[r].shown).value);
+
+function pointsText(points) {
+  if (data.link === "log") return points.map((v) => `×${format(Math.exp(v), 3)}`).join(" / ");
+  const decimals = Math.max(...points.map(Math.abs)) >= 0.01 ? 2 : 4;
+  return points.map((v) => `${+v.toFixed(decimals) < 0 ? "−" : "+"}${Math.abs(v).toFixed(decimals)}`).join(" / ");
 }
 
 function showRules() {
   const now = inUse(state.size), then = inUse(data.chosen);
   const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights, Math.abs) || 1 };
+  if (scored) top.gap = d3.max(inUse(state.size), (r) => Math.abs(pointsOf(r)[0] - pointsOf(r)[1])) || 1;
   const staged = data.rules.some((rule) => rule.stage > 1), parts = [];
+  const single = data.rules.length > 2 && new Set(data.rules.map((rule) => rule.stage)).size === data.rules.length;
   let list = element("ol"), stage = 0;
   for (const r of data.rules.map((_, i) => i)) {
     if (staged && data.rules[r].stage !== stage && (now.includes(r) || then.includes(r))) {
+      const title = data.rules[r].stage === 1 ? "Stage 1" : single ? "Corrections, one in each stage" : `Corrections, stage ${data.rules[r].stage}`;
+      if (!single || stage < 2) {
+        list = element("ol");
+        parts.push(element("h3", { class: "stage" }, title), list);
+      }
       stage = data.rules[r].stage;
-      list = element("ol");
-      parts.push(element("h3", { class: "stage" }, stage === 1 ? "Stage 1" : `Corrections, stage ${stage}`), list);
     }
     if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top));
     else if (then.includes(r)) list.append(ruleCard(r, "went", top));
@@ -101,7 +136,23 @@ function showRules() {
   byId("how-to-read").textContent = howToRead();
 }
 
+/* The score of the average row: the intercept, and what the rules add on average. */
+function averageScore(k) {
+  return part(data.sizes[state.size].intercept, k) + d3.sum(inUse(state.size), (r) => contribution(r, true, k).average);
+}
+
+function howToReadScores() {
+  if (!data.classes) return `A rule says the mean ${data.target} where it holds and elsewhere. Each rule multiplies the prediction: that is what it adds to its logarithm.`;
+  if (data.classes.length > 2) {
+    return "A rule says what share of the training rows is of a class where the rule holds and elsewhere: of the class that it moves most. It adds points to the score of each class (shown: that class, where the rule holds / elsewhere). Probabilities are proportional to the exponentials of the scores.";
+  }
+  const name = data.classes[1];
+  return `A rule says what share of the training rows is “${name}” where the rule holds and elsewhere, and how many points it adds to the log-odds of ${name} (where it holds / elsewhere): above zero more likely, below less. `
+    + `The log-odds start at ${format(averageScore(1), 3)}, which is a probability of ${(100 * respond([-averageScore(1), averageScore(1)], 1)).toFixed(1)}%. One point makes the odds 2.7 times as high.`;
+}
+
 function howToRead() {
+  if (scored) return howToReadScores();
   if (data.classes) return "The predicted probabilities are the mean of the class proportions that the rules give.";
   if (data.aggregation === "mean") {
     return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
@@ -124,7 +175,7 @@ function showEffects() {
   figures.forEach((figure, i) => {
     const chart = drawEffect(effects[i], [low - pad, high + pad], values[i], chartWidth(figure.lastChild, 420));
     chart.setAttribute("role", "img");
-    chart.setAttribute("aria-label", `Average prediction along ${effects[i].feature}`);
+    chart.setAttribute("aria-label", `Average ${data.effectName} along ${effects[i].feature}`);
     figure.lastChild.append(chart);
   });
   byId("effects").hidden = !effects.length;
@@ -161,7 +212,7 @@ function showMatches() {
 function contribution(r, fired, k) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
   const inside = part(rule.inside, k), outside = part(rule.outside, k);
-  const average = rule.stage > 1 ? 0 : part(data.mean, k);  // see RuleModel.average_output
+  const average = scored ? part(rule.average, k) : rule.stage > 1 ? 0 : part(data.mean, k);  // see RuleModel.average_output
   return { average: weight * average, value: weight * ((fired ? inside : outside) - average) };
 }
 
@@ -188,6 +239,13 @@ function explained(row, k) {
   return { start, steps, end: start + d3.sum(steps, (d) => d.value) };
 }
 
+/* The prediction that the score at the start or the end of a row's steps stands for. */
+function respondAt(row, k, which) {
+  return respond(data.classes ? data.classes.map((_, c) => explained(row, c)[which]) : [explained(row, 0)[which]], data.classes ? k : 0);
+}
+
+const predicted = (row, k) => respondAt(row, k, "end");
+
 function showRow() {
   if (state.row === null) return;
   const row = state.row, k = data.classes ? state.rowClass : 0;
@@ -197,9 +255,9 @@ function showRow() {
     const rest = steps.splice(19);
     steps.push({ text: `the other ${rest.length} together`, fired: true, value: d3.sum(rest, (d) => d.value) });
   }
-  let text = `predicted ${format(end, 5)}`;
+  let text = `predicted ${format(scored ? respond([end], 0) : end, 5)}`;
   if (data.classes) {
-    const shares = data.classes.map((_, c) => explained(row, c).end);
+    const shares = data.classes.map((_, c) => predicted(row, c));
     const best = d3.maxIndex(shares);
     text = `predicted ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
   }
@@ -207,15 +265,17 @@ function showRow() {
   const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${data.rows.values[row][c] || "missing"}`)));
   const box = element("div");
   byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box);
-  const name = data.classes ? `probability of ${data.classes[k]}` : data.target;
-  box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860)));
-  byId("row").dataset.prediction = end;
+  const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
+  const ends = scored ? ["start", "end"].map((which) => respondAt(row, k, which)) : null;
+  const texts = ends && ends.map((value) => data.classes ? `${(100 * value).toFixed(1)}%` : format(value, 4));
+  box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860), texts));
+  byId("row").dataset.prediction = scored ? ends[1] : end;
 }
 
 function pickRow(row) {
   state.row = row;
   if (data.classes) {
-    state.rowClass = d3.maxIndex(data.classes.map((_, c) => explained(row, c).end));
+    state.rowClass = d3.maxIndex(data.classes.map((_, c) => predicted(row, c)));
     byId("row-class").value = state.rowClass;
   }
   byId("matches").replaceChildren();
@@ -228,6 +288,7 @@ function pickRow(row) {
 function showAll() {
   showSize();
   showPath();
+  showQuality();
   showRules();
   showEffects();
   showRow();
@@ -261,10 +322,20 @@ function prepareClasses() {
   }
 }
 
+function prepareScores() {
+  byId("effect-what").textContent = data.effectName;
+  byId("rule-meaning").textContent = data.classes
+    ? "The shares are those of the class among the training rows inside and outside the rule. The points are what the rule adds to the score of the class, measured from what it adds on average; with two classes the score is the log-odds. Weights are fitted together by penalised likelihood, so points are what a rule adds given all the others: rules that say nearly the same share their points."
+    : "The numbers are the mean target of the training rows inside and outside the rule. Each rule multiplies the prediction.";
+}
+
 function prepare() {
   byId("error-name").textContent = data.errorName;
   byId("correction-meaning").hidden = !data.rules.some((rule) => rule.stage > 1);
-  byId("error-meaning").textContent = data.classes
+  if (scored) prepareScores();
+  byId("error-meaning").textContent = scored
+    ? "The deviance of held-out rows (twice their log loss) over that of the constant: 1 is no better than the constant, 0 is perfect."
+    : data.classes
     ? "One minus the area under the ROC curve on held-out rows: 0.5 is guessing, 0 is perfect."
     : "The proportion of variance left unexplained on held-out rows: 1 is no better than the mean, 0 is perfect.";
   for (const [name, value] of data.made) byId("made-list").append(element("dt", {}, name), element("dd", {}, value));
@@ -278,10 +349,11 @@ function prepare() {
     byId("lookup").hidden = false;
     const n = data.rows.labels.length;
     byId("lookup-note").textContent = (n < data.rows.total ? `The first ${n.toLocaleString("en")} of ${data.rows.total.toLocaleString("en")} rows. ` : "")
-      + "Type a row number, a name or values; select with arrow keys and Enter. Bars show how each rule moves the prediction away from the average.";
+      + `Type a row number, a name or values; select with arrow keys and Enter. Bars show how each rule moves the ${data.effectName} away from the average.`;
     listenToSearch();
   }
   prepareClasses();
+  prepareQuality();
   byId("theme").addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     document.documentElement.dataset.theme = dark ? "light" : "dark";
