@@ -73,7 +73,7 @@ def make_model(kind: str):
     return NodeHarvestRegressor(n_nodes=200, random_state=0).fit(X, y)
 
 
-SCORES = {"two scores": 2, "four scores": 4, "staged scores": 2}
+SCORES = {"two scores": 2, "four scores": 4, "staged scores": 2, "four staged scores": 4}
 SCORED = list(SCORES)
 
 

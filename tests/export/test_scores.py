@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engines
-from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, run_sql
+from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, make_model, run_sql
 from pysirus._data.table import Feature
 from pysirus._rules.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
@@ -98,3 +98,8 @@ def test_tables_show_shares_and_points_and_name_the_positive_class_once():
     assert "| 0.25 | **if** x &lt; 0 **then** 80% **else** 10% | +2.00 | -0.80 |" in text
     assert "+2.00</td>" in model.export("html") and r"& $+2.00$ & $-0.80$ \\" in model.export("latex")
     assert "-- if x < 0 then 80% else 10%: adds +2.00 else -0.80" in model.export("sql")
+
+
+def test_scores_at_the_start_are_told_from_their_mean():
+    model = make_model([], ("a", "b", "c"), intercept=(11.0, 10.0, 9.0))
+    assert "scores at the start = a +1.00, c -1.00, b +0.00" in model.export("markdown")

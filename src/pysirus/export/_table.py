@@ -143,7 +143,7 @@ def _score_pairs(model: Model) -> list[tuple[str, str]]:
             (f"mean {model.target}", format_number(float(np.ravel(model.mean)[0]), 3)),
             ("score at the start", f"{bases[0]:+.2f}"),
         ]
-    start = _points(np.array(bases), model)
+    start = _points(np.array(bases) - np.mean(bases), model)  # what is equal for all classes changes no probability
     return [*_share_pairs(model), ("scores at the start", start)]
 
 
