@@ -252,6 +252,26 @@ class Weighting:
 
 
 @dataclass(eq=False, repr=False)
+class Loss:
+    """What a number is."""
+
+    loss: str = parameter(
+        "squared_error",
+        '{"squared_error", "poisson", "gamma"}, default="squared_error"',
+        '"squared_error" predicts the mean as a sum of rules, as in the paper. "poisson" (counts and rates) and '
+        '"gamma" (positive, skewed amounts) predict a positive mean as a product: rules multiply it. Counts with an '
+        "exposure are y = count / exposure with ``sample_weight`` = exposure, as in scikit-learn.",
+        lambda name, value: check_choice(name, value, ("squared_error", "poisson", "gamma")),
+        Option(
+            "--loss",
+            "NAME",
+            "squared_error; poisson for counts and rates; gamma for positive, skewed amounts.",
+            refusal="a loss is for numbers, and this target has classes. Leave the option out.",
+        ),
+    )
+
+
+@dataclass(eq=False, repr=False)
 class Stages:
     """Corrections of the list."""
 
@@ -293,7 +313,7 @@ class Running:
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 
 
-GROUPS = (ListSize, Folds, Forest, ClassWeight, Weighting, Stages, Running)
+GROUPS = (ListSize, Folds, Forest, ClassWeight, Weighting, Loss, Stages, Running)
 PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 

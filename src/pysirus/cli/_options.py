@@ -32,6 +32,15 @@ Drop = Annotated[
     typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
 ]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.", rich_help_panel=COLUMNS)]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COL",
+        help="With --loss poisson: what the counts were collected over, such as years. Predictions are per unit of it.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Memory = Annotated[
     str | None,
     typer.Option(

@@ -27,6 +27,7 @@ class Roles(NamedTuple):
     drop: list[str] | None = None
     weights: str | None = None
     task: str = "auto"
+    exposure: str | None = None
 
 
 class Training(NamedTuple):
@@ -126,6 +127,12 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
     """Parquet files to learn from; only their schemas are read."""
     from pysirus.engine.holders.parquet import find_files, look_at
 
+    if roles.exposure is not None:
+        raise typer.BadParameter(
+            "files in batches take no exposure. Write the rate (count / exposure) to a column, and give the exposure "
+            "as --weights.",
+            param_hint="--exposure",
+        )
     files = [look_at(path) for path in find_files(name)]
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)
@@ -152,6 +159,8 @@ def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
     check_column(table, target, "target")
     if roles.weights is not None:
         check_column(table, roles.weights, "weights")
+    if roles.exposure is not None:
+        check_column(table, roles.exposure, "exposure")
     if roles.weights == target:
         raise typer.BadParameter(f"'{target}' is the target and cannot be the weights too.", param_hint="--weights")
     return target
@@ -198,14 +207,17 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
             f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Drop rows without a "
             "target."
         )
-    used = {target, roles.weights, *names_of(table, roles.drop, "--drop")}
+    used = {target, roles.weights, roles.exposure, *names_of(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]
     if roles.task == "auto":
         _check_labels(target, response)
+    is_regression = _is_regression(response, roles)
+    if roles.exposure is not None:
+        response, weights = _rates(table, response, roles.exposure, weights, is_regression)
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
-        is_regression=_is_regression(response, roles),
+        is_regression=is_regression,
         weights=weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
     )
@@ -218,6 +230,23 @@ def weights_of(table: pa.Table, name: str) -> Any:
     except DataError as error:
         raise DataError(f"Column '{name}', the weights: {error}") from error
     return table[name]
+
+
+def _rates(table: pa.Table, counts: Any, name: str, weights: Any, is_regression: bool) -> tuple[Any, Any]:
+    """Counts per unit of exposure, and the exposure as weight."""
+    if not is_regression:
+        raise typer.BadParameter(
+            f"counts have an exposure, and '{counts.name}' has classes. Leave the option out.", param_hint="--exposure"
+        )
+    exposure = nw.from_native(table, eager_only=True)[name]
+    if not exposure.dtype.is_numeric() or exposure.null_count() or not (exposure > 0).all():
+        raise DataError(
+            f"Column '{name}', the exposure, must hold numbers above 0 in every row. Drop rows without exposure: "
+            "nothing could be counted there."
+        )
+    rate = (counts / exposure).alias(f"{counts.name} per {name}")
+    mass = exposure if weights is None else exposure * nw.from_native(weights, series_only=True)
+    return rate, mass.to_numpy()
 
 
 def split_names(given: list[str] | None) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Forest, ListSize, Running, Stages, Weighting
+from pysirus._parameters.table import ClassWeight, Forest, ListSize, Loss, Running, Stages, Weighting
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -15,7 +15,7 @@ from pysirus.cli.tune import MODEL, learn_tuned, save
 
 
 @app.command()
-@takes(ListSize, ClassWeight, Weighting, Forest, Stages, Running)
+@takes(ListSize, ClassWeight, Weighting, Loss, Forest, Stages, Running)
 def fit(
     table: options.TableArgument,
     target: options.Target = None,
@@ -29,6 +29,7 @@ def fit(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    exposure: options.Exposure = None,
     memory: options.Memory = None,
     task: options.Task = "auto",
 ) -> None:
@@ -53,7 +54,7 @@ def fit(
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
 
-    roles = Roles(categorical, drop, weights, task)
+    roles = Roles(categorical, drop, weights, task, exposure)
     if tuned:
         learn_tuned(table, target, roles, parameters, model=model)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Folds, Forest, Running, Stages, Weighting
+from pysirus._parameters.table import ClassWeight, Folds, Forest, Loss, Running, Stages, Weighting
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -21,7 +21,7 @@ MODEL = "a model file"  # as pysirus._output calls what is replaced only by its 
 
 
 @app.command()
-@takes(Folds, ClassWeight, Weighting, Forest, Stages, Running)
+@takes(Folds, ClassWeight, Weighting, Loss, Forest, Stages, Running)
 def tune(
     table: options.TableArgument,
     target: options.Target = None,
@@ -34,6 +34,7 @@ def tune(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    exposure: options.Exposure = None,
     task: options.Task = "auto",
 ) -> None:
     """Choose the number of rules for accuracy and stability, and print the rules.
@@ -42,7 +43,7 @@ def tune(
     """
     from pysirus.cli._table import Roles
 
-    learn_tuned(table, target, Roles(categorical, drop, weights, task), parameters, model=model, plot=plot)
+    learn_tuned(table, target, Roles(categorical, drop, weights, task, exposure), parameters, model=model, plot=plot)
 
 
 def learn_tuned(

@@ -21,6 +21,7 @@ from pysirus._kind.class_likelihood import ClassLikelihood
 from pysirus._kind.class_shares import NO_STAGES, ClassShares
 from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
+from pysirus._kind.positive import PositiveNumbers
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -84,9 +85,11 @@ class RegressionBase(RuleRegressor, SirusBase):
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
 
+    loss: str
+
     @property
     def _kind(self) -> Numbers:
-        return Numbers()
+        return Numbers() if self.loss == "squared_error" else PositiveNumbers(self.loss)
 
 
 class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
