@@ -1,4 +1,4 @@
-"""Rules and times in, weights by Cox's partial likelihood out; scores in, martingale residuals out (spec, section 10).
+"""Rules and times in, weights by Cox's partial likelihood out; scores in, martingale residuals out (docs/method.md).
 
 A row's score is the sum of ``weight * output``, the output being that of inside or outside each rule: the logarithm of
 its hazard relative to a row of score 0. The weights minimise minus the partial log-likelihood (Efron's ties, weights as

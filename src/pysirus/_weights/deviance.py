@@ -1,4 +1,4 @@
-"""Scores and responses in, errors out: deviance, unexplained deviance, Brier score (spec, section 10).
+"""Scores and responses in, errors out: deviance, unexplained deviance, Brier score (docs/method.md).
 
 Scores and responses are arrays [row, score]; see ``likelihood.responses_of``. Sums are rounded once (``math.fsum``), so
 the order of rows does not matter.

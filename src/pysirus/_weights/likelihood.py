@@ -1,4 +1,4 @@
-"""Patterns of rules in, weights by penalised likelihood out: scores instead of means (spec, section 10).
+"""Patterns of rules in, weights by penalised likelihood out: scores instead of means (docs/method.md).
 
 A row's score is ``intercept + sum of weight * output``, the output being that of inside or outside each rule. The
 weights minimise the mean loss by weight plus ``penalty / 2`` times their squares and are not negative; the intercept is
