@@ -1,7 +1,8 @@
 """Paths in, a short list of independent rules out (the paper's rule selection and post-treatment).
 
 A path is dropped when its rule is a linear combination of the constant and the rules kept before it, over the whole
-input space; by default also where that holds on the training rows alone (``sample``). ``_training/keep.py`` asks both. With u(j,c) = 1 where x_j < c, and m_j = 1 where x_j is missing, a rule is a product over its features of
+input space; by default also where that holds on the training rows alone (``sample``). ``_training/keep.py`` asks both.
+With u(j,c) = 1 where x_j < c, and m_j = 1 where x_j is missing, a rule is a product over its features of
 
     u(j,high) - u(j,low)        an absent high reads 1, an absent low reads 0
 
