@@ -35,6 +35,7 @@ from pysirus import (
 
 N_TRAIN, N_NEW = 150, 12
 SIRUS: dict[str, Any] = {"n_trees": 60, "n_rules": 4, "random_state": 7}
+EQUAL: dict[str, Any] = {**SIRUS, "weighting": "equal"}
 TUNED: dict[str, Any] = {"n_trees": 40, "max_rules": 4, "cv": 3, "n_repeats": 2, "random_state": 7}
 NUMBERS = ["a", "b", "c"]
 HOSTILE = {
@@ -98,6 +99,12 @@ def classes(model: Any, names: list[Any], columns: list[str] = NUMBERS, **fit: A
     return model.fit(ordered(X)[columns], labels(response(X), names), **fit), new_rows()[columns], False
 
 
+def positive(model: Any, **fit: Any) -> Made:
+    """A model of positive numbers."""
+    y = np.exp(response(table(0, N_TRAIN)) / 4).round(2)
+    return model.fit(table(0, N_TRAIN)[NUMBERS], y, **fit), new_rows()[NUMBERS], False
+
+
 def new_rows() -> pd.DataFrame:
     """Rows to ask about: missing values and a level that training never saw among them."""
     X = table(1, N_NEW, missing=0.2)
@@ -137,7 +144,7 @@ def hostile() -> Made:
     def rename(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.assign(colour=frame["colour"].replace(HOSTILE_LEVELS))[list(HOSTILE)].rename(columns=HOSTILE)
 
-    return SirusClassifier(**SIRUS).fit(rename(X), y), rename(new_rows()), False
+    return SirusClassifier(**EQUAL).fit(rename(X), y), rename(new_rows()), False
 
 
 def number_levels() -> Made:
@@ -188,15 +195,15 @@ KINDS: dict[str, Callable[[], Made]] = {
     "labels_tuned": lambda: of_table(SirusRegressorCV(**TUNED), 0.15),
     "gaps": gaps,
     "number_levels": number_levels,
-    "two_classes": lambda: classes(SirusClassifier(**SIRUS), ["no", "yes"]),
-    "four_classes": lambda: classes(SirusClassifier(**SIRUS), ["n", "w", "s", "e"], EVERY),
-    "classes_tuned": lambda: classes(SirusClassifierCV(**TUNED), ["low", "mid", "high"]),
-    "classes_bool": lambda: classes(SirusClassifier(**SIRUS), [False, True]),
-    "classes_int": lambda: classes(SirusClassifier(**SIRUS), [-3, 4, 10]),
-    "classes_real": lambda: classes(SirusClassifier(**SIRUS), [1.0, 2.0]),
-    "class_weights": lambda: classes(SirusClassifier(**SIRUS, class_weight={0: 1.0, 1: 2.5}), [0, 1]),
+    "two_classes": lambda: classes(SirusClassifier(**EQUAL), ["no", "yes"]),
+    "four_classes": lambda: classes(SirusClassifier(**EQUAL), ["n", "w", "s", "e"], EVERY),
+    "classes_tuned": lambda: classes(SirusClassifierCV(**TUNED, weighting="equal"), ["low", "mid", "high"]),
+    "classes_bool": lambda: classes(SirusClassifier(**EQUAL), [False, True]),
+    "classes_int": lambda: classes(SirusClassifier(**EQUAL), [-3, 4, 10]),
+    "classes_real": lambda: classes(SirusClassifier(**EQUAL), [1.0, 2.0]),
+    "class_weights": lambda: classes(SirusClassifier(**EQUAL, class_weight={0: 1.0, 1: 2.5}), [0, 1]),
     "class_balanced": lambda: classes(
-        SirusClassifierCV(**TUNED, class_weight="balanced"), ["no", "yes"], sample_weight=WEIGHTS
+        SirusClassifierCV(**TUNED, weighting="equal", class_weight="balanced"), ["no", "yes"], sample_weight=WEIGHTS
     ),
     "rulefit": lambda: of_table(RuleFitRegressor(n_trees=6, linear_terms=True, random_state=7), 0.1),
     "rulefit_bins": lambda: numbers(RuleFitRegressor(n_trees=6, n_bins=10, random_state=7)),
@@ -207,6 +214,20 @@ KINDS: dict[str, Callable[[], Made]] = {
     "no_rules": no_rules,
     "bare": bare,
 }
+# version 2: models with a link
+STAGED = {**SIRUS, "n_rules": 1, "n_stages": 4}
+KINDS_2: dict[str, Callable[[], Made]] = {
+    "scores_two": lambda: classes(SirusClassifier(**SIRUS), ["no", "yes"]),
+    "scores_four": lambda: classes(SirusClassifier(**SIRUS), ["n", "w", "s", "e"], EVERY),
+    "scores_two_staged": lambda: classes(SirusClassifier(**STAGED), [False, True]),
+    "scores_three_staged": lambda: classes(SirusClassifier(**STAGED), [-3, 4, 10]),
+    "scores_tuned": lambda: classes(SirusClassifierCV(**TUNED, n_stages=3), ["no", "yes"], sample_weight=WEIGHTS),
+    "scores_three_tuned": lambda: classes(SirusClassifierCV(**TUNED), ["low", "mid", "high"]),
+    "counts": lambda: positive(SirusRegressor(**SIRUS, loss="poisson"), sample_weight=WEIGHTS),
+    "counts_tuned": lambda: positive(SirusRegressorCV(**TUNED, loss="poisson", n_stages=3)),
+    "amounts_staged": lambda: positive(SirusRegressor(**STAGED, loss="gamma")),
+}
+KINDS |= KINDS_2
 
 
 def plain(column: pd.Series) -> list[Any]:

@@ -69,6 +69,12 @@ def with_rules(model: Fitted, n_rules: int, X: Any = None, y: Any = None, sample
     return refit(model, list(range(n_rules)), rows)
 
 
+NOT_YET = (
+    "The weights of a model of counts or amounts cannot be fitted again yet. Fit a new model, or take one of the sizes "
+    "of a tuned one: model.with_rules(k)."
+)
+
+
 @dataclass(frozen=True)
 class Rows:
     """The training rows again: which is what exact weights by likelihood take."""
@@ -81,6 +87,8 @@ def _rows(model: Model, X: Any, y: Any, sample_weight: Any) -> Rows | None:
     """X and y as the model's columns and classes, without rows of weight zero; None where they are not given."""
     if X is None and y is None and sample_weight is None:
         return None
+    if model.link == "log":
+        raise ParameterError(NOT_YET)
     if model.link != "softmax":
         raise ParameterError(
             "X and y are for classes weighed by likelihood. This model fits its weights again exactly without them: "
@@ -136,6 +144,8 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
     elif likelihood is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
         intercept, weights = refit_classes(likelihood, penalty)
+    elif model.link == "log":
+        raise ValueError(NOT_YET)
     else:
         raise ValueError(
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "
@@ -149,8 +159,10 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
     return replace(model, selected=selected, intercept=intercept, likelihood=likelihood, tuning=None, facts=facts)
 
 
-def _link_of_mean(model: Model) -> tuple[float, ...]:
-    """The scores of which the class proportions are the probabilities, with sum zero."""
+def _link_of_mean(model: Model) -> Any:
+    """The score that predicts the mean; of classes scores with sum zero."""
+    if model.link == "log":
+        return float(np.log(np.asarray(model.mean)))
     logs = np.log(np.asarray(model.mean, dtype=np.float64))
     return tuple((logs - logs.mean()).tolist())
 
