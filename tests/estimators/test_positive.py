@@ -63,6 +63,20 @@ def test_stages_and_tuning_lower_the_deviance(loss, deviance):
     assert tuned.with_rules(1).predict(X).min() > 0
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_a_list_can_be_edited(loss):
+    X, counts, exposure, rate = make_counts()
+    y = counts / exposure if loss == "poisson" else np.random.default_rng(1).gamma(2.0, rate)
+    model = model_of(X, y, exposure, loss=loss, n_rules=6)
+    same = model.with_rules(6)  # the fitted weights are the minimum of the approximation
+    np.testing.assert_allclose(same.predict(X), model.predict(X), rtol=1e-5)
+    fewer, again = model.with_rules(4), model_of(X, y, exposure, loss=loss, n_rules=4)
+    assert fewer.facts["approximate_weights"]
+    np.testing.assert_allclose(fewer.predict(X), again.predict(X), rtol=0.1)
+    nothing = model.with_rules(0).predict(X)
+    np.testing.assert_allclose(nothing, np.average(y, weights=exposure), rtol=1e-9)
+
+
 def test_a_file_keeps_it_all(tmp_path):
     X, counts, exposure, _ = make_counts()
     model = model_of(X, counts / exposure, exposure, n_stages=3)

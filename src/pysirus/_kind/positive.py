@@ -7,7 +7,7 @@ logarithm of the mean is the sum of weighted outputs. Rules answer with mean res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,12 +17,16 @@ from pysirus._data.column import DataError, first_row
 from pysirus._kind.kind import LabelTotals, PooledError
 from pysirus._kind.numbers import SHRINKAGE, Numbers, NumbersOfPart
 from pysirus._model.link import Link
+from pysirus._model.model import Model
+from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._model.moments import Moments
+from pysirus._model.quadratic import Quadratic
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
 from pysirus._weights.likelihood import LikelihoodFit, fit_likelihood, gradient_residuals, rule_scores
+from pysirus._weights.quadratic import likelihood_near, minimise
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -117,6 +121,17 @@ class PositiveNumbers(Numbers):
         column = np.ascontiguousarray(values[:, 0])
         return NumberResponse(column, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
 
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, with its likelihood near it, of the longest of them."""
+        model = super().model(training, weighted, row, n_trees)
+        if not weighted.rules or len(weighted.rules) > MAX_MOMENTS:
+            return model
+        inside, outside = (side[:, None] for side in _outputs(weighted.rules))
+        point = np.append(weighted.intercepts[row], weighted.weights[row])
+        patterns = training.patterns(weighted.rules)
+        near = likelihood_near(patterns, inside, outside, self.loss, point, np.array(weighted.constant))
+        return replace(model, likelihood=near)
+
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
         """Deviances of every size."""
         y, w = response.answers[:, None], response.row_weights()
@@ -129,6 +144,12 @@ class PositiveNumbers(Numbers):
         """The unexplained deviance: that of the lists over that of the constants."""
         total = sum(fold.constant for fold in judged) or 1.0
         return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+
+
+def refit_log(near: Quadratic, penalty: float) -> tuple[float, list[float]]:
+    """Intercept and weights by the approximation that a model keeps."""
+    intercepts, weights = minimise(near, penalty)
+    return float(intercepts[0]), weights.tolist()
 
 
 def _outputs(rules: Sequence[Rule]) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ import numpy as np
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._kind.class_likelihood import fit_classes, refit_classes
+from pysirus._kind.positive import refit_log
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.read import read_weights
@@ -69,12 +70,6 @@ def with_rules(model: Fitted, n_rules: int, X: Any = None, y: Any = None, sample
     return refit(model, list(range(n_rules)), rows)
 
 
-NOT_YET = (
-    "The weights of a model of counts or amounts cannot be fitted again yet. Fit a new model, or take one of the sizes "
-    "of a tuned one: model.with_rules(k)."
-)
-
-
 @dataclass(frozen=True)
 class Rows:
     """The training rows again: which is what exact weights by likelihood take."""
@@ -88,7 +83,10 @@ def _rows(model: Model, X: Any, y: Any, sample_weight: Any) -> Rows | None:
     if X is None and y is None and sample_weight is None:
         return None
     if model.link == "log":
-        raise ParameterError(NOT_YET)
+        raise ParameterError(
+            "X and y are for classes weighed by likelihood. For the exact weights of counts or amounts fit a new "
+            "model; without X and y they are approximate."
+        )
     if model.link != "softmax":
         raise ParameterError(
             "X and y are for classes weighed by likelihood. This model fits its weights again exactly without them: "
@@ -143,9 +141,7 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
         intercept, weights, penalty = fit_classes(patterns, rules, len(rows.response.classes))
     elif likelihood is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
-        intercept, weights = refit_classes(likelihood, penalty)
-    elif model.link == "log":
-        raise ValueError(NOT_YET)
+        intercept, weights = (refit_log if model.link == "log" else refit_classes)(likelihood, penalty)
     else:
         raise ValueError(
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "

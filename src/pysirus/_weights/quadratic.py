@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._model.quadratic import Quadratic
+from pysirus._response.fixed_point import FixedPoint
 from pysirus._weights.deviance import predicted_means
 from pysirus._weights.likelihood import Patterns
 
@@ -26,7 +27,7 @@ LEAST_PENALTY = 1e-6  # as a share of the largest curvature, so that there is on
 def likelihood_near(
     patterns: Patterns, inside: Floats, outside: Floats, loss: str, point: Floats, constant: Floats
 ) -> Quadratic:
-    """The mean loss of classes about a point, intercepts and then weights; outputs are [rule, score]."""
+    """The mean loss about a point, intercepts and then weights; outputs are [rule, score]."""
     n_rules, n_scores = outside.shape
     size = n_scores + n_rules
     halfway = point / 2
@@ -41,6 +42,12 @@ def likelihood_near(
         design = _design(holds, inside, outside)  # [score, entry, parameter]
         means = predicted_means(loss, (design @ point).T)
         middle = predicted_means(loss, (design @ halfway).T)
+        if loss in ("poisson", "gamma"):
+            total = _sums_of_y(patterns, part) / float(arrays["weight"].sum())
+            pull, bend = _of_log(loss, mass[part], total, means[:, 0], middle[:, 0])
+            slope += design[0].T @ pull
+            curvature += design[0].T @ (design[0] * bend[:, None])
+            continue
         for k in range(n_scores):
             answer = arrays["slot"][part] == (1 if loss == "logistic" else k)
             slope += design[k].T @ (mass[part] * (means[:, k] - answer))
@@ -51,6 +58,20 @@ def likelihood_near(
             curvature -= average.T @ (average * mass[part][:, None])
     curvature = (curvature + curvature.T) / 2
     return Quadratic(n_scores, slope - curvature @ point, curvature)
+
+
+def _sums_of_y(patterns: Patterns, part: slice) -> Floats:
+    """The weighted sum of the numbers of each pattern."""
+    fixed, arrays = patterns.fixed or FixedPoint(0.0, 0), patterns.arrays
+    high, low = arrays["sum"][part].astype(np.float64).T
+    return fixed.restore(np.ldexp(high, 48) + low) + fixed.centre * arrays["weight"][part]
+
+
+def _of_log(loss: str, mass: Floats, total: Floats, means: Floats, middle: Floats) -> tuple[Floats, Floats]:
+    """Slope and curvature in the score, of positive means: mu - y log(mu), or y / mu + log(mu)."""
+    if loss == "poisson":
+        return mass * means - total, mass * middle
+    return mass - total / means, total / middle
 
 
 def _holds(bits: NDArray[np.uint64], n_rules: int) -> Floats:
