@@ -16,6 +16,7 @@ from pysirus._parameters.table import (
     Folds,
     Forest,
     ListSize,
+    Loss,
     Option,
     Running,
     Stages,
@@ -26,7 +27,7 @@ from pysirus.cli._parameters import takes
 from pysirus.cli.fit import fit
 from pysirus.cli.tune import tune
 
-EVERY = (ClassWeight, Weighting, Forest, Stages, Running)
+EVERY = (ClassWeight, Weighting, Loss, Forest, Stages, Running)
 
 
 def to_half(text: str) -> float:
@@ -89,12 +90,12 @@ def test_what_cannot_be_parsed_names_the_option(call) -> None:
     [
         (
             fit,
-            (ListSize, ClassWeight, Weighting, Forest, Stages, Running),
+            (ListSize, *EVERY),
             (pysirus.SirusRegressor, pysirus.SirusClassifier),
         ),
         (
             tune,
-            (Folds, ClassWeight, Weighting, Forest, Stages, Running),
+            (Folds, *EVERY),
             (pysirus.SirusRegressorCV, pysirus.SirusClassifierCV),
         ),
     ],

@@ -24,7 +24,11 @@ from pysirus._use.effect import effect
 from pysirus.export import FORMATS, ExportError
 from pysirus.export._conditions import all_sums
 
-NO_SUMS = ("This model keeps no sums", "The rules of this model have unequal weights")
+NO_SUMS = (
+    "This model keeps no sums",
+    "The rules of this model have unequal weights",
+    "This model does not keep its likelihood",
+)
 
 
 class Failure(Exception):
@@ -164,7 +168,8 @@ def edit(model: Any, X: Any) -> None:
                 edited = change(argument)
             except ValueError as error:
                 ensure(str(error).startswith(NO_SUMS), f"{change.__name__}: {error}")
-                ensure(model.moments is None, f"{change.__name__}: has sums, but {error}")
+                kept = model.moments if model.link == "identity" else model.likelihood
+                ensure(kept is None, f"{change.__name__}: has sums, but {error}")
                 continue
             answers(edited, X)
             ensure(str(model.diff(edited)), "diff: empty")
