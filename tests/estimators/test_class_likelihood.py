@@ -180,7 +180,7 @@ def test_folds_without_a_class_are_no_trouble():
     y[:3] = "yes"
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        model = SirusClassifierCV(cv=10, n_repeats=2, n_trees=200, n_stages="auto", random_state=0).fit(X, y)
+        model = SirusClassifierCV(cv=10, n_repeats=1, n_trees=50, n_stages=4, max_rules=6, random_state=0).fit(X, y)
     assert np.isfinite(model.cv_error_) and np.isfinite(model.predict_proba(X)).all()
 
 

@@ -209,7 +209,7 @@ def test_labels_that_cannot_be_used_are_refused(labels, message):
 
 def test_256_classes_are_taken_and_257_refused():
     X = np.arange(1028.0)[:, None]
-    assert len(model_of(X, np.arange(1028) % 256, n_trees=20).classes_) == 256
+    assert len(model_of(X, np.arange(1028) % 256, n_trees=20, n_rules=1).classes_) == 256
     with pytest.raises(DataError, match="257 classes; at most 256"):
         model_of(X, np.arange(1028) % 257)
 
