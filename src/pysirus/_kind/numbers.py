@@ -47,13 +47,11 @@ class NumbersOfPart:
         return NumberResponse(np.zeros(0), weights=np.zeros(0))
 
 
-class Numbers(Kind):
-    """One number per row, by squared error."""
+class NumberKind(Kind):
+    """One number per row: how it is read, whatever is learned from it."""
 
     if_constant: ClassVar[str] = "the response is constant"
     mean_name: ClassVar[str] = "mean"
-    has_penalty: ClassVar[bool] = True
-    has_stages: ClassVar[bool] = True
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
         """Finite numbers, one per row."""
@@ -63,6 +61,13 @@ class Numbers(Kind):
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NumbersOfPart:
         """Numbers need nothing of other parts."""
         return NumbersOfPart()
+
+
+class Numbers(NumberKind):
+    """One number per row, by squared error."""
+
+    has_penalty: ClassVar[bool] = True
+    has_stages: ClassVar[bool] = True
 
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""

@@ -6,38 +6,23 @@ logarithm of the mean is the sum of weighted outputs. Rules answer with mean res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, first_row
-from pysirus._kind.kind import LabelTotals, PooledError
-from pysirus._kind.numbers import SHRINKAGE, Numbers, NumbersOfPart
+from pysirus._kind.kind import LabelTotals
+from pysirus._kind.likelihood import LikelihoodKind
+from pysirus._kind.numbers import NumberKind, NumbersOfPart
 from pysirus._model.link import Link
-from pysirus._model.model import Model
-from pysirus._model.moment_text import MAX_MOMENTS
-from pysirus._model.moments import Moments
 from pysirus._model.quadratic import Quadratic
 from pysirus._response.response import NumberResponse, Response
-from pysirus._rules.rule import Rule
-from pysirus._training.training import Training
-from pysirus._weights.deviance import row_deviances
-from pysirus._weights.likelihood import LikelihoodFit, fit_likelihood, gradient_residuals, rule_scores
-from pysirus._weights.quadratic import likelihood_near, minimise
-from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._weights.quadratic import minimise
 
 Floats = NDArray[np.float64]
-
-
-class Deviances(NamedTuple):
-    """The held-out rows of a fold: the deviance of every size, and of the constant of the training rows."""
-
-    sizes: Floats  # [size]
-    constant: float
 
 
 def check_positive(values: Floats, loss: str) -> None:
@@ -63,7 +48,7 @@ class PositiveOfPart(NumbersOfPart):
 
 
 @dataclass(frozen=True)
-class PositiveNumbers(Numbers):
+class PositiveNumbers(NumberKind, LikelihoodKind):
     """One count or positive amount per row."""
 
     loss: str  # "poisson" or "gamma"
@@ -81,78 +66,25 @@ class PositiveNumbers(Numbers):
         """Numbers need nothing of other parts."""
         return PositiveOfPart(self.loss)
 
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
-        """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
-        every = range(len(rules) + 1)
-        if len(rules) <= most:
-            return every
-        least = self._fit(training, rules, every, PENALTY_GRID[-1:])
-        too_many = np.flatnonzero((least.weights > 0).sum(axis=1) > most)
-        return range(int(too_many[0]) + 1) if len(too_many) else every
+    def loss_of(self, response: Response) -> str:
+        """The loss that was asked for."""
+        return self.loss
 
-    def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
-    ) -> WeightedPrefixes:
-        """Weights that are not negative, by ridge-penalised likelihood."""
-        grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
-        fit = self._fit(training, rules, sizes, grid)
-        return WeightedPrefixes(
-            tuple(rules),
-            tuple(sizes),
-            fit.weights,
-            tuple(fit.intercepts[:, 0].tolist()),
-            fit.penalties,
-            float(moments.means[0][0]),
-            constant=tuple(fit.constant.tolist()),
-        )
+    def as_scores(self, outputs: Any) -> Floats:
+        """One score."""
+        return np.asarray(outputs, dtype=np.float64)[..., None]
 
-    def _fit(self, training: Training, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats) -> LikelihoodFit:
-        return fit_likelihood(training.patterns(rules), *_outputs(rules), self.loss, sizes, grid)
+    def as_output(self, scores: Floats) -> float:
+        """One number."""
+        return float(scores[0])
 
-    def residuals(self, training: Training, weighted: WeightedPrefixes) -> NumberResponse | None:
-        """The slope of the likelihood at the shrunk scores; None where the list explains all."""
-        response, rules = training.response, weighted.rules
-        intercept = np.array([weighted.intercepts[-1]])
-        scores = rule_scores(rules, training.binned, *_outputs(rules), self.loss, weighted.weights[-1], intercept)
-        y, constant = response.answers[:, None], np.array(weighted.constant)
-        values, _ = gradient_residuals(self.loss, y, scores, constant, SHRINKAGE)
-        if (values == values[:1]).all():
-            return None
-        column = np.ascontiguousarray(values[:, 0])
+    def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
+        """One number per row."""
+        column = np.ascontiguousarray(residuals[:, 0])
         return NumberResponse(column, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
-
-    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
-        """The model of one of the weighted prefixes, with its likelihood near it, of the longest of them."""
-        model = super().model(training, weighted, row, n_trees)
-        if not weighted.rules or len(weighted.rules) > MAX_MOMENTS:
-            return model
-        inside, outside = (side[:, None] for side in _outputs(weighted.rules))
-        point = np.append(weighted.intercepts[row], weighted.weights[row])
-        patterns = training.patterns(weighted.rules)
-        near = likelihood_near(patterns, inside, outside, self.loss, point, np.array(weighted.constant))
-        return replace(model, likelihood=near)
-
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
-        """Deviances of every size."""
-        y, w = response.answers[:, None], response.row_weights()
-        scores = weighted.scores(holds)
-        own = [w @ row_deviances(self.loss, y, column[:, None]) for column in scores.T]
-        constant = np.broadcast_to(np.array(weighted.constant), y.shape)
-        return Deviances(np.array(own), float(w @ row_deviances(self.loss, y, constant)))
-
-    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
-        """The unexplained deviance: that of the lists over that of the constants."""
-        total = sum(fold.constant for fold in judged) or 1.0
-        return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
 
 
 def refit_log(near: Quadratic, penalty: float) -> tuple[float, list[float]]:
     """Intercept and weights by the approximation that a model keeps."""
     intercepts, weights = minimise(near, penalty)
     return float(intercepts[0]), weights.tolist()
-
-
-def _outputs(rules: Sequence[Rule]) -> tuple[Floats, Floats]:
-    """Outputs inside and outside, [rule]."""
-    inside = np.array([rule.inside for rule in rules], dtype=np.float64)
-    return inside, np.array([rule.outside for rule in rules], dtype=np.float64)

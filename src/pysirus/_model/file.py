@@ -195,7 +195,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
 
 
 def model_from_json(document: Mapping[str, Any]) -> Model:
-    """A model back from a document that was checked; a ``Damage`` where its sums over folds are none."""
+    """A model back from a document that was checked; a ``Damage`` if its sums over folds are invalid."""
     classes = None if document["classes"] is None else tuple(document["classes"])
     selected = RuleSet([rule_from_json(rule, classes) for rule in document["rules"]])
     tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes)

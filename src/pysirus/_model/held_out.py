@@ -142,7 +142,7 @@ OUT_OF_FOLD = fields(
 
 
 def held_out_from(d: Mapping[str, Any] | None, n_classes: int) -> HeldOut | None:
-    """What the facts say; a ``Damage`` where it cannot be of a model with so many classes (0 for numbers)."""
+    """The out-of-fold figures among the facts; a ``Damage`` if they do not fit the classes (0 for numbers)."""
     if d is None:
         return None
     bins = d.get("bins", [])

@@ -55,7 +55,7 @@ def quadratic_to_json(quadratic: Quadratic | None) -> dict[str, Any] | None:
 
 
 def quadratic_from_json(d: Mapping[str, Any] | None, n_rules: int, n_classes: int) -> Quadratic | None:
-    """The approximation of a list of some length; a ``Damage`` where it is none."""
+    """The approximation of a list of some length; a ``Damage`` if it is invalid."""
     if d is None:
         return None
     if n_rules > MAX_MOMENTS:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
-from pysirus._kind.class_likelihood import fit_classes, refit_classes
+from pysirus._kind.class_likelihood import ClassLikelihood, refit_classes
 from pysirus._kind.positive import refit_log
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
@@ -138,7 +138,7 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
         holds = np.array([rule.holds(rows.table) for rule in rules], dtype=bool).reshape(len(rules), -1).T
         holds = holds.reshape(rows.table.n_rows, len(rules))
         patterns = patterns_of(holds, rows.response, model.facts.get("seed", 0))
-        intercept, weights, penalty = fit_classes(patterns, rules, len(rows.response.classes))
+        intercept, weights, penalty = ClassLikelihood().weigh_again(patterns, rows.response, rules)
     elif likelihood is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
         intercept, weights = (refit_log if model.link == "log" else refit_classes)(likelihood, penalty)

@@ -140,7 +140,7 @@ def fit_likelihood(
     n_threads : int
         Threads over sizes.
     """
-    inside, outside = _outputs(inside, loss), _outputs(outside, loss)
+    inside, outside = centred_outputs(inside, loss), centred_outputs(outside, loss)
     n_rules, n_scores = inside.shape
     fixed = patterns.fixed or FixedPoint(0.0, 0)
     found = _core.likelihood_weights(
@@ -173,7 +173,7 @@ def fit_likelihood(
     )
 
 
-def _outputs(outputs: Floats, loss: str) -> Floats:
+def centred_outputs(outputs: Floats, loss: str) -> Floats:
     """Outputs [rule, score]; those of classes less their mean."""
     columns = np.asarray(outputs, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
@@ -195,7 +195,7 @@ def rule_scores(
     intercept: Floats,
 ) -> Floats:
     """The scores [row, score] of rows in bins, one of the fitted models being given."""
-    inside, outside = _outputs(inside, loss), _outputs(outside, loss)
+    inside, outside = centred_outputs(inside, loss), centred_outputs(outside, loss)
     features, tables = rule_tables(rules, binned)
     base = np.array(intercept, dtype=np.float64, ndmin=1)
     for weight, output in zip(weights, outside):

@@ -88,7 +88,7 @@ class RegressionBase(RuleRegressor, SirusBase):
     loss: str
 
     @property
-    def _kind(self) -> Numbers:
+    def _kind(self) -> Numbers | PositiveNumbers:
         return Numbers() if self.loss == "squared_error" else PositiveNumbers(self.loss)
 
 

@@ -1,0 +1,151 @@
+"""What classes, counts and amounts share: weights by penalised likelihood, its gradient as residuals, deviance.
+
+A kind says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._kind.kind import Kind, PooledError
+from pysirus._kind.numbers import SHRINKAGE
+from pysirus._model.model import Model
+from pysirus._model.moment_text import MAX_MOMENTS
+from pysirus._model.moments import Moments
+from pysirus._response.response import Output, Response
+from pysirus._rules.rule import Rule
+from pysirus._training.training import Training
+from pysirus._weights.deviance import row_deviances
+from pysirus._weights.likelihood import (
+    LikelihoodFit,
+    Patterns,
+    centred_outputs,
+    fit_likelihood,
+    gradient_residuals,
+    responses_of,
+    rule_scores,
+)
+from pysirus._weights.quadratic import likelihood_near
+from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
+from pysirus._weights.weighted import WeightedPrefixes
+
+Floats = NDArray[np.float64]
+
+
+class Deviances(NamedTuple):
+    """The held-out rows of a fold: the deviance of every size, and of the constant of the training rows."""
+
+    sizes: Floats  # [size]
+    constant: float
+
+
+class LikelihoodKind(Kind):
+    """A response whose scores are weighed by penalised likelihood."""
+
+    has_penalty: ClassVar[bool] = True
+    has_stages: ClassVar[bool] = True
+
+    @abstractmethod
+    def loss_of(self, response: Response) -> str:
+        """The name of the loss, as the core has it."""
+
+    @abstractmethod
+    def as_scores(self, outputs: Any) -> Floats:
+        """Outputs [...] as what the loss is a function of, [..., score]."""
+
+    @abstractmethod
+    def as_output(self, scores: Floats) -> Output:
+        """The scores of an intercept as an output."""
+
+    @abstractmethod
+    def as_response(self, residuals: Floats, response: Response) -> Response:
+        """Residuals [row, score] as a response of the same rows."""
+
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
+        every = range(len(rules) + 1)
+        if len(rules) <= most:
+            return every
+        least = self._fit(training.patterns(rules), training.response, rules, every, PENALTY_GRID[-1:])
+        too_many = np.flatnonzero((least.weights > 0).sum(axis=1) > most)
+        return range(int(too_many[0]) + 1) if len(too_many) else every
+
+    def weigh(
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Weights that are not negative, by ridge-penalised likelihood."""
+        one_stage = all(rule.stage == 1 for rule in rules)
+        patterns = training.patterns(rules)
+        fit = self._fit(patterns, training.response, rules, sizes, PENALTY_GRID if one_stage else STAGES_GRID)
+        return WeightedPrefixes(
+            tuple(rules),
+            tuple(sizes),
+            fit.weights,
+            tuple(map(self.as_output, fit.intercepts)),
+            fit.penalties,
+            training.response.output(moments.means[0]),
+            constant=tuple(fit.constant.tolist()),
+            # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
+            patterns=patterns if one_stage else None,
+        )
+
+    def _fit(
+        self, patterns: Patterns, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
+    ) -> LikelihoodFit:
+        return fit_likelihood(patterns, *self._sides(rules, response), self.loss_of(response), sizes, grid)
+
+    def _sides(self, rules: Sequence[Rule], response: Response) -> tuple[Floats, Floats]:
+        """Outputs inside and outside, [rule, score]."""
+        empty = np.zeros((0, len(response.labels))) if response.labels else np.zeros(0)
+        inside = [rule.inside for rule in rules] or empty
+        outside = [rule.outside for rule in rules] or empty
+        return self.as_scores(inside), self.as_scores(outside)
+
+    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
+        """The gradient of the likelihood at the shrunk scores; None where the list explains all."""
+        response, loss = training.response, self.loss_of(training.response)
+        inside, outside = self._sides(weighted.rules, response)
+        intercept = self.as_scores(weighted.intercepts[-1])
+        scores = rule_scores(weighted.rules, training.binned, inside, outside, loss, weighted.weights[-1], intercept)
+        constant = np.array(weighted.constant)
+        values, _ = gradient_residuals(loss, responses_of(response, loss), scores, constant, SHRINKAGE)
+        return None if (values == values[:1]).all() else self.as_response(values, response)
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, with its likelihood near it, of the longest of them."""
+        model = super().model(training, weighted, row, n_trees)
+        if not weighted.rules or len(weighted.rules) > MAX_MOMENTS:
+            return model
+        loss = self.loss_of(training.response)
+        inside, outside = (centred_outputs(side, loss) for side in self._sides(weighted.rules, training.response))
+        near = likelihood_near(
+            training.patterns(weighted.rules) if weighted.patterns is None else weighted.patterns,
+            inside,
+            outside,
+            loss,
+            np.concatenate([self.as_scores(weighted.intercepts[row]), weighted.weights[row]]),
+            np.array(weighted.constant),
+        )
+        return replace(model, likelihood=near)
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Deviances:
+        """Deviances of every size."""
+        loss, w = self.loss_of(response), response.row_weights()
+        y = responses_of(response, loss)
+        inside, outside = self._sides(weighted.rules, response)
+        base = self.as_scores(weighted.intercepts) + weighted.weights @ outside  # [size, score]
+        steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
+        own = [w @ row_deviances(loss, y, start + holds @ step) for start, step in zip(base, steps)]
+        constant = np.broadcast_to(np.array(weighted.constant), y.shape)
+        return Deviances(np.array(own), float(w @ row_deviances(loss, y, constant)))
+
+    def pooled_error(self, judged: Sequence[Deviances]) -> PooledError:
+        """The unexplained deviance: that of the lists over that of the constants."""
+        total = sum(fold.constant for fold in judged) or 1.0
+        return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
