@@ -14,7 +14,7 @@ import pysirus
 from pysirus._parameters.table import (
     ClassWeight,
     Folds,
-    Forest,
+    Growing,
     ListSize,
     Loss,
     Option,
@@ -27,7 +27,7 @@ from pysirus.cli._parameters import takes
 from pysirus.cli.fit import fit
 from pysirus.cli.tune import tune
 
-EVERY = (ClassWeight, Weighting, Loss, Forest, Stages, Running)
+EVERY = (ClassWeight, Weighting, Loss, Growing, Stages, Running)
 
 
 def to_half(text: str) -> float:

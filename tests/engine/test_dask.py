@@ -23,7 +23,7 @@ from pysirus import DataError
 from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskShards, Scheduler
 from pysirus.engine.options import EngineOptions
-from pysirus.engine.shard import LevelSums
+from pysirus.engine.shard import NodeSums
 from sampled import in_turns
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
@@ -266,7 +266,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
     ask = DaskShards.ask
 
     def watched(self, question):
-        if isinstance(getattr(question, "question", None), LevelSums):
+        if isinstance(getattr(question, "question", None), NodeSums):
             asked.append(killed.is_set())
             if len(asked) == 4:
                 growing.set()

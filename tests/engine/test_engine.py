@@ -306,11 +306,11 @@ def test_an_interrupt_ends_the_work_and_leaves_nothing_behind(tmp_path):
         "import sys\n"
         "from pysirus import SirusRegressor\n"
         "from pysirus.engine import shard as _shard\n"
-        "ask = _shard.LevelSums.__call__\n"
+        "ask = _shard.NodeSums.__call__\n"
         "def first(self, shard):\n"
         "    print('growing', flush=True)\n"
         "    return ask(self, shard)\n"
-        "_shard.LevelSums.__call__ = first\n"
+        "_shard.NodeSums.__call__ = first\n"
         "SirusRegressor(n_trees=1_000_000).fit_files(sys.argv[1], 'y', scratch=sys.argv[2])\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "*.parquet"), str(scratch)]

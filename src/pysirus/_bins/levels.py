@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.column import Column, Kind
+from pysirus._data.column import Column, ColumnKind
 from pysirus._response.fixed_point import MOMENT_BITS
 from pysirus._response.integer_rows import IntegerRows
 
@@ -68,7 +68,7 @@ def level_sums(column: Column, rows: IntegerRows) -> LevelSums:
     return LevelSums(sizes[1:], sums[1:], rows.response.by_class)
 
 
-def order_levels(kind: Kind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[Any, ...]:
+def order_levels(kind: ColumnKind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[Any, ...]:
     """The levels that occur, in the order of their bins."""
     present = np.flatnonzero(sums.sizes > 0).tolist()
     if kind == "ordered" or not present:

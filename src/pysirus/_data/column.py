@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pysirus._plain import PlainError
 
-Kind = Literal["numeric", "categorical", "ordered"]
+ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
 UNSEEN = -2
 # as people and their programs write them: 1.234,50 and 1,234.50 and 12,5 % and 30 €; 09.05.2024 and 2024/5/9
@@ -37,7 +37,7 @@ class Column:
     """One column of a table."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     values: NDArray[Any]
     levels: tuple[Any, ...] = ()
     order: tuple[Any, ...] = ()  # of an ordered column, all its levels, also those that do not occur
@@ -201,7 +201,7 @@ def label_column(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
     # the last entry is where a null index (-1) points
     table = np.array([MISSING if v is None else rank[v] for v in values] + [MISSING], dtype=np.int64)
     codes = table[array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)]
-    kind: Kind = "ordered" if array.type.ordered else "categorical"
+    kind: ColumnKind = "ordered" if array.type.ordered else "categorical"
     order = tuple(levels) if kind == "ordered" else ()
     return with_levels(Column(name, kind, codes, tuple(levels), order), codes)
 

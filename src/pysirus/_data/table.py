@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_array
 from pysirus._data.column import (
     UNSEEN,
     Column,
+    ColumnKind,
     DataError,
-    Kind,
     check_text,
     date_error,
     is_number,
@@ -207,7 +207,7 @@ class Feature:
     """What a model remembers of a training column."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     levels: tuple[Any, ...] = ()
 
 

@@ -46,7 +46,7 @@ class Recipe:
         """The instruction set to use: the best one, if none is named."""
         return self.instruction_set or BEST_KERNEL
 
-    def candidates(self, n_features: int) -> int:
+    def n_candidates(self, n_features: int) -> int:
         """How many features are tried at each node."""
         return self.max_features or min(n_features, max(2, n_features // 3))
 
@@ -114,7 +114,7 @@ def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
         thresholds=poisson_thresholds(recipe.max_samples).tolist(),
         seed=recipe.seed,
         max_depth=recipe.max_depth,
-        max_features=recipe.candidates(len(binned.cuts)),
+        max_features=recipe.n_candidates(len(binned.cuts)),
         min_node_size=recipe.min_node_size,
     )
 

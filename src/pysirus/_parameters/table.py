@@ -130,7 +130,7 @@ class Folds:
 
 
 @dataclass(eq=False, repr=False)
-class Forest:
+class Growing:
     """How the forest is grown, and how long a list may become."""
 
     max_rules: int = parameter(
@@ -313,7 +313,7 @@ class Running:
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 
 
-GROUPS = (ListSize, Folds, Forest, ClassWeight, Weighting, Loss, Stages, Running)
+GROUPS = (ListSize, Folds, Growing, ClassWeight, Weighting, Loss, Stages, Running)
 PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 

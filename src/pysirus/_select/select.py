@@ -111,7 +111,7 @@ class Span:
         return True
 
 
-def candidates(paths: Paths, binned: Binned, p0: float | None, span: Span) -> Iterator[int]:
+def independent_paths(paths: Paths, binned: Binned, p0: float | None, span: Span) -> Iterator[int]:
     """Walk down the paths while above ``p0``; positions of those outside ``span``, which takes them in."""
     for i, (codes, frequency) in enumerate(zip(paths.codes, paths.frequencies)):
         if p0 is not None and frequency <= p0:
@@ -124,4 +124,4 @@ def select(
     paths: Paths, binned: Binned, *, p0: float | None = None, n_rules: int | None = None, span: Span | None = None
 ) -> list[int]:
     """Positions of the paths that the paper's post-treatment keeps: above ``p0``, ``n_rules`` at most."""
-    return list(islice(candidates(paths, binned, p0, Span() if span is None else span), n_rules))
+    return list(islice(independent_paths(paths, binned, p0, Span() if span is None else span), n_rules))

@@ -12,7 +12,7 @@ from pysirus._forest.forest import Paths
 from pysirus._model.moments import Moments
 from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
-from pysirus._select.select import Span, candidates, rule_vector
+from pysirus._select.select import Span, independent_paths, rule_vector
 from pysirus._training.grow import rules_of
 from pysirus._training.training import Training
 
@@ -44,7 +44,7 @@ def keep_rules(
     ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
     """
     span = Span() if span is None else span
-    walk = candidates(paths, training.binned, limits.p0, Span(dict(span.rows)))
+    walk = independent_paths(paths, training.binned, limits.p0, Span(dict(span.rows)))
     on_rows = limits.post_treatment == "sample"
     kept: list[int] = []
     while True:

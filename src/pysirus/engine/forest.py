@@ -10,7 +10,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of
 from pysirus._response.response import Response
 from pysirus.engine.parts import ShardHolder
-from pysirus.engine.shard import CountOtherValues, LevelSums
+from pysirus.engine.shard import CountOtherValues, NodeSums
 
 BLOCK = 64  # trees that the core grows side by side
 WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: some seconds
@@ -44,7 +44,7 @@ class ShardForest(GrowingForest):
     def _grow_block(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
         splits = np.zeros((n_trees, 0), dtype=np.int32)
         for _ in range(self._recipe.max_depth):
-            sums = self._shards.ask(LevelSums(self._shape, self._recipe, first_tree, splits))
+            sums = self._shards.ask(NodeSums(self._shape, self._recipe, first_tree, splits))
             found, without_gain = _core.search(self._plan, first_tree, splits, sums)
             if len(without_gain):
                 # no split gains anything: a node of one answer is left alone, others are split all the same
@@ -58,7 +58,7 @@ class ShardForest(GrowingForest):
 
 def trees_a_pass(shape: Binned, n_outputs: int, recipe: Recipe, sum_bytes: int) -> int:
     """How many trees have room for their sums: whole blocks of the core, at least one."""
-    widest = np.sort(shape.n_bins)[::-1][: recipe.candidates(len(shape.cuts))]
+    widest = np.sort(shape.n_bins)[::-1][: recipe.n_candidates(len(shape.cuts))]
     n_nodes = 1 << (recipe.max_depth - 1)
     per_tree = 8 * n_nodes * (1 + int(widest.sum()) * (1 + n_outputs))
     return max(1, sum_bytes // (BLOCK * per_tree)) * BLOCK

@@ -31,7 +31,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class LevelSums:
+class NodeSums:
     """What does the next level of these trees need to know?"""
 
     shape: Binned  # cuts, no rows
@@ -50,7 +50,7 @@ class LevelSums:
 
 
 @dataclass(frozen=True)
-class CountOtherValues(LevelSums):
+class CountOtherValues(NodeSums):
     """How many rows of these nodes, whose best split gains nothing, answer other values than the node's?"""
 
     nodes: NDArray[np.int64]  # tree, node, a value per column

@@ -9,12 +9,12 @@ import numpy as np
 
 from pysirus._bins.cuts import as_compared
 from pysirus._bins.levels import LevelSums, level_sums
-from pysirus._data.column import Column, DataError, Kind, check_same_type
+from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.table import check_levels
 from pysirus._response.integer_rows import Count, IntegerRows
 from pysirus.engine.tally import Tally, tally_of
 
-KINDS: tuple[Kind, ...] = ("numeric", "categorical", "ordered")
+KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "ordered")
 KIND_NAMES = {"numeric": "numbers", "categorical": "labels", "ordered": "ordered labels"}
 
 
@@ -34,7 +34,7 @@ class ColumnSummary:
     """What the cuts of a column are made of; ``a + b`` is the summary of both their rows."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     known: Count
     missing: Count
     tally: Tally  # of a numeric column
@@ -83,7 +83,7 @@ def summary_of(column: Column, rows: IntegerRows, budget: int) -> ColumnSummary:
     return ColumnSummary(column.name, "numeric", rows.count(known), n_missing, tally_of(values, weights, budget))
 
 
-def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[Kind, tuple[Any, ...]]:
+def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[ColumnKind, tuple[Any, ...]]:
     """The kind of two parts of a column, and its order; a part without known values takes that of the other."""
     if not a.known.rows or not b.known.rows:
         sure = [part for part in (a, b) if part.known.rows] or sorted((a, b), key=lambda part: KINDS.index(part.kind))

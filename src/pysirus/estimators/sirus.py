@@ -26,7 +26,7 @@ from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.seed import to_seed
-from pysirus._parameters.table import Forest, Running, check_parameters
+from pysirus._parameters.table import Growing, Running, check_parameters
 from pysirus._response.read import target_name
 from pysirus._response.response import Response
 from pysirus._rules.rule import RuleSet
@@ -36,7 +36,7 @@ from pysirus._training.training import Training
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
 
-class SirusBase(RuleEstimator, Running, Forest):
+class SirusBase(RuleEstimator, Running, Growing):
     """What the SIRUS estimators share."""
 
     @property
