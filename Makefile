@@ -12,7 +12,8 @@ PYTHON ?= python3
 CXX ?= c++
 BIN := .venv/bin
 CPP := $(sort $(shell find cpp -name "*.?pp"))
-CORE := pyproject.toml CMakeLists.txt LICENSE $(CPP)
+# with the file that holds the version, which the installed package repeats
+CORE := pyproject.toml CMakeLists.txt LICENSE src/pysirus/__init__.py $(CPP)
 # in the order of folders, so that the long files of engine/ are not the last
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -46,6 +47,13 @@ def test_version_of_a_paper_is_that_of_the_package(file: str, pattern: str) -> N
 
 def test_version_of_the_installed_package_is_that_of_the_source() -> None:
     assert version("pysirus") == pysirus.__version__, "the package was installed from another version: make test"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_installs_again_what_has_another_version() -> None:
+    done = subprocess.run(["make", "-pn", "help"], cwd=ROOT, capture_output=True, text=True)
+    rule = re.search(r"^\.venv/run\.stamp: (.+)$", done.stdout, re.MULTILINE)
+    assert rule and "src/pysirus/__init__.py" in rule[1].split()
 
 
 def test_version_is_printed_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
