@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from importlib import import_module
 from pathlib import Path
 
@@ -91,6 +92,14 @@ def diabetes():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def interrupts():
+    """SIGINT is a KeyboardInterrupt, here and in programs started here: shells have background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

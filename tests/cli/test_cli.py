@@ -274,7 +274,7 @@ def _read_or_end(descriptor: int) -> bytes:
         return b""
 
 
-def test_interrupt_leaves_at_once_with_130(tmp_path: Path) -> None:
+def test_interrupt_leaves_at_once_with_130(tmp_path: Path, interrupts: None) -> None:
     arguments = ["fit", "housing", "--trees", "2000000000", "--model", str(tmp_path / "m.json")]
     master, slave = pty.openpty()  # a terminal, so that the progress bar tells when the forest grows
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=slave) as process:

@@ -313,14 +313,6 @@ def test_a_shard_that_took_its_worker_along_is_tried_again(cluster, client, monk
     assert tasks_left(cluster) == 0
 
 
-@pytest.fixture
-def interrupts():
-    """An interrupt is a KeyboardInterrupt, in the background too, where shells have processes ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_an_interrupt_cancels_the_tasks(cluster, client, interrupts):
     slow = dask.delayed(time.sleep, pure=False)
     timer = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])

@@ -297,7 +297,7 @@ def test_nothing_of_this_is_imported_with_pysirus():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_an_interrupt_ends_the_work_and_leaves_nothing_behind(tmp_path):
+def test_an_interrupt_ends_the_work_and_leaves_nothing_behind(tmp_path, interrupts):
     frame, y, _ = make_frame(200_000)
     write_files(tmp_path, frame[["wide", "narrow", "count"]], pd.Series(y), None, 4)
     scratch = tmp_path / "scratch"

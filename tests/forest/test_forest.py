@@ -137,7 +137,7 @@ def test_progress_is_told_trees_and_stability(machine):
     assert all(0 < stability <= 1 for _, stability in seen)
 
 
-def test_ctrl_c_stops_a_long_forest_within_a_second():
+def test_ctrl_c_stops_a_long_forest_within_a_second(interrupts):
     script = textwrap.dedent(
         """
         import numpy as np

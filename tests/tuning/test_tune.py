@@ -299,7 +299,7 @@ def test_noise_gives_a_sane_answer() -> None:
     assert 1 <= len(model.selected_) <= 50 and 0 <= model.cv_stability_ <= 1
 
 
-def test_interrupt_stops_within_a_second_and_leaves_nothing_behind() -> None:
+def test_interrupt_stops_within_a_second_and_leaves_nothing_behind(interrupts: None) -> None:
     program = (
         "import numpy as np, sys, threading\n"
         "from pysirus import SirusRegressorCV\n"
