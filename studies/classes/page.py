@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from studies.classes.cells import N_REPETITIONS, Store, problem_of
+from studies.classes.cells import N_REPETITIONS, problem_of
 from studies.classes.claims import Claim, claims
 from studies.classes.figures import Figures, Study, read
 from studies.classes.measure import BY_FOLD, N_BINS, N_FOLDS, SMALLEST
 from studies.classes.methods import METHODS
 from studies.classes.problems import TABLES
+from studies.results import Store, markdown, versions
 
 COLUMNS = {
     "auc": "AUC",
@@ -23,11 +22,6 @@ COLUMNS = {
 }
 
 
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _cell(figures: Figures, quantity: str) -> str:
     mean = figures.mean(quantity)
     if mean is None:
@@ -36,13 +30,6 @@ def _cell(figures: Figures, quantity: str) -> str:
         return f"{mean:.1f}"
     error = figures.error(quantity) if quantity in BY_FOLD else None
     return f"{mean:.3f}" if error is None else f"{mean:.3f} ± {error:.3f}"
-
-
-def _versions(study: Study) -> str:
-    """The versions that the results were computed with."""
-    packages = dict.fromkeys(method.package for method in METHODS.values())
-    found = {p: sorted({f.about[p] for f in study.values() if p in f.about}) for p in packages}
-    return ", ".join(f"{package} {' and '.join(versions)}" for package, versions in found.items() if versions)
 
 
 def _settings(study: Study) -> str:
@@ -75,7 +62,7 @@ def _head(study: Study) -> str:
         f"{len(TABLES)} tables, {N_FOLDS} stratified folds, {N_REPETITIONS} repetitions, the same folds for every "
         "method. Everything that a method chooses, it chooses inside the training rows. To compute and write this "
         "page:\n\n    make study-classes",
-        f"Computed with {_versions(study)}.",
+        f"Computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}.",
         "Missing values and categories reach SIRUS and EBM as they are. For the others, a missing number is the median "
         "and a missing category the most frequent one; categories become one column each. Logistic regression sees "
         f"standardised columns. The estimators:\n\n{_settings(study)}",
@@ -95,7 +82,7 @@ def _claim(claim: Claim) -> str:
     if not claim.checks:
         return text
     rows = [[TABLES[c.table].title, c.found, c.asked, "yes" if c.holds else "**no**"] for c in claim.checks]
-    return f"{text}\n\n{_markdown(['', 'found', 'asked', 'holds'], rows)}"
+    return f"{text}\n\n{markdown(['', 'found', 'asked', 'holds'], rows)}"
 
 
 def _table(name: str, study: Study) -> str:
@@ -110,7 +97,7 @@ def _table(name: str, study: Study) -> str:
         for m in METHODS
         if (name, m) in study
     ]
-    return f"{text}\n\n{_markdown(['', 'repetitions', *COLUMNS.values()], rows)}"
+    return f"{text}\n\n{markdown(['', 'repetitions', *COLUMNS.values()], rows)}"
 
 
 def make_page(store: Store) -> str:

@@ -1,0 +1,83 @@
+"""Predictions of held-out rows in, figures out; and one repetition of five folds of a method on a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from pysirus._weights.survival_error import censoring, count_pairs, integrated_brier_score
+from pysirus.stability import stability
+from studies.responses.methods import Method, fit
+from studies.responses.problems import Problem
+from studies.results import Result
+
+N_FOLDS = 5
+N_BINS = 10
+N_TIMES = 50
+DIGITS = 5
+Array = NDArray[np.float64]
+
+
+def folds(problem: Problem, repetition: int) -> Iterator[tuple[Any, Any]]:
+    """Training and held-out rows, the same for every method; events are spread over the folds."""
+    if problem.kind == "survival":
+        return StratifiedKFold(N_FOLDS, shuffle=True, random_state=repetition).split(problem.X, problem.y["event"])
+    return KFold(N_FOLDS, shuffle=True, random_state=repetition).split(problem.X)
+
+
+def calibration(y: Array, predicted: Array, weights: Array) -> list[list[float]]:
+    """Predicted and observed mean of ten groups of equal weight, from the lowest prediction to the highest."""
+    order = np.argsort(predicted, kind="stable")
+    middle = np.cumsum(weights[order]) - weights[order] / 2
+    group = (middle / weights.sum() * N_BINS).astype(int)
+    pairs = []
+    for k in range(N_BINS):
+        rows = order[group == k]
+        if len(rows):
+            pairs.append([float(np.average(v[rows], weights=weights[rows])) for v in (predicted, y)])
+    return pairs
+
+
+def survival_times(problem: Problem) -> Array:
+    """Times from the first tenth to nine tenths of the observed ones: where every fold has rows at risk."""
+    return np.unique(np.quantile(problem.y["time"], np.linspace(0.1, 0.9, N_TIMES)))
+
+
+def _survival_figures(model: Any, problem: Problem, train: Any, test: Any) -> dict[str, float]:
+    X, y = problem.X.iloc[test], problem.y[test]
+    times = survival_times(problem)
+    survival = np.array([function(times) for function in model.predict_survival_function(X)])
+    known = censoring(problem.y["time"][train], problem.y["event"][train])
+    brier = integrated_brier_score(y["time"], y["event"], survival, times, known)
+    return {"concordance": count_pairs(y["time"], y["event"], model.predict(X)).concordance, "brier": brier}
+
+
+def repetition_of(problem: Problem, method: Method, repetition: int) -> Result:
+    """All figures of a method in one repetition of the folds."""
+    result: Result = {}
+    models = []
+    predicted = np.empty(len(problem.X))
+    for k, (train, test) in enumerate(folds(problem, repetition)):
+        y, weights = problem.y[train], problem.weights[train]
+        model = fit(method, problem.kind, problem.X.iloc[train], y, weights, N_FOLDS * repetition + k)
+        if problem.kind == "survival":
+            figures = _survival_figures(model, problem, train, test)
+        else:
+            predicted[test] = np.asarray(model.predict(problem.X.iloc[test])).ravel()
+            deviance = mean_poisson_deviance if problem.kind == "counts" else mean_gamma_deviance
+            figures = {"deviance": deviance(problem.y[test], predicted[test], sample_weight=problem.weights[test])}
+        for name, value in figures.items():
+            result.setdefault(name, []).append(round(float(value), DIGITS))
+        models.append(model)
+    if problem.kind != "survival":
+        pairs = calibration(problem.y, predicted, problem.weights)
+        result["calibration"] = [[float(f"{v:.4g}") for v in pair] for pair in pairs]
+    if all(hasattr(model, "rules_") for model in models):
+        result["rules"] = [len(model.rules_) for model in models]
+        result["stability"] = round(stability(models), DIGITS)
+    return result

@@ -1,0 +1,138 @@
+"""Results in, docs/responses-study.md out. Every number comes from a result or from a setting of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from studies.responses.cells import N_REPETITIONS, problem_of
+from studies.responses.measure import N_BINS, N_FOLDS, survival_times
+from studies.responses.methods import METHODS
+from studies.responses.problems import AMOUNTS, COUNTS, SURVIVAL, TABLES
+from studies.results import Figures, Store, Study, markdown, read, versions
+
+STABILITY = 0.65
+COLUMNS = {
+    "counts": {"deviance": "Poisson deviance", "rules": "rules", "stability": "stability"},
+    "amounts": {"deviance": "gamma deviance", "rules": "rules", "stability": "stability"},
+    "survival": {
+        "concordance": "concordance",
+        "brier": "integrated Brier score",
+        "rules": "rules",
+        "stability": "stability",
+    },
+}
+HEADS = {"counts": "Counts", "amounts": "Amounts", "survival": "Survival"}
+
+
+def _mean(figures: Figures, quantity: str) -> float:
+    value = figures.mean(quantity)
+    assert value is not None, quantity
+    return value
+
+
+def _verdicts(study: Study) -> str:
+    """What was asked, and on how many tables it holds."""
+    parts = []
+    for tables, quantity, rival, needed, sign in (
+        (SURVIVAL, "concordance", "cox", 3, 1),
+        (COUNTS, "deviance", "regression", 3, -1),
+        (AMOUNTS, "deviance", "regression", len(AMOUNTS), -1),
+    ):
+        kind = next(iter(tables.values())).kind
+        known = [t for t in tables if (t, "stages") in study and (t, rival) in study]
+        if not known:
+            continue
+        pairs = {t: (_mean(study[t, "stages"], quantity), _mean(study[t, rival], quantity)) for t in known}
+        holds = [t for t, (ours, theirs) in pairs.items() if sign * ours >= sign * theirs]
+        word = "at least" if sign > 0 else "at most"
+        text = ", ".join(f"{TABLES[t].title} {ours:.4f} against {theirs:.4f}" for t, (ours, theirs) in pairs.items())
+        parts.append(
+            f"- {HEADS[kind]}: {quantity} of stages {word} that of {METHODS[rival].title} on {len(holds)} of "
+            f"{len(known)} tables ({needed} of {len(tables)} asked): {text}."
+        )
+        stable = {t: _mean(study[t, "stages"], "stability") for t in known}
+        if kind == "survival":
+            above = sum(value >= STABILITY for value in stable.values())
+            figures = ", ".join(f"{TABLES[t].title} {value:.2f}" for t, value in stable.items())
+            parts.append(f"- {HEADS[kind]}: stability at least {STABILITY} on {above} of {len(known)}: {figures}.")
+    return "\n".join(parts)
+
+
+def _cell(figures: Figures, quantity: str) -> str:
+    mean = figures.mean(quantity)
+    if mean is None:
+        return ""
+    if quantity == "rules":
+        return f"{mean:.1f}"
+    error = figures.error(quantity) if quantity != "stability" else None
+    return f"{mean:.4f}" if error is None else f"{mean:.4f} ± {error:.4f}"
+
+
+def _calibration(name: str, study: Study) -> str:
+    """Predicted beside observed means in groups, of the first repetition."""
+    shown = [m for m in ("regression", "stages") if (name, m) in study]
+    rows: list[Sequence[str]] = []
+    for method in shown:
+        pairs = np.array(study[name, method].by_repetition["0"]["calibration"])
+        rows.append([f"{METHODS[method].title}: predicted", *(f"{v:.3g}" for v in pairs[:, 0])])
+        rows.append([f"{METHODS[method].title}: observed", *(f"{v:.3g}" for v in pairs[:, 1])])
+    if not rows:
+        return ""
+    n = max(len(row) for row in rows) - 1
+    rows = [[*row, *[""] * (n + 1 - len(row))] for row in rows]
+    return markdown(["group", *(str(k + 1) for k in range(n))], rows)
+
+
+def _table(name: str, study: Study) -> str:
+    source, problem = TABLES[name], problem_of(name)
+    columns = COLUMNS[source.kind]
+    head = f"### {source.title}\n\n{len(problem.X):,} rows, {problem.X.shape[1]} columns"
+    if source.kind == "survival":
+        head += f", {int(problem.y['event'].sum()):,} events"
+    rows = [
+        [METHODS[m].title, str(study[name, m].n_repetitions), *(_cell(study[name, m], q) for q in columns)]
+        for m in METHODS
+        if (name, m) in study
+    ]
+    parts = [f"{head}. Source: {source.origin}.", markdown(["", "repetitions", *columns.values()], rows)]
+    if source.kind != "survival":
+        parts.append(_calibration(name, study))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _settings(study: Study) -> str:
+    lines = []
+    for name, method in METHODS.items():
+        texts = sorted({f.about["settings"] for (_, m), f in study.items() if m == name})
+        if texts:
+            lines.append(f"- {method.title}: {'; '.join(f'`{text}`' for text in texts)}")
+    return "\n".join(lines)
+
+
+def make_page(store: Store) -> str:
+    """The whole page."""
+    study = read(store, list(TABLES), list(METHODS))
+    packages = list(dict.fromkeys(method.package for method in METHODS.values()))
+    n_times = len(survival_times(problem_of("gbsg"))) if any(t == "gbsg" for t, _ in study) else 0
+    parts = [
+        "# Counts, amounts and survival, compared",
+        f"{N_FOLDS} folds, {N_REPETITIONS} repetitions (one of the simulated claims), the same folds for every method. "
+        "Everything that a method chooses, it chooses inside the training rows: regressions their ridge penalty, SIRUS "
+        "the number of rules and stages. To compute and write this page:\n\n    make study-responses",
+        f"Computed with {versions(study, packages)}. The estimators:\n\n{_settings(study)}",
+        "A figure is the mean over the folds of all repetitions, ± its standard error over folds. Concordance is "
+        f"Harrell's, within folds. The integrated Brier score is over {n_times} times between the first and the last "
+        "tenth of the observed ones, censoring made up for by inverse weights of the training rows. Below a table "
+        f"of counts or amounts, predicted and observed means of {N_BINS} groups of held-out rows of equal weight, "
+        "from the lowest prediction to the highest (first repetition).",
+        "## What was asked",
+        _verdicts(study),
+    ]
+    for tables in (COUNTS, AMOUNTS, SURVIVAL):
+        known = [name for name in tables if any(table == name for table, _ in study)]
+        if known:
+            parts.append(f"## {HEADS[tables[known[0]].kind]}")
+            parts += [_table(name, study) for name in known]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,131 @@
+"""What studies share: results on disk, figures with their standard errors, a Markdown table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._output import write_text
+
+Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together
+
+
+class Job(Protocol):
+    """One method on one table in one repetition of the folds."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def repetition(self) -> int: ...
+
+
+class Store:
+    """Results on disk. Those of another version, other settings or another table are not taken for the same."""
+
+    def __init__(self, folder: Path, about: Callable[[Any], dict[str, Any]]) -> None:
+        self.folder = folder
+        self._about = about  # what a job's result depends on
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, table: str, method: str) -> Path:
+        """The file of a table and method."""
+        return self.folder / f"{table}-{method}.json"
+
+    def read(self, table: str, method: str) -> dict[str, Any] | None:
+        """What the file says, whatever the version; None where there is none."""
+        try:
+            document: dict[str, Any] = json.loads(self.path(table, method).read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+        return document
+
+    def _current(self, job: Job) -> dict[str, Any] | None:
+        document = self.read(job.table, job.method)
+        return document if document is not None and document["about"] == self._about(job) else None
+
+    def get(self, job: Job) -> Result | None:
+        """A result that is there already."""
+        document = self._current(job)
+        found = None if document is None else document["repetitions"].get(str(job.repetition))
+        return None if found is None else found["result"]
+
+    def put(self, job: Job, result: Result, seconds: float) -> None:
+        """Keep a result beside those of other repetitions."""
+        document = self._current(job) or {"about": self._about(job), "repetitions": {}}
+        kept = document["repetitions"] | {str(job.repetition): {"seconds": round(seconds, 1), "result": result}}
+        lines = ",\n".join(f'  "{r}": {json.dumps(kept[r], separators=(",", ":"))}' for r in sorted(kept))
+        about = json.dumps(document["about"], ensure_ascii=False)
+        write_text(self.path(job.table, job.method), f'{{"about": {about},\n "repetitions": {{\n{lines}\n }}}}\n')
+
+    def forget(self, tables: Sequence[str], methods: Sequence[str]) -> None:
+        """Results go, as after a change to the code."""
+        for table in tables:
+            for method in methods:
+                self.path(table, method).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a method reached on a table, over all repetitions that are there."""
+
+    about: Mapping[str, Any]
+    by_repetition: Mapping[str, Mapping[str, Any]]  # repetition -> quantity -> a figure a fold, or one for all folds
+
+    def values(self, quantity: str) -> NDArray[np.float64]:
+        """Every figure of a quantity, repetition after repetition; empty where the method has none."""
+        found = [np.atleast_1d(r[quantity]) for _, r in sorted(self.by_repetition.items()) if quantity in r]
+        return np.concatenate(found).astype(float) if found else np.empty(0)
+
+    def mean(self, quantity: str) -> float | None:
+        """Over folds, or over repetitions where a figure takes all folds together."""
+        values = self.values(quantity)
+        return float(values.mean()) if len(values) else None
+
+    def error(self, quantity: str) -> float | None:
+        """Standard error of the mean over folds, as if folds were independent; None for one figure alone."""
+        return standard_error(self.values(quantity))
+
+    @property
+    def n_repetitions(self) -> int:
+        """How often all folds were run."""
+        return len(self.by_repetition)
+
+
+Study = Mapping[tuple[str, str], Figures]  # (table, method)
+
+
+def standard_error(values: NDArray[np.float64]) -> float | None:
+    """Of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+
+
+def read(store: Store, tables: Sequence[str], methods: Sequence[str]) -> dict[tuple[str, str], Figures]:
+    """All results that are there, whatever the versions: the page says which they are."""
+    found = {}
+    for table in tables:
+        for method in methods:
+            document = store.read(table, method)
+            if document is not None:
+                results = {r: kept["result"] for r, kept in document["repetitions"].items()}
+                found[table, method] = Figures(document["about"], results)
+    return found
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, figures to the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def versions(study: Study, packages: Sequence[str]) -> str:
+    """The versions that the results were computed with."""
+    found = {p: sorted({f.about[p] for f in study.values() if p in f.about}) for p in packages}
+    return ", ".join(f"{package} {' and '.join(numbers)}" for package, numbers in found.items() if numbers)
