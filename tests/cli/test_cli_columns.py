@@ -397,3 +397,25 @@ def test_rows_of_no_weight_need_no_target(run, table, tmp_path):
         assert run("fit", tmp_path / more[0], *options, *more[1:])[:2] == expected[:2]
     code, _, err = run("fit", tmp_path / "unpriced.csv", "--target", "price")
     assert code == 1 and "is missing in" in err
+
+
+def test_all_that_is_wrong_with_a_table_is_said_line_by_line(run, tmp_path):
+    rows = "\n".join(f'2024-01-{i:02d},"{i},50",{i}' for i in range(1, 30))
+    (tmp_path / "t.csv").write_text(f'when,"a\nb",y\n{rows}\n')
+    code, _, err = run("fit", tmp_path / "t.csv", "--target", "y", "--trees", 10)
+    lines = err.splitlines()
+    assert code == 1 and len(lines) == 3
+    assert lines[0] == "Error: 2 things are wrong with the table:"
+    assert lines[1].startswith("- Column 'when'") and lines[2].startswith("- Column 'a b'")
+
+
+def test_predict_needs_only_columns_that_a_rule_uses(run, tmp_path):
+    rows = "\n".join(f"{i % 10},{i % 3},{i % 10 > 4}" for i in range(200))
+    (tmp_path / "t.csv").write_text(f"a,b,y\n{rows}\n")
+    assert run("fit", tmp_path / "t.csv", "-t", "y", "--rules", 1, "--trees", 50, "-m", tmp_path / "m.json")[0] == 0
+    (tmp_path / "new.csv").write_text("a\n1\n9\n")
+    code, out, _ = run("predict", tmp_path / "m.json", tmp_path / "new.csv")
+    assert code == 0 and out.split() == ["prediction", "False", "True"]
+    (tmp_path / "new.csv").write_text("b\n1\n")
+    code, _, err = run("predict", tmp_path / "m.json", tmp_path / "new.csv")
+    assert code == 1 and "needs a column that the table does not have: a." in err

@@ -7,7 +7,6 @@ there.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, number_column, number_labels, series_column
 from pysirus._plain import one_line
+from pysirus._warn import warn_user
 
 WIDE = 1000  # columns
 # What pandas calls its row index in Arrow and Parquet, and in a CSV file that is read back.
@@ -99,10 +99,8 @@ def without_index(columns: dict[str, Source]) -> dict[str, Source]:
     index = [name for name, source in columns.items() if is_index(name, source)]
     unnamed = [name for name in index if not _STORED_INDEX.fullmatch(name)]
     if unnamed:
-        warnings.warn(
+        warn_user(
             f"Column '{one_line(unnamed[0])}' numbers the rows: it is taken as an index and left out. Rename it to "
-            "keep it.",
-            UserWarning,
-            stacklevel=5,
+            "keep it."
         )
     return {name: source for name, source in columns.items() if name not in index} if index else columns

@@ -6,33 +6,23 @@ file.
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
 
-from pysirus._data.column import (
-    UNSEEN,
-    Column,
-    ColumnKind,
-    DataError,
-    check_text,
-    date_error,
-    is_number,
-    number_column,
-    number_labels,
-    object_column,
-)
-from pysirus._data.frame import as_frame, frame_sources, is_index, read_column, without_index
+from pysirus._data.arrays import array_columns, columns_named
+from pysirus._data.column import MISSING, UNSEEN, Column, ColumnKind, DataError, check_text, number_labels
+from pysirus._data.frame import Source, as_frame, frame_sources, is_index, read_column, without_index
+from pysirus._data.ids import warn_of_ids
+from pysirus._data.problems import Problems
 from pysirus._plain import one_line
 
 MAX_LEVELS = 255
-NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
 
 
 @dataclass(frozen=True)
@@ -53,89 +43,6 @@ class Table:
         columns = tuple(column.take(rows) for column in self.columns)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         return Table(columns, n_rows, self.names)
-
-
-# ---------------------------------------------------------------------------------------------------------- arrays
-
-
-def _forced(categorical: Any, names: Sequence[str]) -> set[int]:
-    """Column numbers declared categorical by name, by number or by a mask."""
-    if categorical is None:
-        return set()
-    items = [categorical] if isinstance(categorical, (str, numbers.Integral)) else list(categorical)
-    if items and all(isinstance(i, (bool, np.bool_)) for i in items):
-        if len(items) != len(names):
-            raise DataError(f"categorical_features has {len(items)} flags, the table has {len(names)} columns.")
-        return {i for i, flag in enumerate(items) if flag}
-    position = {name: i for i, name in enumerate(names)}
-    found = set()
-    for item in items:
-        if isinstance(item, str) and item in position:
-            found.add(position[item])
-        elif isinstance(item, numbers.Integral) and 0 <= int(item) < len(names):
-            found.add(int(item))
-        else:
-            raise DataError(
-                f"categorical_features names {item!r}, which is not a column. "
-                f"Columns are {', '.join(map(repr, list(names)[:8]))}{', ...' if len(names) > 8 else ''}."
-            )
-    return found
-
-
-def _array_columns(X: Any, labelled: Callable[[Sequence[str]], set[int]]) -> tuple[Column, ...]:
-    """The columns of an array; ``labelled`` says which of them hold labels."""
-    array = np.asarray(X) if isinstance(X, (list, tuple)) else X
-    if array is not X and array.dtype.kind == "U":
-        array = np.asarray(X, dtype=object)  # or NumPy would make the text 'nan' of NaN, and text of numbers
-    if isinstance(array, np.ma.MaskedArray):
-        array = np.ma.filled(array.astype(np.float64), np.nan)
-    if isinstance(array, np.ndarray) and array.dtype.kind in "OUST" and array.ndim == 2:
-        return _object_columns(array.astype(object), labelled)
-    if isinstance(array, np.ndarray) and array.dtype.kind in "Mm":
-        raise date_error("x0", str(array.dtype))
-    array = check_array(array, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
-    if array.dtype.kind == "b":
-        array = array.view(np.uint8)
-    elif array.dtype.itemsize not in NUMBER_SIZES[array.dtype.kind] or not array.dtype.isnative:
-        array = array.astype(np.float64)
-    names = [f"x{i}" for i in range(array.shape[1])]
-    forced = labelled(names)
-    finite = _has_finite_sum(array)  # one pass in the order of memory; else column by column, to name it
-    return tuple(
-        number_labels(name, array[:, i])
-        if i in forced
-        else Column(name, "numeric", array[:, i])
-        if finite
-        else number_column(name, array[:, i])
-        for i, name in enumerate(names)
-    )
-
-
-def _has_finite_sum(array: NDArray[Any]) -> bool:
-    """Whether an array can hold neither an infinite number nor NaN, as its sum shows."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return array.dtype.kind != "f" or bool(np.isfinite(array.sum()))
-
-
-def _object_columns(array: NDArray[Any], labelled: Callable[[Sequence[str]], set[int]]) -> tuple[Column, ...]:
-    """The columns of an array of objects: numbers, also written as text; labels only where declared."""
-    names = [f"x{i}" for i in range(array.shape[1])]
-    forced = labelled(names)
-    columns = []
-    for i, name in enumerate(names):
-        values = array[:, i]
-        if i in forced:
-            columns.append(object_column(name, values.tolist(), forced=True))
-            continue
-        for row, value in enumerate(values):
-            if isinstance(value, str) and not is_number(value):
-                raise DataError(
-                    f"Column '{name}' holds text ({value!r} in row {row}) where numbers are expected: could not "
-                    "convert string to float. Name the column under categorical_features, or pass a data frame."
-                )
-        as_numbers = check_array(values[:, None], dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
-        columns.append(number_column(name, as_numbers[:, 0]))
-    return tuple(columns)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -176,10 +83,30 @@ class HasLevels(Protocol):
 
 def check_columns(columns: Iterable[HasLevels]) -> None:
     """Reject numbers and dates that were read as text, and labels that are too many."""
+    problems = Problems()
     for column in columns:
-        if column.free_text:
-            check_text(column.name, column.levels)
-        check_levels(column.name, len(column.levels))
+        with problems.gather():
+            _check_column(column)
+    problems.check()
+
+
+def _check_column(column: HasLevels) -> None:
+    if column.free_text:
+        check_text(column.name, column.levels)
+    check_levels(column.name, len(column.levels))
+
+
+def _read_columns(sources: dict[str, Source], forced: set[int], *, part: bool) -> tuple[Column, ...]:
+    """The columns of a frame, once all of them can be used; the levels of a part are not judged."""
+    columns, problems = [], Problems()
+    for i, (name, source) in enumerate(sources.items()):
+        with problems.gather():
+            column = read_column(name, source, i in forced)
+            if not part:
+                _check_column(column)
+            columns.append(column)
+    problems.check()
+    return tuple(columns)
 
 
 def read_table(X: Any, *, categorical: Any = None, part: bool = False) -> Table:
@@ -188,17 +115,19 @@ def read_table(X: Any, *, categorical: Any = None, part: bool = False) -> Table:
     frame = as_frame(X)
     named = False
     if frame is None:
-        columns = _array_columns(X, lambda names: _forced(categorical, names))
+        columns = array_columns(X, lambda names: columns_named(categorical, names))
         n_rows = len(columns[0].values) if columns else 0
+        if not part:
+            check_columns(columns)
     else:
         sources, named = frame_sources(frame)
         sources = without_index(sources) if named else sources
-        forced, n_rows = _forced(categorical, tuple(sources)), len(frame)
+        forced, n_rows = columns_named(categorical, tuple(sources)), len(frame)
         _check_size(n_rows, len(sources), minimum)
-        columns = tuple(read_column(name, source, i in forced) for i, (name, source) in enumerate(sources.items()))
+        columns = _read_columns(sources, forced, part=part)
     _check_size(n_rows, len(columns), minimum)
-    if not part:
-        check_columns(columns)
+    if named and not part:
+        warn_of_ids(columns)
     return Table(columns, n_rows, tuple(column.name for column in columns) if named else None)
 
 
@@ -211,17 +140,46 @@ class Feature:
     levels: tuple[Any, ...] = ()
 
 
-def _frame_columns(frame: nw.DataFrame[Any], features: Sequence[Feature], named: bool) -> tuple[Column, ...]:
-    """The columns of a frame, those of the model by name where both have names."""
+def _nothing(feature: Feature, n_rows: int) -> Column:
+    """A column of missing values."""
+    if feature.kind == "numeric":
+        return Column(feature.name, "numeric", np.full(n_rows, np.nan))
+    return Column(feature.name, feature.kind, np.full(n_rows, MISSING, dtype=np.int16), feature.levels)
+
+
+def _frame_columns(
+    frame: nw.DataFrame[Any], features: Sequence[Feature], named: bool, owner: str, needed: Container[int]
+) -> tuple[Column, ...]:
+    """The columns of a frame as the model knows them, by name where both have names; only those needed must be there.
+
+    A column that nobody needs is read where that can be done, and is missing elsewhere.
+    """
     sources, has_names = frame_sources(frame)
     if has_names and named:
-        expected = {feature.name: feature for feature in features}
-        _check_same_names([name for name, s in sources.items() if name in expected or not is_index(name, s)], expected)
-        sources = {name: sources[name] for name in expected}
-    labels = {i for i, feature in enumerate(features) if feature.kind != "numeric"}
-    columns = tuple(read_column(name, source, i in labels) for i, (name, source) in enumerate(sources.items()))
-    check_columns(column for column in columns if column.free_text)
-    return columns
+        known = {feature.name for feature in features}
+        found = [name for name, source in sources.items() if name in known or not is_index(name, source)]
+        _check_names_for(features, found, needed)
+        given = [sources.get(feature.name) for feature in features]
+    else:
+        given = list(sources.values())
+        _check_width(len(given), features, owner)
+    columns, problems = [], Problems()
+    for i, (feature, source) in enumerate(zip(features, given)):
+        with problems.gather() if i in needed else suppress(DataError):
+            if source is not None:
+                columns.append(_read_for(feature, source))
+        if len(columns) <= i:
+            columns.append(_nothing(feature, len(frame)))
+    problems.check()
+    return tuple(columns)
+
+
+def _read_for(feature: Feature, source: Source) -> Column:
+    """A column of new rows as the model knows it."""
+    column = read_column(feature.name, source, feature.kind != "numeric")
+    if column.free_text:
+        _check_column(column)
+    return _as_feature(column, feature)
 
 
 def _is_text(levels: tuple[Any, ...]) -> bool:
@@ -258,25 +216,37 @@ def recode_table(table: Table, features: Sequence[Feature]) -> Table:
     return Table(columns, table.n_rows, table.names)
 
 
-def align_table(X: Any, features: Sequence[Feature], *, named: bool, owner: str) -> Table:
-    """Read a table for a fitted model: columns by name where both have names, by position otherwise."""
+def align_table(
+    X: Any, features: Sequence[Feature], *, named: bool, owner: str, needed: Container[int] | None = None
+) -> Table:
+    """Read a table for a fitted model: columns by name where both have names, by position otherwise.
+
+    ``needed`` are the numbers of the columns that must be there, all of them by default; the others may be missing.
+    """
     frame = as_frame(X)
     if frame is None:
         labels = {i for i, feature in enumerate(features) if feature.kind != "numeric"}
-        columns = _array_columns(X, lambda _: labels)
+        columns = array_columns(X, lambda _: labels)
+        _check_width(len(columns), features, owner)
+        columns = tuple(_as_feature(column, feature) for column, feature in zip(columns, features))
     else:
-        columns = _frame_columns(frame, features, named)
-    if len(columns) != len(features):
-        raise DataError(f"X has {len(columns)} features, but {owner} is expecting {len(features)} features as input.")
+        needed = range(len(features)) if needed is None else needed
+        columns = _frame_columns(frame, features, named, owner, needed)
     n_rows = len(columns[0].values)
     _check_size(n_rows, len(columns), 1)
-    return recode_table(Table(columns, n_rows, tuple(f.name for f in features) if named else None), features)
+    return Table(columns, n_rows, tuple(f.name for f in features) if named else None)
 
 
-def _check_same_names(found: Iterable[str], expected: Iterable[str]) -> None:
-    unseen = sorted(set(found) - set(expected))
-    absent = sorted(set(expected) - set(found))
-    if not unseen and not absent:
+def _check_width(n_columns: int, features: Sequence[Feature], owner: str) -> None:
+    if n_columns != len(features):
+        raise DataError(f"X has {n_columns} features, but {owner} is expecting {len(features)} features as input.")
+
+
+def _check_names_for(features: Sequence[Feature], found: Iterable[str], needed: Container[int]) -> None:
+    """Complain of columns that the model does not know, and of those that it needs and that are not there."""
+    given, expected = set(found), {feature.name for feature in features}
+    unseen, absent = sorted(given - expected), sorted(expected - given)
+    if not unseen and not any(feature.name in absent and i in needed for i, feature in enumerate(features)):
         return
     parts = ["The feature names should match those that were passed during fit."]
     for title, names in (

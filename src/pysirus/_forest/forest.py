@@ -5,7 +5,6 @@ Trees are numbered: growing more of them continues the forest, so one of 10,000 
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._response.response import Response
+from pysirus._warn import warn_user
 
 BATCH = 1_000
 CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes per tree at depth 2
@@ -166,12 +166,11 @@ class GrowingForest(ABC):
         stability = 0.0
         while stability < 1 - alpha:
             if self.n_trees >= MAX_TREES:
-                warnings.warn(
+                warn_user(
                     f"The forest has {MAX_TREES:,} trees and two such forests would still share only "
                     f"{stability:.1%} of their rules (wanted: {1 - alpha:.0%}). The data may hold little signal; "
                     "set n_trees for more trees, or a larger alpha.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
                 break
             self.grow_to(self.n_trees + BATCH, progress)

@@ -8,7 +8,7 @@ hold, the node of all rows among them (Node harvest).
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -157,9 +157,22 @@ class Model:
         """The labels as an array of their original type."""
         return np.asarray(self.classes, dtype=self.facts.get("label_type"))
 
-    def align(self, X: Any, owner: str = "RuleModel") -> Table:
-        """Read a table as the model's columns."""
-        table = align_table(X, self.features, named=self.named, owner=owner)
+    def columns_of(self, rules: Iterable[Rule]) -> set[int]:
+        """The numbers of the columns that some rules and the linear terms look at."""
+        return {c.index for rule in rules for c in rule.conditions} | {term.index for term in self.terms}
+
+    @property
+    def all_rules(self) -> list[Rule]:
+        """The selected rules and, of a tuned model, those of its longest list."""
+        return [*self.selected, *(() if self.tuning is None else self.tuning.rules)]
+
+    def align(self, X: Any, owner: str = "RuleModel", *, rules: Iterable[Rule] | None = None) -> Table:
+        """Read a table as the model's columns; those that no rule looks at may be absent.
+
+        The rules are those of positive weight, or ``rules``.
+        """
+        needed = self.columns_of(self.rules if rules is None else rules)
+        table = align_table(X, self.features, named=self.named, owner=owner, needed=needed)
         warn_unseen(table, warn_user)
         return table
 

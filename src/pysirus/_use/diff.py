@@ -8,7 +8,6 @@ place.
 from __future__ import annotations
 
 import html
-import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import one_line
 from pysirus._rules.rule import Condition, Reading, Rule
+from pysirus._warn import warn_user
 from pysirus.stability import dice_sorensen
 
 
@@ -144,11 +144,9 @@ def _check_targets(old: Model, new: Model) -> None:
             "cannot be compared."
         )
     if old.target != new.target:
-        warnings.warn(
-            f"The old model predicts '{before}' and the new one '{after}'. Compare them only if this is the "
-            "same target, renamed.",
-            UserWarning,
-            stacklevel=3,
+        warn_user(
+            f"The old model predicts '{before}' and the new one '{after}'. Compare them only if this is the same "
+            "target, renamed."
         )
 
 

@@ -95,7 +95,7 @@ def _rows(model: Model, X: Any, y: Any, sample_weight: Any) -> Rows | None:
     if X is None or y is None:
         raise ParameterError("To fit the weights again from data, give both X and y.")
     with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
-        table = model.align(X)
+        table = model.align(X, rules=model.all_rules)
         codes = read_codes(model, y, table.n_rows)
         return Rows(table, ClassResponse(codes, model.labels, weights=read_weights(sample_weight, table.n_rows)))
 

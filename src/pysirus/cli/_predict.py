@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -14,24 +15,26 @@ from pysirus._data.column import DataError
 from pysirus._data.read import list_names
 from pysirus._model.model import Model
 from pysirus._output import write_text, writing
+from pysirus._rules.rule import Rule
 from pysirus.cli._streams import print_data
 
 # how a formula begins: the last four are the same signs at full width
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def features_of(table: pa.Table, model: Model) -> pa.Table:
+def features_of(table: pa.Table, model: Model, rules: Iterable[Rule] | None = None) -> pa.Table:
     """The columns that the model asks for; others, such as the target, are left out."""
     if not model.named:
         return table
     names = [feature.name for feature in model.features]
-    absent = [name for name in names if name not in table.column_names]
+    asked = model.columns_of(model.rules if rules is None else rules)
+    absent = [name for i, name in enumerate(names) if i in asked and name not in table.column_names]
     if absent:
         raise DataError(
             f"The model needs {'a column' if len(absent) == 1 else 'columns'} that the table does not have: "
             f"{list_names(absent)}. The table has: {list_names(table.column_names)}."
         )
-    return table.select(names)
+    return table.select([name for name in names if name in table.column_names])
 
 
 def is_parquet(output: Path | None) -> TypeGuard[Path]:

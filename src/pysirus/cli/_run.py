@@ -39,7 +39,10 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 
 def _fail(message: object, code: int) -> int:
-    _say("Error", "red", _one_line(message))
+    """Say what is wrong: in a line, or in one for each of several complaints about a table."""
+    complaints = getattr(message, "complaints", ())
+    lines = [getattr(message, "head", message), *(f"- {text}" for text in complaints)] if complaints else [message]
+    _say("Error", "red", "\n".join(_one_line(line) for line in lines))
     return code
 
 
@@ -66,6 +69,7 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(f"{file}{error.strerror or error}", 1)
     except ValueError as error:
         from pysirus._data.column import DataError
+        from pysirus._data.problems import TableError
         from pysirus._model.file import ModelFileError
         from pysirus._parameters import ParameterError
 
@@ -73,6 +77,8 @@ def _run(arguments: list[str] | None) -> int:
             return _fail(as_typed(str(error)), 2)
         from pysirus.export import ExportError
 
+        if isinstance(error, TableError):
+            return _fail(error, 1)
         if isinstance(error, (DataError, ModelFileError, ExportError)):
             return _fail(as_typed(str(error)), 1)
         raise

@@ -164,7 +164,7 @@ def report(
     options: dict[str, object] = {}
     if table is not None:
         rows = open_table(table, loaded)
-        options["X"], options["data"] = features_of(rows, loaded), Path(table).name
+        options["X"], options["data"] = features_of(rows, loaded, loaded.all_rules), Path(table).name
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()

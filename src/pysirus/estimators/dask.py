@@ -157,8 +157,8 @@ def _predict(model: Model, X: Any, shares: bool = False) -> Any:
     """Predictions of a Dask collection, not yet computed: a series or frame for a frame, an array for an array."""
     predict = _Predictor(replace(model, moments=None, tuning=None), shares)
     if isinstance(X, dd.DataFrame):
-        names = [feature.name for feature in model.features]
-        if model.named and set(names) <= set(X.columns):
+        names = [model.features[i].name for i in sorted(model.columns_of(model.rules))]
+        if model.named and names and set(names) <= set(X.columns):
             X = X[names]  # the response may be there too; what is not needed is not read
         return X.map_partitions(predict, meta=predict(X._meta))
     if not isinstance(X, da.Array):

@@ -14,6 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pysirus._bins.cuts import Binned
+from pysirus._data.column import DataError
+from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._forest.forest import Paths
@@ -64,7 +66,10 @@ class SirusBase(RuleEstimator, Running, Growing):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         """The table, the response and its name, without rows of weight zero."""
         with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
-            table = read_table(X, categorical=self.categorical_features)
+            try:
+                table = read_table(X, categorical=self.categorical_features)
+            except DataError as error:  # what is wrong with the target is said at once too
+                raise together(error, lambda: self._kind.read(y, sample_weight, len(y))) from error
             response = self._kind.read(y, sample_weight, table.n_rows)
         return table, response, target_name(y)
 

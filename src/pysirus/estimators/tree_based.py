@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._data.column import DataError
+from pysirus._data.problems import together
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._model.model import Model
@@ -115,7 +117,10 @@ class TreeRuleRegressor(RuleRegressor, TreeTable):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TreeTraining:
         with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
-            table = read_table(X, categorical=self.categorical_features)
+            try:
+                table = read_table(X, categorical=self.categorical_features)
+            except DataError as error:
+                raise together(error, lambda: read_numbers(y, len(y))) from error
             values = read_numbers(y, table.n_rows)
             weights = read_weights(sample_weight, table.n_rows)
         response = NumberResponse(values, weights=weights)

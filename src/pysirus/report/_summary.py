@@ -240,7 +240,7 @@ def summary(
     model = model._as_model()
     models = _models(model)
     longest = RuleSet(model.tuning.rules[: len(models[-1].selected)]) if model.tuning is not None else model.selected
-    table = None if X is None else model.align(X)
+    table = None if X is None else model.align(X, rules=model.all_rules)
     some = (
         None
         if table is None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from dask.utils import parse_timedelta
 
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
+from pysirus._warn import warn_user
 from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 
@@ -149,10 +149,9 @@ class Patience:
         if not self.warned and waited >= self.warning:
             self.warned = True
             rest = "until one comes" if self.limit is None else f"up to {self.limit:.0f} seconds for one"
-            warnings.warn(
+            warn_user(
                 f"The Dask cluster has no worker: fit waits {rest}. {TIMEOUT_KEY} in the configuration of Dask sets "
-                "how long.",
-                stacklevel=2,
+                "how long."
             )
 
 

@@ -1,0 +1,53 @@
+"""Columns in, a warning out about those that are likely ids: a rule on the number of a row says nothing of new rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from pysirus._data.column import Column
+from pysirus._plain import one_line
+from pysirus._warn import warn_user
+
+LEAST_ROWS = 20  # below, numbers in a row and texts that all differ are no surprise
+# rownames, row_id, index; id, customer_id, CustomerID, customerId
+_NAME = re.compile(r"(?i:row[_ .-]?(names?|ids?|numbers?|no|nr)|index|idx|uuid|guid|(.*[_ .-])?ids?)|.*[a-z](ID|Id)")
+
+
+def _numbers_rows(column: Column) -> bool:
+    """Whether whole numbers count the rows, one by one."""
+    values = column.values
+    if values.dtype.kind not in "iu":
+        return False
+    first, second, last = int(values[0]), int(values[1]), int(values[-1])
+    return second - first == 1 and last - first == len(values) - 1 and bool((np.diff(values) == 1).all())
+
+
+def why_id(column: Column) -> str | None:
+    """Why a column is likely an id; None if it is not."""
+    n_rows = len(column.values)
+    if n_rows < LEAST_ROWS:
+        return None
+    if not column.is_numeric:
+        return "has another text in every row" if column.free_text and len(column.levels) == n_rows else None
+    if _numbers_rows(column):
+        return "numbers the rows"
+    named = column.values.dtype.kind in "iu" and _NAME.fullmatch(column.name) is not None
+    return "has another number in every row" if named and len(np.unique(column.values)) == n_rows else None
+
+
+def warn_of_ids(columns: Iterable[Column]) -> None:
+    """Warn once of all columns that are likely ids."""
+    found = [(one_line(column.name), why) for column in columns if (why := why_id(column)) is not None]
+    if not found:
+        return
+    said = "; ".join(f"column '{name}' {why}" for name, why in found[:5])
+    more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+    names = ",".join(name for name, _ in found[:5])
+    what, them = ("Likely an id", "it") if len(found) == 1 else ("Likely ids", "them")
+    warn_user(
+        f"{what}: {said}{more}. A rule on an id says nothing of new rows. Leave {them} out (--drop {names}), unless "
+        "the values mean something."
+    )
