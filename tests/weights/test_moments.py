@@ -9,7 +9,7 @@ from pysirus._weights.moments import MomentSums
 
 
 def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_folds):
-    """Row by row, pair by pair, in Python integers."""
+    """Row by row; sums of answers in Python integers."""
     n_rows = bins.shape[1]
     rows, size = np.zeros(n_rules, int), np.zeros(n_folds, int)
     pair = np.zeros((n_folds, n_rules, n_rules), int)
@@ -29,11 +29,9 @@ def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_
         size[fold] += w
         total[fold] += w * v
         square[fold] += w * (v @ v)
-        for r in inside:
-            rows[r] += 1
-            rule_total[fold, r] += w * v
-            for q in inside:
-                pair[fold, r, q] += w if q <= r else 0
+        rows[inside] += 1
+        rule_total[fold, inside] += w * v
+        pair[fold][np.ix_(inside, inside)] += np.tril(np.full((len(inside), len(inside)), w))
     return rows, size, pair, total, rule_total, square
 
 
