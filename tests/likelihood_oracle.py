@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, log_softmax, logsumexp
+from scipy.special import expit
 
 from pysirus import _core
 from pysirus._response.response import ClassResponse, NumberResponse
@@ -48,7 +48,10 @@ def loss_and_slope(loss, y, eta):
     """Row by row; eta and slope [row, score]."""
     if loss == "softmax":
         hot = np.eye(eta.shape[1])[y.astype(int)]
-        return logsumexp(eta, axis=1) - (hot * eta).sum(axis=1), np.exp(log_softmax(eta, axis=1)) - hot
+        top = eta.max(axis=1, keepdims=True)
+        odds = np.exp(eta - top)
+        whole = odds.sum(axis=1, keepdims=True)
+        return (np.log(whole) + top)[:, 0] - (hot * eta).sum(axis=1), odds / whole - hot
     e = eta[:, 0]
     if loss == "logistic":
         return np.logaddexp(0, e) - y * e, (expit(e) - y)[:, None]
@@ -61,13 +64,15 @@ def loss_and_slope(loss, y, eta):
 
 def objective(loss, columns, y, w, penalty):
     """Mean loss plus penalty as a function of intercepts and weights, with its gradient."""
-    n_scores = columns.shape[2]
+    n_rows, n_rules, n_scores = columns.shape
+    by_score = np.ascontiguousarray(columns.transpose(0, 2, 1)).reshape(n_rows * n_scores, n_rules)
+    share = (w / w.sum())[:, None]
 
     def value(point):
-        eta = point[:n_scores] + np.einsum("rks,k->rs", columns, point[n_scores:])
+        eta = point[:n_scores] + (by_score @ point[n_scores:]).reshape(n_rows, n_scores)
         rows, slope = loss_and_slope(loss, y, eta)
-        slope = slope * (w / w.sum())[:, None]
-        gradient = np.concatenate([slope.sum(axis=0), np.einsum("rs,rks->k", slope, columns)])
+        slope = slope * share
+        gradient = np.concatenate([slope.sum(axis=0), slope.ravel() @ by_score])
         gradient[n_scores:] += penalty * point[n_scores:]
         return w @ rows / w.sum() + penalty / 2 * point[n_scores:] @ point[n_scores:], gradient
 
@@ -83,13 +88,13 @@ def start_of(loss, y, w, n_scores):
     return np.array([link(mean)])
 
 
-def fit(loss, columns, y, w, penalty):
+def fit(loss, columns, y, w, penalty, gtol=1e-13):
     """Intercepts and weights by SciPy."""
     n_rules, n_scores = columns.shape[1:]
     value = objective(loss, columns, y, w, penalty)
     start = np.concatenate([start_of(loss, y, w, n_scores), np.zeros(n_rules)])
     bounds = [(None, None)] * n_scores + [(0, None)] * n_rules
-    options = {"maxiter": 20_000, "maxfun": 100_000, "ftol": 0, "gtol": 1e-13, "maxcor": 60}
+    options = {"maxiter": 20_000, "maxfun": 100_000, "ftol": 0, "gtol": gtol, "maxcor": 60}
     return minimize(value, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
 
 
@@ -114,7 +119,7 @@ def cross_validated_loss(loss, columns, y, w, folds, penalty):
     n_scores = columns.shape[2]
     for fold in np.unique(folds):
         rest = folds != fold
-        point = fit(loss, columns[rest], y[rest], w[rest], penalty)
+        point = fit(loss, columns[rest], y[rest], w[rest], penalty, gtol=1e-10)
         eta = point[:n_scores] + np.einsum("rks,k->rs", columns[~rest], point[n_scores:])
         total += w[~rest] @ loss_and_slope(loss, y[~rest], eta)[0]
     return total / w.sum()

@@ -98,6 +98,11 @@ def test_residuals_are_differences_of_the_likelihood(ties):
 def test_weights_are_those_of_scipy(ties, weighted):
     holds, times, events, weights, inside, outside = make_case(ties=ties, weighted=weighted)
     columns = np.where(holds, inside, outside)
+    loss, slope = oracle.objective(columns, times, events, weights, 0.0)(np.full(5, 0.3))
+    w, eta = np.ones(150) if weights is None else weights, columns @ np.full(5, 0.3)
+    assert loss * w[events].sum() == pytest.approx(-oracle.log_likelihood(times, events, eta, weights), rel=1e-12)
+    residuals, _ = oracle.residuals_and_hazard(times, events, eta, weights)
+    assert np.allclose(slope * w[events].sum(), -(w * residuals) @ columns, atol=1e-11)
     scale = oracle.largest_curvature(columns, times, events, weights)
     for multiple in (1.0, 1e-3):
         penalty = multiple * scale
