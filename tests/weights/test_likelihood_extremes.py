@@ -174,3 +174,13 @@ def test_the_core_refuses_what_does_not_fit_together():
     other = patterns_of(holds[:, :5], response_of("logistic", y))
     with pytest.raises(ValueError, match="add up"):
         _ = patterns + other
+
+
+def test_256_classes_have_weights():
+    y = (np.arange(1024) % 256).astype(float)
+    holds = np.column_stack([y > 254, np.random.default_rng(0).random(1024) < 0.5])
+    inside, outside = outputs_of("softmax", holds, y, None)
+    patterns = patterns_of(holds, response_of("softmax", y))
+    found = fit_likelihood(patterns, inside, outside, "softmax", [2], penalties=np.array([1e-3]))
+    check_minimum("softmax", found, holds, y, inside, outside)
+    assert found.weights[0, 0] > 1
