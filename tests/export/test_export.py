@@ -19,13 +19,10 @@ import engines
 import hostile_sql
 import pysirus
 from hostile import COLOUR, KINDS, MARKUP, SCORED, make_model, new_rows
+from office import recalculate, sheet_rows, values_of
 from pysirus.export import FORMATS, ExportError, export, format_of
-from sampled import FULL
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
-
-
-SHEET_ROWS = 1000 if FULL else 150  # LibreOffice is slow
 
 
 @pytest.fixture(params=[*KINDS, *SCORED])
@@ -33,16 +30,16 @@ def model(request):
     return make_model(request.param)
 
 
-def truth_of(model):
-    """What the model predicts for the new rows: numbers or class shares, and labels."""
+def truth_of(model, rows):
+    """What the model predicts for rows: numbers or class shares, and labels."""
     rules = model.model_
-    decision = rules.decision(rules.align(new_rows()))
-    return decision, None if rules.classes is None else rules.predict(new_rows())
+    decision = rules.decision(rules.align(rows))
+    return decision, None if rules.classes is None else rules.predict(rows)
 
 
-def assert_equal(model, decision, labels=None, tolerance=1e-9, n_rows=1000):
+def assert_equal(model, decision, labels=None, tolerance=1e-9, rows=None):
     """Predictions within the tolerance; probabilities from scores, where equality is asked for, within 1e-12."""
-    expected, expected_labels = (None if truth is None else truth[:n_rows] for truth in truth_of(model))
+    expected, expected_labels = truth_of(model, new_rows() if rows is None else rows)
     if model.model_.link != "identity":
         tolerance = max(tolerance, 1e-12)
     print(f"largest difference {np.abs(np.asarray(decision, dtype=float) - expected).max():.1e}")
@@ -51,13 +48,13 @@ def assert_equal(model, decision, labels=None, tolerance=1e-9, n_rows=1000):
         assert list(labels) == list(expected_labels)
 
 
-def assert_frame_equal(model, frame, column="probability_{}", tolerance=1e-9, n_rows=1000):
+def assert_frame_equal(model, frame, column="probability_{}", tolerance=1e-9, rows=None):
     classes = model.model_.classes
     if classes is None:
-        assert_equal(model, frame["prediction"], tolerance=tolerance, n_rows=n_rows)
+        assert_equal(model, frame["prediction"], tolerance=tolerance, rows=rows)
     else:
         shares = frame[[column.format(label) for label in classes]]
-        assert_equal(model, shares, frame["prediction"], tolerance=tolerance, n_rows=n_rows)
+        assert_equal(model, shares, frame["prediction"], tolerance=tolerance, rows=rows)
 
 
 def test_the_models_ask_for_everything_that_an_export_must_say():
@@ -185,39 +182,42 @@ def test_labels_keep_their_type(labels, weighting, tmp_path):
     assert evaluator.evaluateAll(X[inputs])["prediction"].tolist() == expected
 
 
-def recalculated(path, folder):
-    """A workbook after LibreOffice computed it."""
-    openpyxl = pytest.importorskip("openpyxl")
-    office = shutil.which("soffice")
-    if office is None:
-        pytest.skip("workbooks are recalculated by LibreOffice, which is not installed (libreoffice-calc)")
-    profile = f"-env:UserInstallation=file://{folder}/profile"
-    target = "xlsx:Calc MS Excel 2007 XML"
-    command = [office, "--headless", profile, "--convert-to", target, "--outdir", str(folder / "out"), str(path)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return openpyxl.load_workbook(folder / "out" / path.name, data_only=True)
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """A workbook of every kind of model, and one that was changed by hand, computed by LibreOffice."""
+    openpyxl, folder = pytest.importorskip("openpyxl"), tmp_path_factory.mktemp("books")
+    for kind in (*KINDS, *SCORED):
+        make_model(kind).export("excel", folder / f"{kind}.xlsx", X=sheet_rows())
+    make_model("regression").export("excel", folder / "live.xlsx", X=new_rows()[:3])
+    book = openpyxl.load_workbook(folder / "live.xlsx")
+    book["Rules"]["F4"] = 0  # strike the first rule by hand
+    book.save(folder / "live.xlsx")
+    return recalculate(folder.glob("*.xlsx"))
 
 
-def test_workbook_predicts_the_same(model, tmp_path):
-    path = tmp_path / "model.xlsx"
-    model.export("excel", path, X=new_rows()[:SHEET_ROWS])
-    sheet = recalculated(path, tmp_path)["Predict"]
-    header, *rows = sheet.values
+def test_the_rows_of_workbooks_show_every_rule_from_both_sides():
+    rows, some = new_rows(), sheet_rows()
+    assert all(set(some[name].dropna()) == set(rows[name].dropna()) for name in (COLOUR, "grade", "flag"))
+    assert (some.isna().any() == rows.isna().any()).all()
+    for kind in (*KINDS, *SCORED):
+        model = make_model(kind).model_
+        sides = [[set(rule.holds(table).tolist()) for rule in model.rules] for table in map(model.align, (rows, some))]
+        assert sides[0] == sides[1] and sides[0].count({False, True}) > 9
+        assert model.classes is None or set(model.predict(some)) == set(model.predict(rows))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *SCORED])
+def test_workbook_predicts_the_same(kind, books):
+    header, *rows = values_of(books[kind])["Predict"].values
     frame = pd.DataFrame(rows, columns=header)
-    assert len(frame) == SHEET_ROWS
-    assert_frame_equal(model, frame, "probability of {}", n_rows=SHEET_ROWS)
+    assert len(frame) == len(sheet_rows())
+    assert_frame_equal(make_model(kind), frame, "probability of {}", rows=sheet_rows())
     assert COLOUR in header and (frame[COLOUR] == "=1+1").any()  # as text, not computed
 
 
-def test_workbook_is_live(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    path = tmp_path / "model.xlsx"
+def test_workbook_is_live(books):
     model = make_model("regression").model_
-    model.export("excel", path, X=new_rows()[:3])
-    book = openpyxl.load_workbook(path)
-    book["Rules"]["F4"] = 0  # strike the first rule by hand
-    book.save(path)
-    header, *rows = recalculated(path, tmp_path)["Predict"].values
+    header, *rows = values_of(books["live"])["Predict"].values
     contributions = model.explain(new_rows()[:3]).contributions[:, 0]
     expected = model.predict(new_rows()[:3]) - contributions
     assert np.allclose([row[header.index("prediction")] for row in rows], expected, rtol=0, atol=1e-9)

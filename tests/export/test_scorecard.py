@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from test_export import SHEET_ROWS, recalculated
 
 import engines
 from hand_made import HAND_MADE, ROWS, make_model
 from hostile import CLASSES, COLOUR, MARKUP, new_rows
 from hostile import make_model as make_hostile
+from office import recalculate, sheet_rows, values_of
 from pysirus import SirusClassifier
 from pysirus.export import ExportError
 from pysirus.export._card import make_card
@@ -164,11 +164,22 @@ def test_sql_of_other_dialects_adds_whole_numbers():
     assert '"score"' in text and '"shop"."data"' in text
 
 
-def test_workbook_adds_the_points(model, tmp_path):
-    path = tmp_path / "card.xlsx"
-    some = new_rows()[:SHEET_ROWS]
-    model.export("scorecard", path, X=some)
-    book = recalculated(path, tmp_path)
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """The cards of both models, and one with other points, computed by LibreOffice."""
+    openpyxl, folder = pytest.importorskip("openpyxl"), tmp_path_factory.mktemp("cards")
+    for kind in KINDS:
+        make_hostile(kind).export("scorecard", folder / f"{kind}.xlsx", X=sheet_rows())
+    make_hostile("two scores").export("scorecard", folder / "changed.xlsx", X=new_rows()[:20])
+    book = openpyxl.load_workbook(folder / "changed.xlsx")
+    book["Scorecard"]["D6"], book["Scorecard"]["E6"], book["Scorecard"]["D5"] = 1000, 2000, 0
+    book.save(folder / "changed.xlsx")
+    return recalculate(folder.glob("*.xlsx"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_workbook_adds_the_points(kind, books):
+    model, some, book = make_hostile(kind).model_, sheet_rows(), values_of(books[kind])
     card, total = totals_of(model, some, X=some)
     header, *rows = book["Predict"].values
     frame = pd.DataFrame(rows, columns=header)
@@ -183,16 +194,10 @@ def test_workbook_adds_the_points(model, tmp_path):
     assert np.allclose(steps, card.steps(), rtol=0, atol=1e-9)
 
 
-def test_workbook_follows_the_points_of_its_card(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    model, path = make_hostile("two scores").model_, tmp_path / "card.xlsx"
-    model.export("scorecard", path, X=new_rows()[:20])
-    before = make_card(model, X=new_rows()[:20])
-    book = openpyxl.load_workbook(path)
-    book["Scorecard"]["D6"], book["Scorecard"]["E6"], book["Scorecard"]["D5"] = 1000, 2000, 0
-    book.save(path)
-    header, *rows = recalculated(path, tmp_path)["Predict"].values
-    points = before.points.copy()
+def test_workbook_follows_the_points_of_its_card(books):
+    model = make_hostile("two scores").model_
+    header, *rows = values_of(books["changed"])["Predict"].values
+    points = make_card(model, X=new_rows()[:20]).points.copy()
     points[0] = 1000, 2000
     table = model.align(new_rows()[:20])
     expected = sum(np.where(rule.holds(table), *p) for rule, p in zip(model.rules, points))
