@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from pysirus import _core
+from pysirus._constraints.together import Together
 from pysirus._forest.forest import Paths
 
 GOLDEN64 = 0x9E3779B97F4A7C15
@@ -70,14 +71,19 @@ def counts_of(seed, trees, rows, thresholds):
     return sum((bits >= np.uint64(t)).astype(np.int64) for t in thresholds)
 
 
-def candidates_of(key, node, n_features, max_features):
-    """Floyd's method: max_features of n_features without replacement."""
+def candidates_of(key, node, allowed, max_features):
+    """Floyd's method: max_features of the allowed features without replacement, or all where they are fewer."""
     drawn = set()
     start = node_key(key, node)
-    for last in range(n_features - max_features, n_features):
+    for last in range(max(0, len(allowed) - max_features), len(allowed)):
         feature = below(start, last, last + 1)
         drawn.add(last if feature in drawn else feature)
-    return sorted(drawn)
+    return [allowed[i] for i in sorted(drawn)]
+
+
+def allowed_features(problem, above):
+    """The features that may stand in one path with those above a node."""
+    return [f for f in range(len(problem.bins)) if problem.together.allows({*above, f})]
 
 
 # ------------------------------------------------------------------------------------------------------------ trees
@@ -99,6 +105,7 @@ class Problem:
     max_depth: int = 2
     max_features: int = 1
     min_node_size: int = 5
+    together: Together = field(default_factory=Together)
 
     @property
     def split_offset(self):
@@ -118,6 +125,7 @@ class Problem:
             self.max_depth,
             self.max_features,
             self.min_node_size,
+            **self.together.for_core(len(self.bins)),
         )
 
     def rows(self, begin=0, end=None):
@@ -170,11 +178,11 @@ def score_of(n, sums, n_left, left_sums):
     return score / (n_left * n_right)
 
 
-def best_split(problem, key, node, size, rows):
+def best_split(problem, key, node, size, rows, above=()):
     """The best split of a node, or NO_SPLIT: the lowest cut of the feature that drew most, among equals."""
     n, sums = sums_of(problem, size, rows)
     found = []
-    for feature in candidates_of(key, node, len(problem.bins), problem.max_features):
+    for feature in candidates_of(key, node, allowed_features(problem, above), problem.max_features):
         for local in splits_to_try(problem, feature, rows):
             n_left, left_sums = sums_of(problem, size, rows & goes_left(problem, feature, local))
             if n_left not in (0, n):
@@ -196,20 +204,21 @@ def grow_tree(problem, tree):
     size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
     answer = problem.value if problem.slot is None else problem.slot
     splits = [NO_SPLIT] * (2**problem.max_depth - 1)
-    members = {0: counts > 0}
+    members, above = {0: counts > 0}, {0: ()}
     for node in range(len(splits)):
         rows = members.get(node)
         if rows is None or counts[rows].sum() <= problem.min_node_size:
             continue
         if (answer[..., rows] == answer[..., rows][..., :1]).all():
             continue
-        split = best_split(problem, key, node, size, rows)
+        split = best_split(problem, key, node, size, rows, above[node])
         if split == NO_SPLIT:
             continue
         splits[node] = split
         feature = int(np.searchsorted(problem.split_offset, split, side="right")) - 1
         left = goes_left(problem, feature, split - int(problem.split_offset[feature]))
         members[2 * node + 1], members[2 * node + 2] = rows & left, rows & ~left
+        above[2 * node + 1] = above[2 * node + 2] = (*above[node], feature)
     return splits
 
 

@@ -19,6 +19,7 @@ struct StopFlag {
 
 // The rows that a tree draws are counted in 32 bits.
 constexpr std::size_t kMaxRows = 2'000'000'000;
+constexpr std::size_t kMaxGroupWords = 1 << 20;
 
 bool signalled() {
   nb::gil_scoped_acquire gil;
@@ -34,16 +35,18 @@ void check_finished(bool finished) {
 // The shape of the columns and the recipe of the trees: all that there is to know but for the rows.
 struct Plan {
   std::vector<std::int32_t> n_bins, split_offset;
-  std::vector<std::uint8_t> has_missing;
+  std::vector<std::uint8_t> has_missing, apart;
+  std::vector<std::uint64_t> groups;
   std::int32_t n_slots;
   bool classes;
   Recipe recipe;
 
   Plan(std::vector<std::int32_t> bins, std::vector<std::uint8_t> missing, std::vector<std::int32_t> offset,
        std::int32_t slots, bool classes, const std::vector<std::uint32_t>& thresholds, std::uint64_t seed,
-       std::int32_t max_depth, std::int32_t max_features, std::int32_t min_node_size)
-      : n_bins(std::move(bins)), split_offset(std::move(offset)), has_missing(std::move(missing)), n_slots(slots),
-        classes(classes),
+       std::int32_t max_depth, std::int32_t max_features, std::int32_t min_node_size, std::int32_t most_together,
+       std::vector<std::uint64_t> groups, std::vector<std::uint8_t> apart)
+      : n_bins(std::move(bins)), split_offset(std::move(offset)), has_missing(std::move(missing)),
+        apart(std::move(apart)), groups(std::move(groups)), n_slots(slots), classes(classes),
         recipe{seed, max_depth,          max_features, min_node_size, static_cast<std::int32_t>(thresholds.size()),
                {},   split_offset.data()} {
     require(!n_bins.empty() && has_missing.size() == n_bins.size() && split_offset.size() == n_bins.size() + 1,
@@ -57,9 +60,18 @@ struct Plan {
     require(n_slots >= 1 && n_slots <= kMaxBins, "n_slots is out of range");
     require(min_node_size >= 0, "min_node_size must not be negative");
     check_columns(n_bins, has_missing, split_offset);
+    require(most_together >= 0, "most_together must not be negative");
+    require(this->groups.size() % n_bins.size() == 0 && this->groups.size() / n_bins.size() <= kMaxGroupWords,
+            "groups must have as many words for each feature, at most 2**20");
+    require(this->apart.empty() || this->apart.size() == n_bins.size() * n_bins.size(),
+            "apart must have an entry per pair of features");
+    recipe.together.most = most_together;
+    recipe.together.n_words = static_cast<std::int32_t>(this->groups.size() / n_bins.size());
+    recipe.together.groups = this->groups.data();
+    recipe.together.apart = this->apart.empty() ? nullptr : this->apart.data();
     std::copy(thresholds.begin(), thresholds.end(), recipe.thresholds);
   }
-  Plan(const Plan&) = delete;  // the recipe points to split_offset
+  Plan(const Plan&) = delete;  // the recipe points to its vectors
 
   std::int64_t n_splits() const { return split_offset.back(); }
 
@@ -243,9 +255,11 @@ void bind_forest(nb::module_& m) {
       .def("set", [](StopFlag& flag) { flag.set = true; });
   nb::class_<Plan>(m, "Plan", "The shape of binned columns and the recipe of trees.")
       .def(nb::init<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<std::int32_t>, std::int32_t, bool,
-                    const std::vector<std::uint32_t>&, std::uint64_t, std::int32_t, std::int32_t, std::int32_t>(),
+                    const std::vector<std::uint32_t>&, std::uint64_t, std::int32_t, std::int32_t, std::int32_t,
+                    std::int32_t, std::vector<std::uint64_t>, std::vector<std::uint8_t>>(),
            "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_slots"_a, "classes"_a, "thresholds"_a, "seed"_a,
-           "max_depth"_a, "max_features"_a, "min_node_size"_a);
+           "max_depth"_a, "max_features"_a, "min_node_size"_a, "most_together"_a = 0,
+           "groups"_a = std::vector<std::uint64_t>(), "apart"_a = std::vector<std::uint8_t>());
   nb::class_<Rows>(m, "Rows", "Rows in bins with their responses: all of them, or those of one part.")
       .def(nb::init<Array<std::uint8_t, 2>, std::optional<AnyArray<std::int32_t>>,
                     std::optional<Array<std::uint8_t, 1>>, std::optional<Array<std::int32_t, 1>>, std::uint64_t>(),

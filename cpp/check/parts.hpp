@@ -42,6 +42,7 @@ inline std::vector<std::int64_t> level_sums(const Table& table, const Recipe& re
       *cells++ += count;
       for (std::int32_t k = 0; k < recipe.max_features; ++k) {
         const std::int32_t feature = level.candidates[at * recipe.max_features + k];
+        if (feature < 0) break;
         const std::int32_t bin = table.bins[feature * table.n_rows + row];
         reference::add_row(table, row, count, cells + bin * (1 + table.n_sums));
         cells += table.n_bins[feature] * (1 + table.n_sums);

@@ -21,6 +21,7 @@ struct Memory {
   std::uint8_t* histograms;         // [place of a node][group][cell][lane]
   std::uint8_t* routes;             // [node][table][bin][tree], who goes left
   std::uint16_t* candidates;        // [feature], a bit a lane
+  std::int32_t* allowed;            // [feature], of one lane: those that may be candidates
   Workspace* owner;
 };
 

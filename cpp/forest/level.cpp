@@ -64,10 +64,10 @@ Level::Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree,
       std::int32_t* drawn = candidates.data() + (tree * n_nodes() + node) * m;
       std::int64_t n_sums = 0;
       if (exists) {
-        reference::draw_candidates(node_key(key, static_cast<std::uint64_t>(number)), table.n_features,
-                                   recipe.max_features, drawn);
+        const std::int64_t n = reference::draw_allowed(table, recipe, node_key(key, static_cast<std::uint64_t>(number)),
+                                                       splits + tree * (n_nodes() - 1), number, drawn);
         n_sums = 1;
-        for (std::int64_t k = 0; k < m; ++k) n_sums += table.n_bins[drawn[k]] * (1 + table.n_sums);
+        for (std::int64_t k = 0; k < n; ++k) n_sums += table.n_bins[drawn[k]] * (1 + table.n_sums);
       }
       offset.push_back(offset.back() + n_sums);
     }
@@ -84,6 +84,7 @@ std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe,
     const std::int64_t* cells = sums + level.offset[at];
     if (level.offset[at + 1] == level.offset[at] || *cells++ <= recipe.min_node_size) continue;
     const std::int32_t* candidates = level.candidates.data() + at * recipe.max_features;
+    if (candidates[0] < 0) continue;
     std::fill(node.begin(), node.end(), 0);
     for (std::int32_t bin = 0; bin < table.n_bins[candidates[0]]; ++bin) reference::add_to(node, cells + bin * per_bin);
     const std::uint64_t key =

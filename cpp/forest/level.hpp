@@ -19,7 +19,7 @@ struct Level {
   int depth;                             // 0 is the root
   const std::int32_t* splits;            // [tree][2^depth - 1], in heap order: what is known so far
   std::vector<std::int64_t> offset;      // [tree][2^depth] + 1
-  std::vector<std::int32_t> candidates;  // [tree][2^depth][max_features]
+  std::vector<std::int32_t> candidates;  // [tree][2^depth][max_features], -1 where there are fewer
 
   Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int depth,
         const std::int32_t* splits);

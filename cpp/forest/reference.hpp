@@ -39,6 +39,31 @@ inline void draw_candidates(std::uint64_t node_key, std::int32_t n_features, std
   std::sort(candidates, candidates + n);
 }
 
+inline std::int32_t feature_of(const Table& table, const Recipe& recipe, std::int32_t split) {
+  const auto* end = recipe.split_offset + table.n_features + 1;
+  return static_cast<std::int32_t>(std::upper_bound(recipe.split_offset, end, split) - recipe.split_offset) - 1;
+}
+
+// The same among the features that may stand in a path with those above the node: all of them where they are fewer than
+// max_features. `splits` are those of the tree so far. Returns how many; the rest is -1.
+inline std::int32_t draw_allowed(const Table& table, const Recipe& recipe, std::uint64_t node_key,
+                                 const std::int32_t* splits, std::int64_t node, std::int32_t* candidates) {
+  if (!recipe.together.is_limited()) {
+    draw_candidates(node_key, table.n_features, recipe.max_features, candidates);
+    return recipe.max_features;
+  }
+  std::int32_t path[kMaxPath];
+  int length = 0;
+  for (; node > 0; node = (node - 1) / 2) path[length++] = feature_of(table, recipe, splits[(node - 1) / 2]);
+  std::vector<std::int32_t> allowed(static_cast<std::size_t>(table.n_features));
+  const std::int32_t n_allowed = list_allowed(recipe.together, table.n_features, path, length, allowed.data());
+  const std::int32_t n = std::min(n_allowed, recipe.max_features);
+  draw_candidates(node_key, n_allowed, n, candidates);
+  for (std::int32_t k = 0; k < n; ++k) candidates[k] = allowed[static_cast<std::size_t>(candidates[k])];
+  std::fill(candidates + n, candidates + recipe.max_features, -1);
+  return n;
+}
+
 // Size and sums of some rows: 1 + n_sums integers, that of a bin is a cell.
 using Sums = std::vector<std::int64_t>;
 
@@ -114,7 +139,7 @@ inline void search_feature(const Table& table, const Recipe& recipe, const Sums&
 inline Best best_split(const Table& table, const Recipe& recipe, std::uint64_t node_key, const std::int32_t* candidates,
                        const Sums& node, const std::int64_t* cells) {
   Best best;
-  for (std::int32_t k = 0; k < recipe.max_features; ++k) {
+  for (std::int32_t k = 0; k < recipe.max_features && candidates[k] >= 0; ++k) {
     Best found;
     found.tie = tie_bits(node_key, static_cast<std::uint32_t>(candidates[k]));
     search_feature(table, recipe, node, candidates[k], cells, found);
@@ -122,11 +147,6 @@ inline Best best_split(const Table& table, const Recipe& recipe, std::uint64_t n
     cells += table.n_bins[candidates[k]] * (1 + table.n_sums);
   }
   return best;
-}
-
-inline std::int32_t feature_of(const Table& table, const Recipe& recipe, std::int32_t split) {
-  const auto* end = recipe.split_offset + table.n_features + 1;
-  return static_cast<std::int32_t>(std::upper_bound(recipe.split_offset, end, split) - recipe.split_offset) - 1;
 }
 
 inline bool row_goes_left(const Table& table, const Recipe& recipe, std::int32_t split, std::int64_t row) {
@@ -156,14 +176,15 @@ inline bool is_constant(const Table& table, const std::vector<DrawnRow>& rows) {
   });
 }
 
-inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t node_key,
-                       const std::vector<DrawnRow>& rows) {
+inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t node_key, const std::int32_t* splits,
+                       std::int64_t number, const std::vector<DrawnRow>& rows) {
   std::int64_t n_drawn = 0;
   for (const DrawnRow& r : rows) n_drawn += r.count;
   if (n_drawn <= recipe.min_node_size || is_constant(table, rows)) return {};
 
   std::vector<std::int32_t> candidates(static_cast<std::size_t>(recipe.max_features));
-  draw_candidates(node_key, table.n_features, recipe.max_features, candidates.data());
+  const std::int32_t n_drawn_features = draw_allowed(table, recipe, node_key, splits, number, candidates.data());
+  candidates.resize(static_cast<std::size_t>(n_drawn_features));
   const std::int64_t per_bin = 1 + table.n_sums;
   Sums node(static_cast<std::size_t>(per_bin)), cells;
   for (const DrawnRow& r : rows) add_row(table, r.row, r.count, node.data());
@@ -173,6 +194,7 @@ inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t n
     for (const DrawnRow& r : rows)
       add_row(table, r.row, r.count, &cells[first] + table.bins[feature * table.n_rows + r.row] * per_bin);
   }
+  candidates.resize(static_cast<std::size_t>(recipe.max_features), -1);
   return best_split(table, recipe, node_key, candidates.data(), node, cells.data());
 }
 
@@ -186,7 +208,8 @@ inline std::vector<std::int32_t> grow_tree(const Table& table, const Recipe& rec
     inside.clear();
     for (const DrawnRow& r : rows)
       if (r.node == node) inside.push_back(r);
-    const std::int32_t split = split_node(table, recipe, node_key(key, static_cast<std::uint64_t>(node)), inside).split;
+    const std::uint64_t own = node_key(key, static_cast<std::uint64_t>(node));
+    const std::int32_t split = split_node(table, recipe, own, splits.data(), node, inside).split;
     splits[static_cast<std::size_t>(node)] = split;
     if (split == kNoSplit) continue;
     for (DrawnRow& r : rows)

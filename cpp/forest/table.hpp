@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "forest/together.hpp"
 #include "isa/isa.hpp"
 
 namespace pysirus {
@@ -40,6 +41,7 @@ struct Recipe {
   std::int32_t n_thresholds;
   std::uint32_t thresholds[kMaxThresholds];  // a row's count: how many of these its 32 bits reach
   const std::int32_t* split_offset;          // [feature + 1]: first split number of each feature
+  Together together = {};                    // which features may stand in one path
 };
 
 namespace PYSIRUS_ISA {

@@ -31,9 +31,11 @@ struct Workspace {
   std::vector<std::int64_t> cell_offset;  // [feature + 1]
   Buffer counts, inside, histograms, routes;
   std::vector<std::uint16_t> candidates;
+  std::vector<std::int32_t> allowed;
 
   Workspace(const Table& table, const Recipe& recipe, const SortedTable& sorted, int n_groups)
-      : n_groups(n_groups), sorted(sorted), cell_offset(table.n_features + 1), candidates(table.n_features) {
+      : n_groups(n_groups), sorted(sorted), cell_offset(table.n_features + 1), candidates(table.n_features),
+        allowed(table.n_features) {
     for (std::int32_t f = 0; f < table.n_features; ++f)
       cell_offset[f + 1] = cell_offset[f] + table.n_bins[f] * (1 + table.n_sums);
     const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1, n_last = (n_nodes + 1) / 2;
@@ -46,8 +48,8 @@ struct Workspace {
 
   // Points into this workspace, which must not move afterwards.
   Memory memory() {
-    return {n_groups,         cell_offset.data(), cell_offset.back(), counts.get(), inside.get(),
-            histograms.get(), routes.get(),       candidates.data(),  this};
+    return {n_groups,         cell_offset.data(), cell_offset.back(), counts.get(),   inside.get(),
+            histograms.get(), routes.get(),       candidates.data(),  allowed.data(), this};
   }
 };
 

@@ -48,6 +48,9 @@ class Plan:
         max_depth: int,
         max_features: int,
         min_node_size: int,
+        most_together: int = 0,
+        groups: list[int] = ...,  # [feature, word]
+        apart: list[int] = ...,  # [feature, feature]
     ) -> None: ...
 
 class Rows:

@@ -419,3 +419,21 @@ def test_predict_needs_only_columns_that_a_rule_uses(run, tmp_path):
     (tmp_path / "new.csv").write_text("b\n1\n")
     code, _, err = run("predict", tmp_path / "m.json", tmp_path / "new.csv")
     assert code == 1 and "needs a column that the table does not have: a." in err
+
+
+def test_directions_and_interactions_are_typed(run, tmp_path):
+    options = ["--rules", 6, "--trees", 200, "--increasing", "rm,zn", "--decreasing", "lstat", "--interactions", "none"]
+    code, out, _ = run("fit", "housing", *options, "--model", tmp_path / "m.json")
+    assert code == 0 and "increasing in rm, zn; decreasing in lstat; no interactions" in out
+    model = pysirus.load(tmp_path / "m.json")
+    assert model.monotonic_cst == {"rm": 1, "zn": 1, "lstat": -1} and model.interaction_cst == "no_interactions"
+    fast = ["--folds", 2, "--repeats", 1, "--trees", 100]
+    code, out, _ = run("tune", "housing", *fast, "--interactions", "rm,lstat; crim,nox")
+    assert code == 0 and "interactions within {rm, lstat}, {crim, nox}, {zn," in out
+    for wrong, message in (
+        (["--increasing", "rom"], "There is no column 'rom' for the option --increasing."),
+        (["--increasing", "rm", "--decreasing", "rm"], "cannot be increasing and decreasing"),
+        (["--interactions", "rm,lstatt"], "--interactions names 'lstatt'"),
+    ):
+        code, _, err = run("fit", "housing", *wrong)
+        assert code != 0 and message in " ".join(err.replace("│", " ").split())

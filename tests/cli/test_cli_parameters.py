@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import pysirus
 from pysirus._parameters.table import (
     ClassWeight,
+    Constraining,
     Folds,
     Growing,
     ListSize,
@@ -27,7 +28,7 @@ from pysirus.cli._parameters import takes
 from pysirus.cli.fit import fit
 from pysirus.cli.tune import tune
 
-EVERY = (ClassWeight, Weighting, Loss, Growing, Stages, Running)
+EVERY = (ClassWeight, Weighting, Loss, Growing, Constraining, Stages, Running)
 
 
 def to_half(text: str) -> float:

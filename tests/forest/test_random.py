@@ -114,7 +114,7 @@ def test_triples_of_rows_are_independent():
 @pytest.mark.parametrize("n_features, max_features", [(2, 2), (6, 2), (9, 3), (13, 4), (30, 10), (5, 1)])
 def test_candidates_are_uniform_without_replacement(n_features, max_features):
     drawn = [
-        oracle.candidates_of(oracle.tree_key(1, tree), node, n_features, max_features)
+        oracle.candidates_of(oracle.tree_key(1, tree), node, range(n_features), max_features)
         for tree in range(1500)
         for node in range(3)
     ]
@@ -134,7 +134,7 @@ def test_candidates_of_neighbouring_nodes_are_independent():
     overlap = np.zeros(3)
     for tree in range(4000):
         key = oracle.tree_key(2, tree)
-        root, left, right = (oracle.candidates_of(key, node, 6, 2) for node in range(3))
+        root, left, right = (oracle.candidates_of(key, node, range(6), 2) for node in range(3))
         for a in root:
             for b in left:
                 pairs[a, b] += 1

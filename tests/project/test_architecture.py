@@ -29,6 +29,7 @@ ROOMS = [
     "_response",
     "_bins",
     "_rules",
+    "_constraints",
     "_model",
     "_forest",
 ]

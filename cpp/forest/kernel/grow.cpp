@@ -214,6 +214,24 @@ bool is_constant(const Block& block, int node, int tree) {
   return true;
 }
 
+// Draws the candidates of each open lane among the features that may stand in a path with those above its node.
+void draw_within_limits(const Block& block, int number, int group, const std::uint64_t* keys, std::uint16_t open) {
+  const Table& table = block.table;
+  std::uint16_t* candidates = block.memory.candidates;
+  for (std::int32_t feature = 0; feature < table.n_features; ++feature) candidates[feature] = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (!(open >> lane & 1)) continue;
+    std::int32_t path[kMaxPath];
+    int length = 0;
+    for (int node = number; node > 0; node = (node - 1) / 2)
+      path[length++] = feature_of(table, block.recipe, block.split[(node - 1) / 2][group][lane]);
+    const std::int32_t n_allowed =
+        list_allowed(block.recipe.together, table.n_features, path, length, block.memory.allowed);
+    draw_allowed(block.recipe, keys[lane], block.memory.allowed, n_allowed, static_cast<std::uint16_t>(1u << lane),
+                 candidates);
+  }
+}
+
 template <class Sum>
 void split_node(Block& block, int number, int group) {
   i64x& split = block.split[number][group];
@@ -228,7 +246,10 @@ void split_node(Block& block, int number, int group) {
   std::uint64_t keys[kLanes];
   for (int lane = 0; lane < kLanes; ++lane)
     keys[lane] = node_key(block.tree_keys[group * kLanes + lane], static_cast<std::uint64_t>(number));
-  draw_candidates(block.table, block.recipe, keys, open, block.memory.candidates);
+  if (block.recipe.together.is_limited())
+    draw_within_limits(block, number, group, keys, open);
+  else
+    draw_candidates(block.table, block.recipe, keys, open, block.memory.candidates);
   Node<Sum> node;
   node.cells = histogram_of<Sum>(block, number, group);
   const Best best = best_split(block.table, block.recipe, block.memory, keys, node);
@@ -277,7 +298,7 @@ void add_nodes(Block& block, const LevelView& level, std::int64_t first, int n_t
       *sum++ += block.drawn[node][group][lane];
       const Lanes<Sum>* cells = histogram_of<Sum>(block, node, group);
       const std::int32_t* candidates = level.candidates + at * block.recipe.max_features;
-      for (std::int32_t i = 0; i < block.recipe.max_features; ++i) {
+      for (std::int32_t i = 0; i < block.recipe.max_features && candidates[i] >= 0; ++i) {
         const std::int64_t* offset = block.memory.cell_offset + candidates[i];
         for (std::int64_t c = offset[0]; c < offset[1]; ++c) *sum++ += cells[c][lane];
       }

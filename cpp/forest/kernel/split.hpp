@@ -12,6 +12,16 @@ struct Best {
   i64x split = fill<std::int64_t>(kNoSplit);
 };
 
+// Draws the candidate features of a lane among those that are allowed, in rising order.
+inline void draw_allowed(const Recipe& recipe, std::uint64_t node_key, const std::int32_t* allowed,
+                         std::int32_t n_allowed, std::uint16_t bit, std::uint16_t* candidates) {
+  for (std::int32_t last = n_allowed > recipe.max_features ? n_allowed - recipe.max_features : 0; last < n_allowed;
+       ++last) {
+    const auto drawn = below(node_key, static_cast<std::uint64_t>(last), static_cast<std::uint64_t>(last) + 1);
+    candidates[allowed[candidates[allowed[drawn]] & bit ? static_cast<std::uint64_t>(last) : drawn]] |= bit;
+  }
+}
+
 // Draws each wanted lane's candidate features without replacement (Floyd's method), a bit a lane.
 inline void draw_candidates(const Table& table, const Recipe& recipe, const std::uint64_t* node_keys,
                             std::uint16_t wanted, std::uint16_t* candidates) {

@@ -69,9 +69,9 @@ def level_sums(column: Column, rows: IntegerRows) -> LevelSums:
 
 
 def order_levels(kind: ColumnKind, levels: tuple[Any, ...], sums: LevelSums) -> tuple[Any, ...]:
-    """The levels that occur, in the order of their bins."""
+    """The levels in the order of their bins: those that occur, of an ordered column all that it is said to have."""
     present = np.flatnonzero(sums.sizes > 0).tolist()
     if kind == "ordered" or not present:
-        return tuple(levels[i] for i in present)
+        return levels if present else ()
     scores = LevelSums(sums.sizes[present], sums.sums[present], sums.by_class).scores().tolist()
     return tuple(levels[i] for _, i in sorted(zip(scores, present)))  # levels come sorted

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
+from pysirus._constraints.together import ANY, Together
 from pysirus._response.response import Response
 from pysirus._warn import warn_user
 
@@ -37,6 +38,7 @@ class Recipe:
     max_features: int | None = None
     min_node_size: int = 5
     max_samples: float = 1.0
+    together: Together = ANY
     n_threads: int = 1
     instruction_set: str | None = None
     stop: _core.StopFlag | None = None
@@ -116,6 +118,7 @@ def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
         max_depth=recipe.max_depth,
         max_features=recipe.n_candidates(len(binned.cuts)),
         min_node_size=recipe.min_node_size,
+        **recipe.together.for_core(len(binned.cuts)),
     )
 
 

@@ -112,4 +112,5 @@ class Kind(ABC):
             moments=weighted.moments,
             facts=facts,
             link=self.link,
+            constraints=training.constraints if training.constraints.is_limited else None,
         )

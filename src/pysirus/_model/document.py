@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysirus._model.agreement import check_agreement
+from pysirus._model.constraint_fields import CONSTRAINTS
 from pysirus._model.fields import (
     anything,
     fields,
@@ -217,6 +218,7 @@ DOCUMENT = fields(
         "moments": optional(MOMENTS),
         "likelihood": optional(LIKELIHOOD),
         "estimator": ESTIMATOR,
+        "constraints": optional(CONSTRAINTS),
     },
 )
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.table import Feature
+from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
-from pysirus._model.fields import Damage
+from pysirus._model.fields import Damage, ensure
 from pysirus._model.held_out import held_out_from
 from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json
@@ -191,6 +192,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "tuning": None if model.tuning is None else _tuning(model.tuning),
         "moments": moments_to_json(model.moments),
         **({} if model.link == "identity" else {"likelihood": quadratic_to_json(model.likelihood)}),
+        **constraints_to_json(model.constraints, model.features),
     }
 
 
@@ -201,11 +203,19 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes)
     held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
     longest = selected if tuning is None else tuning.rules
+    features = tuple(Feature(f["name"], f["kind"], tuple(f["levels"])) for f in document["features"])
+    constraints = constraints_from_json(document.get("constraints"), features, classes)
+    check_obedience(constraints, selected, "rules")
+    if tuning is not None:
+        check_obedience(constraints, tuning.rules, "tuning.rules")
+        for k, size in enumerate(tuning.sizes):
+            positive = constraints is None or min(size.weights) >= 0
+            ensure(positive, f"tuning.sizes[{k}].weights", "must not be negative under constraints")
     return Model(
         selected=selected,
         intercept=_from_output(document["intercept"]),
         mean=_from_output(document["mean"]),
-        features=tuple(Feature(f["name"], f["kind"], tuple(f["levels"])) for f in document["features"]),
+        features=features,
         named=document["named"],
         target=document["target"],
         classes=classes,
@@ -217,6 +227,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         aggregation=document["aggregation"],
         root_weight=float(document["root_weight"]),
         link=document.get("link", "identity"),
+        constraints=constraints,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._constraints.constraints import Constraints
 from pysirus._data.table import Feature, Table, align_table, warn_unseen
 from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._model.evaluate import Addend, Evaluator
@@ -88,6 +89,8 @@ class Model:
         With ``"mean"``: the weight of the root node, which contains every row and whose output is ``mean``.
     link : {"identity", "softmax", "log"}
         What the sum stands for: the prediction itself, scores of classes, or the logarithm of the prediction.
+    constraints : Constraints or None
+        What every rule obeys: directions of columns, and which columns stand in one rule.
     """
 
     selected: RuleSet
@@ -105,6 +108,7 @@ class Model:
     aggregation: Aggregation = "sum"
     root_weight: float = 0.0
     link: Link = "identity"
+    constraints: Constraints | None = None
 
     @property
     def rules(self) -> RuleSet:
@@ -272,13 +276,20 @@ class Model:
         return log_odds(total) if self.link == "softmax" else total
 
     def _repr_html_(self) -> str:
+        head = "<br>".join(map(html.escape, self._head_lines()))
         terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""
-        return f"<p>{html.escape(self._head())}</p>{self.rules.html(named=False)}{terms}"
+        return f"<p>{head}</p>{self.rules.html(named=False)}{terms}"
 
     def __str__(self) -> str:
         return "\n".join(
-            [self._head(), "", self.rules.text(named=False), *(["", *self._term_lines()] if self.terms else [])]
+            [*self._head_lines(), "", self.rules.text(named=False), *(["", *self._term_lines()] if self.terms else [])]
         )
+
+    def _head_lines(self) -> list[str]:
+        """The head, and what every rule obeys."""
+        if self.constraints is None:
+            return [self._head()]
+        return [self._head(), one_line(self.constraints.text([feature.name for feature in self.features]))]
 
     def _term_lines(self) -> list[str]:
         return ["linear terms", *map(str, self.terms)]

@@ -208,6 +208,39 @@ class Growing:
     )
 
 
+def groups_or_name(text: str) -> Any:
+    """Typed groups of columns such as age,income;debt, or none or pairwise."""
+    named = {"none": "no_interactions", "pairwise": "pairwise"}
+    return named.get(text) or [[name.strip() for name in group.split(",")] for group in text.split(";")]
+
+
+@dataclass(eq=False, repr=False)
+class Constraining:
+    """What is known before the data."""
+
+    monotonic_cst: Any = parameter(
+        None,
+        "dict or list of int, optional",
+        "The direction of columns: 1 increasing, -1 decreasing, 0 either. A dict by name, or an entry per column. It "
+        "is about the prediction, with two classes about the probability of the second. Every rule obeys by itself. "
+        "Ordered categories and booleans have directions, other categories do not, nor do several classes.",
+    )
+    interaction_cst: Any = parameter(
+        None,
+        '{"no_interactions", "pairwise"} or list of lists, optional',
+        "Which columns may stand in one rule: the columns of a group, by name or position. Columns that are in no "
+        'group are one group. "no_interactions": one column a rule. "pairwise": two at most.',
+        option=Option(
+            "--interactions",
+            "GROUPS",
+            "Columns that may stand in one rule: 'age,income;debt,rate'. none: one column a rule. pairwise: two.",
+            "Columns",
+            type=str,
+            parse=groups_or_name,
+        ),
+    )
+
+
 @dataclass(eq=False, repr=False)
 class ClassWeight:
     """How much classes count."""
@@ -313,7 +346,7 @@ class Running:
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 
 
-GROUPS = (ListSize, Folds, Growing, ClassWeight, Weighting, Loss, Stages, Running)
+GROUPS = (ListSize, Folds, Growing, Constraining, ClassWeight, Weighting, Loss, Stages, Running)
 PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 

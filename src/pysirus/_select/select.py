@@ -18,7 +18,7 @@ step of exact elimination answers the question for any depth. In two dimensions,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import gcd
@@ -111,11 +111,18 @@ class Span:
         return True
 
 
-def independent_paths(paths: Paths, binned: Binned, p0: float | None, span: Span) -> Iterator[int]:
-    """Walk down the paths while above ``p0``; positions of those outside ``span``, which takes them in."""
+def independent_paths(
+    paths: Paths, binned: Binned, p0: float | None, span: Span, permit: Callable[[int], bool] | None = None
+) -> Iterator[int]:
+    """Walk down the paths while above ``p0``; positions of those outside ``span``, which takes them in.
+
+    A path that ``permit`` refuses is as if it were not there.
+    """
     for i, (codes, frequency) in enumerate(zip(paths.codes, paths.frequencies)):
         if p0 is not None and frequency <= p0:
             return
+        if permit is not None and not permit(i):
+            continue
         if span.add(rule_vector(codes.tolist(), binned)):
             yield i
 

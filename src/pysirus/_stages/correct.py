@@ -89,7 +89,7 @@ def _corrections(
         paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
         first_tree += limits.n_trees
         most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
-        kept = keep_rules(training, paths, replace(limits.each, n_rules=most), span, weighted.rules)
+        kept = keep_rules(training, paths, replace(limits.each, n_rules=most), span, weighted.rules, unexplained)
         if not kept.rules:
             return
         new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)

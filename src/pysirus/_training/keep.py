@@ -14,6 +14,7 @@ from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
 from pysirus._select.select import Span, independent_paths, rule_vector
 from pysirus._training.grow import rules_of
+from pysirus._training.permit import Permit
 from pysirus._training.training import Training
 
 SPARE = 4  # candidates beyond those wanted, so that one pass over the rows is mostly enough
@@ -37,14 +38,22 @@ class Limits:
 
 
 def keep_rules(
-    training: Training, paths: Paths, limits: Limits, span: Span | None = None, before: Sequence[Rule] = ()
+    training: Training,
+    paths: Paths,
+    limits: Limits,
+    span: Span | None = None,
+    before: Sequence[Rule] = (),
+    answering: Training | None = None,
 ) -> KeptRules:
     """Walk down the paths and keep those that are no combination of the constant, of ``before`` and of those kept.
 
     ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
+    Of the paths that break a constraint none is kept; ``answering`` are the rows with the response that outputs will be
+    means of, where it is another.
     """
     span = Span() if span is None else span
-    walk = independent_paths(paths, training.binned, limits.p0, Span(dict(span.rows)))
+    permit = Permit(answering or training, paths) if training.constraints.is_limited else None
+    walk = independent_paths(paths, training.binned, limits.p0, Span(dict(span.rows)), permit)
     on_rows = limits.post_treatment == "sample"
     kept: list[int] = []
     while True:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pysirus._constraints.read import Known
 from pysirus._forest.forest import Recipe
 from pysirus._parameters import ParameterError, to_share
 
@@ -21,6 +22,7 @@ class Settings:
     max_samples: float | None = None
     n_trees: int | None = None  # None: until two such forests would share 1 - alpha of their rules
     alpha: float = 0.05
+    known: Known = field(default=Known(), compare=False)
     n_threads: int = 1
     verbose: int = 0
 

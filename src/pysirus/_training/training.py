@@ -5,13 +5,15 @@ from __future__ import annotations
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts, bin_table
+from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
+from pysirus._constraints.order import order_columns
 from pysirus._data.table import Feature, Table
 from pysirus._forest.forest import Forest, GrowingForest, Recipe
 from pysirus._model.moments import Moments
@@ -33,6 +35,7 @@ class Training(ABC):
     features: tuple[Feature, ...]
     named: bool
     target: str
+    constraints: Constraints = field(default=NO_CONSTRAINTS, kw_only=True)
 
     @property
     def n_rows(self) -> int:
@@ -52,6 +55,10 @@ class Training(ABC):
     @abstractmethod
     def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+
+    def within(self, recipe: Recipe) -> Recipe:
+        """A recipe whose trees put no columns into one path that may not stand together."""
+        return replace(recipe, together=self.constraints.together)
 
     @abstractmethod
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
@@ -92,7 +99,7 @@ class MemoryTraining(Training):
 
     def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
-        return Forest(self.binned, self.response, recipe, first_tree)
+        return Forest(self.binned, self.response, self.within(recipe), first_tree)
 
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
@@ -106,6 +113,8 @@ class MemoryTraining(Training):
 def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:
     """Put a table into bins."""
     settings.check_columns(table.n_columns)
+    constraints = settings.known.read(table.columns, len(response.labels or ()))
+    table = order_columns(table, constraints.directions)
     binned = bin_table(
         table,
         response,
@@ -114,7 +123,9 @@ def bin_rows(table: Table, response: Response, settings: Settings, target: str) 
         n_threads=settings.n_threads,
     )
     features = features_of(binned.cuts)
-    return MemoryTraining(binned, response, settings.seed, features, table.names is not None, target)
+    return MemoryTraining(
+        binned, response, settings.seed, features, table.names is not None, target, constraints=constraints
+    )
 
 
 def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:

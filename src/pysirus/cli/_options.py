@@ -17,6 +17,7 @@ FIGURES = (".png", ".pdf", ".svg")
 # what a parameter of an estimator is called on the command line
 OPTION_OF_PARAMETER = {name: own.metadata["option"].name for name, own in PARAMETERS.items() if own.metadata["option"]}
 OPTION_OF_PARAMETER |= {"memory": "--memory", "max_rows": "--max-rows"}
+OPTION_OF_PARAMETER["monotonic_cst"] = "--increasing/--decreasing"
 
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
@@ -32,6 +33,19 @@ Drop = Annotated[
     typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
 ]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.", rich_help_panel=COLUMNS)]
+Increasing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--increasing",
+        metavar="COL,...",
+        help="Columns in which the prediction, of two classes the probability of the second, never falls.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Decreasing = Annotated[
+    list[str] | None,
+    typer.Option("--decreasing", metavar="COL,...", help="Columns in which it never rises.", rich_help_panel=COLUMNS),
+]
 Exposure = Annotated[
     str | None,
     typer.Option(

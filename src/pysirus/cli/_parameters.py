@@ -83,4 +83,5 @@ def make_estimator(estimator: Any, parameters: dict[str, Any], training: Any) ->
     given = {name: value for name, value in parameters.items() if name in taken}
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"], training.classes())
+    given["monotonic_cst"] = training.monotonic
     return estimator(**given, categorical_features=training.categorical, verbose=int(sys.stderr.isatty()))

@@ -28,6 +28,8 @@ class Roles(NamedTuple):
     weights: str | None = None
     task: str = "auto"
     exposure: str | None = None
+    increasing: list[str] | None = None
+    decreasing: list[str] | None = None
 
 
 class Training(NamedTuple):
@@ -38,6 +40,7 @@ class Training(NamedTuple):
     is_regression: bool
     weights: Any = None
     categorical: list[str] | None = None
+    monotonic: dict[str, int] | None = None
 
     def fit(self, estimator: Any) -> None:
         """Learn from the table."""
@@ -62,6 +65,7 @@ class FileTraining(NamedTuple):
     categorical: list[str] | None
     drop: list[str]
     memory: int
+    monotonic: dict[str, int] | None = None
 
     def fit(self, estimator: Any) -> None:
         """Learn from the files."""
@@ -145,6 +149,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         is_regression=_is_regression(response, roles),
         weights=roles.weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
+        monotonic=_directions(table, roles),
         drop=names_of(anywhere, roles.drop, "--drop"),
         memory=memory,
     )
@@ -220,6 +225,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         is_regression=is_regression,
         weights=weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
+        monotonic=_directions(table, roles),
     )
 
 
@@ -262,3 +268,13 @@ def names_of(table: pa.Table, given: list[str] | None, option: str) -> list[str]
             check_column(table, name, f"option {option}")
             found.append(name)
     return found
+
+
+def _directions(table: pa.Table, roles: Roles) -> dict[str, int] | None:
+    """The columns that have a direction, and it."""
+    directions: dict[str, int] = {}
+    for option, given, sign in (("--increasing", roles.increasing, 1), ("--decreasing", roles.decreasing, -1)):
+        for name in names_of(table, given, option):
+            if directions.setdefault(name, sign) != sign:
+                raise typer.BadParameter(f"'{name}' cannot be increasing and decreasing.", param_hint=option)
+    return directions or None

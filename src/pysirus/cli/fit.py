@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Growing, ListSize, Loss, Running, Stages, Weighting
+from pysirus._parameters.table import ClassWeight, Constraining, Growing, ListSize, Loss, Running, Stages, Weighting
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -15,7 +15,7 @@ from pysirus.cli.tune import MODEL, learn_tuned, save
 
 
 @app.command()
-@takes(ListSize, ClassWeight, Weighting, Loss, Growing, Stages, Running)
+@takes(ListSize, ClassWeight, Weighting, Loss, Growing, Constraining, Stages, Running)
 def fit(
     table: options.TableArgument,
     target: options.Target = None,
@@ -29,6 +29,8 @@ def fit(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    increasing: options.Increasing = None,
+    decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
     memory: options.Memory = None,
     task: options.Task = "auto",
@@ -54,7 +56,7 @@ def fit(
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
 
-    roles = Roles(categorical, drop, weights, task, exposure)
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing)
     if tuned:
         learn_tuned(table, target, roles, parameters, model=model)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Folds, Growing, Loss, Running, Stages, Weighting
+from pysirus._parameters.table import ClassWeight, Constraining, Folds, Growing, Loss, Running, Stages, Weighting
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -21,7 +21,7 @@ MODEL = "a model file"  # as pysirus._output calls what is replaced only by its 
 
 
 @app.command()
-@takes(Folds, ClassWeight, Weighting, Loss, Growing, Stages, Running)
+@takes(Folds, ClassWeight, Weighting, Loss, Growing, Constraining, Stages, Running)
 def tune(
     table: options.TableArgument,
     target: options.Target = None,
@@ -34,6 +34,8 @@ def tune(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    increasing: options.Increasing = None,
+    decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
     task: options.Task = "auto",
 ) -> None:
@@ -43,7 +45,8 @@ def tune(
     """
     from pysirus.cli._table import Roles
 
-    learn_tuned(table, target, Roles(categorical, drop, weights, task, exposure), parameters, model=model, plot=plot)
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing)
+    learn_tuned(table, target, roles, parameters, model=model, plot=plot)
 
 
 def learn_tuned(

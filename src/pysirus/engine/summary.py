@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from pysirus._bins.cuts import as_compared
 from pysirus._bins.levels import LevelSums, level_sums
+from pysirus._constraints.order import whole_order
+from pysirus._constraints.read import is_binary
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.table import check_levels
 from pysirus._response.integer_rows import Count, IntegerRows
@@ -120,3 +123,21 @@ def _with_merged_levels(merged: ColumnSummary, a: ColumnSummary, b: ColumnSummar
         sizes[at] += part.level_sums.sizes
         sums[at] += part.level_sums.sums
     return replace(merged, levels=levels, level_sums=LevelSums(sizes, sums, first.by_class))
+
+
+def order_summaries(summaries: Sequence[ColumnSummary], directions: Mapping[int, int]) -> tuple[ColumnSummary, ...]:
+    """The columns, those with a direction in their whole order: levels that do not occur stand at their place."""
+    return tuple(_in_whole_order(s) if i in directions else s for i, s in enumerate(summaries))
+
+
+def _in_whole_order(summary: ColumnSummary) -> ColumnSummary:
+    found = summary.level_sums
+    if found is None:
+        return summary
+    order = whole_order(summary.name, summary.levels, summary.order, is_binary(summary))
+    at = [order.index(level) for level in summary.levels]
+    sizes = np.zeros(len(order), dtype=np.int64)
+    sums = np.zeros((len(order), found.sums.shape[1]), dtype=found.sums.dtype)
+    sizes[at], sums[at] = found.sizes, found.sums
+    padded = LevelSums(sizes, sums, found.by_class)
+    return replace(summary, kind="ordered", levels=order, order=order, level_sums=padded)

@@ -38,7 +38,7 @@ from pysirus.engine.parts import Part, RowHolder, ShardHolder
 from pysirus.engine.response import Reading, naming, read_response
 from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
 from pysirus.engine.steady import SteadyShards, WithMarks
-from pysirus.engine.summary import ColumnSummary
+from pysirus.engine.summary import ColumnSummary, order_summaries
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ShardTraining(Training):
 
     def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
-        return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes, first_tree)
+        return ShardForest(self.shards, self.binned, self.response, self.within(recipe), self.sum_bytes, first_tree)
 
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
@@ -177,6 +177,8 @@ def train(
     summaries = columns.summaries
     check_columns(summaries)
     settings.check_columns(len(summaries))
+    constraints = settings.known.read(summaries, len(reading.no_rows().labels or ()))
+    summaries = order_summaries(summaries, constraints.directions)
     watch.names = tuple(summary.name for summary in summaries)
     read = replace(read, names=watch.names)
     limits = {"n_bins": settings.n_bins, "discrete_limit": settings.discrete_limit}
@@ -200,6 +202,7 @@ def train(
             idle=name_idle(cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
+            constraints=constraints,
         )
     except BaseException:
         shards.close()

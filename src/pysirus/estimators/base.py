@@ -147,7 +147,9 @@ def _plain(value: Any) -> Any:
     """Numbers and labels of NumPy as those of Python."""
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def _is_json(value: Any) -> bool:

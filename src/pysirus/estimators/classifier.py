@@ -7,14 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import ClassWeight, Growing, ListSize, Running, Stages, Weighting, documented
+from pysirus._parameters.table import (
+    ClassWeight,
+    Constraining,
+    Growing,
+    ListSize,
+    Running,
+    Stages,
+    Weighting,
+    documented,
+)
 from pysirus.estimators.plain import PlainSirus
 from pysirus.estimators.sirus import ClassBase
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusClassifier(ClassBase, PlainSirus, Running, Stages, Weighting, ClassWeight, Growing, ListSize):
+class SirusClassifier(ClassBase, PlainSirus, Running, Stages, Weighting, ClassWeight, Growing, Constraining, ListSize):
     """Stable and interpretable rules for two or more classes.
 
     Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent

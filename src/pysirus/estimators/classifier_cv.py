@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import ClassWeight, Folds, Growing, Running, Stages, Weighting, documented, replaced
+from pysirus._parameters.table import (
+    ClassWeight,
+    Constraining,
+    Folds,
+    Growing,
+    Running,
+    Stages,
+    Weighting,
+    documented,
+    replaced,
+)
 from pysirus.estimators.sirus import ClassBase
 from pysirus.estimators.tuned import TunedSirus
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusClassifierCV(ClassBase, TunedSirus, Running, Stages, Weighting, ClassWeight, Growing, Folds):
+class SirusClassifierCV(ClassBase, TunedSirus, Running, Stages, Weighting, ClassWeight, Growing, Constraining, Folds):
     """Stable and interpretable rules for classes, with the number of rules chosen by cross-validation.
 
     In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the p0 closest to error

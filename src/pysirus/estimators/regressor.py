@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import Growing, ListSize, Loss, Running, Stages, documented
+from pysirus._parameters.table import Constraining, Growing, ListSize, Loss, Running, Stages, documented
 from pysirus.estimators.plain import PlainSirus
 from pysirus.estimators.sirus import RegressionBase
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusRegressor(RegressionBase, PlainSirus, Running, Stages, Loss, Growing, ListSize):
+class SirusRegressor(RegressionBase, PlainSirus, Running, Stages, Loss, Growing, Constraining, ListSize):
     """Stable and interpretable rules for regression.
 
     Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import Folds, Growing, Loss, Running, Stages, documented
+from pysirus._parameters.table import Constraining, Folds, Growing, Loss, Running, Stages, documented
 from pysirus.estimators.sirus import RegressionBase
 from pysirus.estimators.tuned import TunedSirus
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Loss, Growing, Folds):
+class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Loss, Growing, Constraining, Folds):
     """Stable and interpretable rules for regression, with the number of rules chosen by cross-validation.
 
     In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the p0 closest to error

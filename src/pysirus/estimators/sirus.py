@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pysirus._bins.cuts import Binned
+from pysirus._constraints.read import Known
 from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
@@ -28,7 +29,7 @@ from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.seed import to_seed
-from pysirus._parameters.table import Growing, Running, check_parameters
+from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
 from pysirus._response.read import target_name
 from pysirus._response.response import Response
 from pysirus._rules.rule import RuleSet
@@ -38,7 +39,7 @@ from pysirus._training.training import Training
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
 
-class SirusBase(RuleEstimator, Running, Growing):
+class SirusBase(RuleEstimator, Running, Growing, Constraining):
     """What the SIRUS estimators share."""
 
     @property
@@ -59,6 +60,7 @@ class SirusBase(RuleEstimator, Running, Growing):
             max_samples=self.max_samples,
             n_trees=None if self.n_trees == "auto" else int(self.n_trees),
             alpha=self.alpha,
+            known=Known(self.monotonic_cst, self.interaction_cst),
             n_threads=self._n_threads(),
             verbose=self.verbose,
         )

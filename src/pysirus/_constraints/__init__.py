@@ -1,0 +1,1 @@
+"""What is known before the data, and which rules obey it."""

@@ -1,0 +1,97 @@
+"""Rules in, whether each obeys what is known out: the direction of columns, and which columns stand together.
+
+Weights are not negative, so the prediction rises in a column where every rule does. A rule does when its condition on
+the column has one side (``x < c`` or ``x >= c``, whatever else it asks) and its outputs go the right way. Both can be
+read off each line of a list. The promise is for known values: a missing one has no place in an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pysirus._constraints.together import ANY, Together
+from pysirus._rules.rule import Condition, Rule
+
+BOTH_WAYS = 2
+WORDS = {1: "increasing", -1: "decreasing"}
+
+
+def gap_of(rule: Rule) -> float:
+    """What a rule adds where it holds, beyond what it adds elsewhere: of two classes on the log-odds of the second."""
+    inside, outside = np.asarray(rule.inside, dtype=np.float64), np.asarray(rule.outside, dtype=np.float64)
+    return float(inside - outside if inside.ndim == 0 else (inside[1] - inside[0]) - (outside[1] - outside[0]))
+
+
+def side_of(condition: Condition) -> int:
+    """1 where larger known values satisfy a condition, -1 where smaller ones do, 0 where all do or none."""
+    if condition.lower_cut is not None and condition.upper_cut is not None:
+        return BOTH_WAYS
+    return int(condition.lower_cut is not None) - int(condition.upper_cut is not None)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What every rule of a list obeys."""
+
+    directions: dict[int, int] = field(default_factory=dict)  # of columns, by number: 1 rises, -1 falls
+    together: Together = ANY
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is ruled out."""
+        return bool(self.directions) or self.together.is_limited
+
+    def allows_form(self, rule: Rule) -> bool:
+        """Whether a rule without outputs may obey."""
+        if not self.together.allows([condition.index for condition in rule.conditions]):
+            return False
+        return all(side_of(c) != BOTH_WAYS for c in rule.conditions if c.index in self.directions)
+
+    def steers(self, rule: Rule) -> bool:
+        """Whether the outputs of a rule matter: it has a condition on a column with a direction."""
+        return any(c.index in self.directions and side_of(c) for c in rule.conditions)
+
+    def allows(self, rule: Rule) -> bool:
+        """Whether a rule obeys."""
+        return not self.faults(rule)
+
+    def faults(self, rule: Rule) -> list[str]:
+        """What a rule breaks, in words; nothing where it obeys."""
+        found = []
+        names = [condition.feature for condition in rule.conditions]
+        if not self.together.allows([condition.index for condition in rule.conditions]):
+            found.append(
+                f"{_listed(names)} may not stand in one rule" if len(names) > 1 else f"'{names[0]}' is forbidden"
+            )
+        for condition in rule.conditions:
+            wanted, side = self.directions.get(condition.index, 0), side_of(condition)
+            if wanted and side == BOTH_WAYS:
+                found.append(f"its condition on '{condition.feature}' has two sides, so it rises and falls")
+            elif wanted and gap_of(rule) * side * wanted < 0:
+                goes = "falls" if wanted > 0 else "rises"
+                found.append(f"it {goes} with '{condition.feature}', and must be {WORDS[wanted]}")
+        return found
+
+    def text(self, names: Sequence[str]) -> str:
+        """What is obeyed, in a line."""
+        parts = []
+        for direction, word in WORDS.items():
+            if own := [names[i] for i, found in self.directions.items() if found == direction]:
+                parts.append(f"{word} in {', '.join(own)}")
+        together = self.together
+        if together.most is not None:
+            parts.append("no interactions" if together.most == 1 else f"at most {together.most} columns in a rule")
+        if together.groups:
+            groups = [f"{{{', '.join(names[i] for i in sorted(group))}}}" for group in together.groups]
+            parts.append(f"interactions within {', '.join(groups)}")
+        return "; ".join(parts)
+
+
+NO_CONSTRAINTS = Constraints()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names)

@@ -1,0 +1,135 @@
+"""Parameters and columns in, constraints out: ``monotonic_cst`` and ``interaction_cst`` as scikit-learn means them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
+from pysirus._constraints.together import ANY, Together
+from pysirus._data.column import ColumnKind
+from pysirus._data.read import did_you_mean
+from pysirus._parameters import ParameterError
+
+MOST = {"no_interactions": 1, "pairwise": 2}
+
+
+class HasKind(Protocol):
+    """A column, or what is known of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> ColumnKind: ...
+    @property
+    def levels(self) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the user says is known, as it was given."""
+
+    monotonic_cst: Any = None
+    interaction_cst: Any = None
+
+    def read(self, columns: Sequence[HasKind], n_classes: int) -> Constraints:
+        """The constraints on the columns of a table; ``n_classes`` is 0 for numbers."""
+        directions = read_directions(self.monotonic_cst, columns, n_classes)
+        together = read_together(self.interaction_cst, [column.name for column in columns])
+        return Constraints(directions, together) if directions or together.is_limited else NO_CONSTRAINTS
+
+
+# ------------------------------------------------------------------------------------------------------- directions
+
+
+def read_directions(given: Any, columns: Sequence[HasKind], n_classes: int) -> dict[int, int]:
+    """The direction of each column that has one."""
+    if given is None:
+        return {}
+    names = [column.name for column in columns]
+    directions = {i: sign for i, sign in _signs(given, names).items() if sign}
+    if directions and n_classes > 2:
+        raise ParameterError(
+            f"monotonic_cst is for numbers and two classes, and y has {n_classes} classes: a column cannot raise one "
+            "class without lowering others. Leave it out, or learn one class against the rest."
+        )
+    for i in directions:
+        if columns[i].kind == "categorical" and columns[i].levels and not is_binary(columns[i]):
+            raise ParameterError(
+                f"monotonic_cst gives column '{names[i]}' a direction, but its categories have no order. Make it an "
+                "ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or numbers, or leave "
+                "it out."
+            )
+    return directions
+
+
+def is_binary(column: HasKind) -> bool:
+    """Whether a column holds true and false, which have an order."""
+    return bool(column.levels) and all(isinstance(level, bool) for level in column.levels)
+
+
+def _signs(given: Any, names: Sequence[str]) -> dict[int, int]:
+    """The sign of each column that is named, or of all."""
+    if isinstance(given, Mapping):
+        return {number_of(name, names, "monotonic_cst"): _sign(sign, str(name)) for name, sign in given.items()}
+    values = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if values is None:
+        raise ParameterError(
+            "monotonic_cst must be a dict such as {'age': 1, 'debt': -1}, a list with -1, 0 or 1 for each column, or "
+            f"None, got {given!r}."
+        )
+    if len(values) != len(names):
+        raise ParameterError(
+            f"monotonic_cst has {len(values)} entries, and the table has {len(names)} columns. Give one entry per "
+            "column, or a dict of those that have a direction."
+        )
+    return {i: _sign(sign, names[i]) for i, sign in enumerate(values)}
+
+
+def _sign(value: Any, name: str) -> int:
+    sign = next((sign for sign in (-1, 0, 1) if isinstance(value, numbers.Real) and value == sign), None)
+    if sign is None:
+        raise ParameterError(
+            f"monotonic_cst of column '{name}' must be 1 (increasing), -1 (decreasing) or 0, got {value!r}."
+        )
+    return sign
+
+
+def number_of(column: Any, names: Sequence[str], parameter: str) -> int:
+    """The number of a column that is given by name or by number."""
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    if isinstance(column, numbers.Integral) and not isinstance(column, bool) and 0 <= int(column) < len(names):
+        return int(column)
+    shown = ", ".join(map(repr, list(names)[:8])) + (", ..." if len(names) > 8 else "")
+    hint = did_you_mean(column, list(names)) if isinstance(column, str) else ""
+    raise ParameterError(f"{parameter} names {column!r}, which is not a column.{hint} Columns are {shown}.")
+
+
+# ----------------------------------------------------------------------------------------------------- interactions
+
+
+def read_together(given: Any, names: Sequence[str]) -> Together:
+    """Which columns may stand in one rule; columns that no group names are a group of their own, as in scikit-learn."""
+    if given is None:
+        return ANY
+    if isinstance(given, str) and given in MOST:
+        return Together(most=MOST[given])
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise _no_groups(given)
+    groups = []
+    for group in given:
+        if isinstance(group, str) or not isinstance(group, Iterable):
+            raise _no_groups(given)
+        groups.append(frozenset(number_of(column, names, "interaction_cst") for column in group))
+    rest = frozenset(range(len(names))) - frozenset().union(*groups)
+    return Together(groups=tuple(dict.fromkeys([*groups, *([rest] if rest else [])])))
+
+
+def _no_groups(given: Any) -> ParameterError:
+    return ParameterError(
+        "interaction_cst must be 'no_interactions', 'pairwise', a list of groups of columns such as "
+        f"[['age', 'income'], ['debt']], or None, got {given!r}."
+    )
