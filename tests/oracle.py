@@ -97,8 +97,8 @@ class Problem:
     n_bins: np.ndarray
     has_missing: np.ndarray
     value: np.ndarray | None = None  # [row], or [column, row]
-    slot: np.ndarray | None = None
-    n_slots: int = 1
+    class_code: np.ndarray | None = None
+    n_outputs: int = 1
     weight: np.ndarray | None = None
     thresholds: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
     seed: int = 0
@@ -118,8 +118,8 @@ class Problem:
             self.n_bins.tolist(),
             self.has_missing.tolist(),
             self.split_offset.tolist(),
-            self.n_slots,
-            self.slot is not None,
+            self.n_outputs,
+            self.class_code is not None,
             self.thresholds.tolist(),
             self.seed,
             self.max_depth,
@@ -131,7 +131,7 @@ class Problem:
     def rows(self, begin=0, end=None):
         """What ``_core`` is told of the rows: all of them, or a part."""
         part = np.s_[begin:end]
-        arrays = (self.bins, self.value, self.slot, self.weight)
+        arrays = (self.bins, self.value, self.class_code, self.weight)
         return _core.Rows(*(None if a is None else np.ascontiguousarray(a[..., part]) for a in arrays), begin)
 
 
@@ -161,11 +161,11 @@ def splits_to_try(problem, feature, rows):
 
 def sums_of(problem, size, rows):
     """Size and response sums of some rows, as Python integers."""
-    if problem.slot is None:
+    if problem.class_code is None:
         columns = np.atleast_2d(problem.value)[:, rows]
         return int(size[rows].sum()), [sum(int(a) * int(b) for a, b in zip(size[rows], c)) for c in columns]
-    slots = problem.slot[rows]
-    return int(size[rows].sum()), [int(size[rows][slots == k].sum()) for k in range(problem.n_slots)]
+    codes = problem.class_code[rows]
+    return int(size[rows].sum()), [int(size[rows][codes == k].sum()) for k in range(problem.n_outputs)]
 
 
 def score_of(n, sums, n_left, left_sums):
@@ -202,7 +202,7 @@ def grow_tree(problem, tree):
     n_rows = problem.bins.shape[1]
     counts = counts_of(problem.seed, [tree], np.arange(n_rows), problem.thresholds)[0]
     size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
-    answer = problem.value if problem.slot is None else problem.slot
+    answer = problem.value if problem.class_code is None else problem.class_code
     splits = [NO_SPLIT] * (2**problem.max_depth - 1)
     members, above = {0: counts > 0}, {0: ()}
     for node in range(len(splits)):

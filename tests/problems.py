@@ -42,7 +42,7 @@ def make_columns(value, bins, n_columns, rng):
 
 
 def make_problem(
-    n_rows, n_bins, *, missing=(), n_slots=0, n_columns=0, weights=False, extreme=False, seed=0, mean=1.0, **recipe
+    n_rows, n_bins, *, missing=(), n_outputs=0, n_columns=0, weights=False, extreme=False, seed=0, mean=1.0, **recipe
 ):
     """A table with signal in its first columns, ties, and bins that stay empty."""
     rng = np.random.default_rng(seed)
@@ -57,14 +57,14 @@ def make_problem(
         value = np.where(signal_ > np.quantile(signal_, 0.02), limit, -limit)
     if n_columns:
         value = make_columns(value, bins, n_columns, rng)
-    slot = (signal_ % max(1, n_slots)).astype(np.uint8)
+    class_code = (signal_ % max(1, n_outputs)).astype(np.uint8)
     return oracle.Problem(
         bins=bins,
         n_bins=total,
         has_missing=has_missing,
-        value=None if n_slots else np.clip(value, -limit, limit).astype(np.int32),
-        slot=slot if n_slots else None,
-        n_slots=max(1, n_slots, n_columns),
+        value=None if n_outputs else np.clip(value, -limit, limit).astype(np.int32),
+        class_code=class_code if n_outputs else None,
+        n_outputs=max(1, n_outputs, n_columns),
         weight=rng.integers(1, 2**20 + 1, n_rows).astype(np.int32) if weights else None,
         thresholds=poisson_thresholds(mean),
         seed=seed,
@@ -75,12 +75,12 @@ def make_problem(
 @st.composite
 def problems(draw):
     n_features = draw(st.integers(1, 6))
-    n_slots, n_columns = draw(st.sampled_from([(0, 0), (0, 0), (2, 0), (3, 0), (5, 0), (0, 1), (0, 2), (0, 5)]))
+    n_outputs, n_columns = draw(st.sampled_from([(0, 0), (0, 0), (2, 0), (3, 0), (5, 0), (0, 1), (0, 2), (0, 5)]))
     return make_problem(
         draw(st.integers(1, 80)),
         draw(st.lists(st.integers(1, 12), min_size=n_features, max_size=n_features)),
         missing=draw(st.sets(st.integers(0, n_features - 1))),
-        n_slots=n_slots,
+        n_outputs=n_outputs,
         n_columns=n_columns,
         weights=draw(st.booleans()),
         extreme=draw(st.booleans()),

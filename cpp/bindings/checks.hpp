@@ -1,5 +1,5 @@
-// What the bindings check before the core reads or writes anything: sizes, bins, slots, splits, tree numbers. One pass
-// over each array at most, in loops that the compiler turns into vector instructions.
+// What the bindings check before the core reads or writes anything: sizes, bins, class codes, splits, tree numbers.
+// One pass over each array at most, in loops that the compiler turns into vector instructions.
 #pragma once
 
 #include <algorithm>

@@ -37,16 +37,16 @@ struct Plan {
   std::vector<std::int32_t> n_bins, split_offset;
   std::vector<std::uint8_t> has_missing, apart;
   std::vector<std::uint64_t> groups;
-  std::int32_t n_slots;
+  std::int32_t n_outputs;
   bool classes;
   Recipe recipe;
 
   Plan(std::vector<std::int32_t> bins, std::vector<std::uint8_t> missing, std::vector<std::int32_t> offset,
-       std::int32_t slots, bool classes, const std::vector<std::uint32_t>& thresholds, std::uint64_t seed,
+       std::int32_t outputs, bool classes, const std::vector<std::uint32_t>& thresholds, std::uint64_t seed,
        std::int32_t max_depth, std::int32_t max_features, std::int32_t min_node_size, std::int32_t most_together,
        std::vector<std::uint64_t> groups, std::vector<std::uint8_t> apart)
       : n_bins(std::move(bins)), split_offset(std::move(offset)), has_missing(std::move(missing)),
-        apart(std::move(apart)), groups(std::move(groups)), n_slots(slots), classes(classes),
+        apart(std::move(apart)), groups(std::move(groups)), n_outputs(outputs), classes(classes),
         recipe{seed, max_depth,          max_features, min_node_size, static_cast<std::int32_t>(thresholds.size()),
                {},   split_offset.data()} {
     require(!n_bins.empty() && has_missing.size() == n_bins.size() && split_offset.size() == n_bins.size() + 1,
@@ -57,7 +57,7 @@ struct Plan {
     require(!thresholds.empty() && thresholds.size() <= kMaxThresholds &&
                 std::is_sorted(thresholds.begin(), thresholds.end()),
             "1 to 16 thresholds, none below the one before");
-    require(n_slots >= 1 && n_slots <= kMaxBins, "n_slots is out of range");
+    require(n_outputs >= 1 && n_outputs <= kMaxBins, "n_outputs must be from 1 to 256");
     require(min_node_size >= 0, "min_node_size must not be negative");
     check_columns(n_bins, has_missing, split_offset);
     require(most_together >= 0, "most_together must not be negative");
@@ -76,35 +76,42 @@ struct Plan {
   std::int64_t n_splits() const { return split_offset.back(); }
 
   // Of a node without gain: tree, node, values.
-  std::size_t numbers_of_node() const { return 2 + static_cast<std::size_t>(n_slots); }
+  std::size_t numbers_of_node() const { return 2 + static_cast<std::size_t>(n_outputs); }
 
   Table table() const {
-    return {
-        nullptr, 0,       0,      static_cast<std::int32_t>(n_bins.size()), n_bins.data(), has_missing.data(), nullptr,
-        nullptr, n_slots, nullptr};
+    return {nullptr,
+            0,
+            0,
+            static_cast<std::int32_t>(n_bins.size()),
+            n_bins.data(),
+            has_missing.data(),
+            nullptr,
+            nullptr,
+            n_outputs,
+            nullptr};
   }
 };
 
-// Rows in bins with their responses: value for numbers, in one column or several, slot for classes.
+// Rows in bins with their responses: value for numbers, in one column or several, class_code for classes.
 struct Rows {
   Array<std::uint8_t, 2> bins;
   std::optional<AnyArray<std::int32_t>> value;
-  std::optional<Array<std::uint8_t, 1>> slot;
+  std::optional<Array<std::uint8_t, 1>> class_code;
   std::optional<Array<std::int32_t, 1>> weight;
   std::uint64_t first_row;
   std::vector<Range> used_bins;  // of each feature: looked up once, held against the plan of each call
-  Range values, slots, weights;
+  Range values, class_codes, weights;
 
   Rows(Array<std::uint8_t, 2> bins, std::optional<AnyArray<std::int32_t>> value,
-       std::optional<Array<std::uint8_t, 1>> slot, std::optional<Array<std::int32_t, 1>> weight,
+       std::optional<Array<std::uint8_t, 1>> class_code, std::optional<Array<std::int32_t, 1>> weight,
        std::uint64_t first_row)
-      : bins(std::move(bins)), value(std::move(value)), slot(std::move(slot)), weight(std::move(weight)),
+      : bins(std::move(bins)), value(std::move(value)), class_code(std::move(class_code)), weight(std::move(weight)),
         first_row(first_row), used_bins(this->bins.shape(0)) {
     nb::gil_scoped_release release;
     const std::size_t n_rows = this->bins.shape(1);
     for (std::size_t f = 0; f < used_bins.size(); ++f) used_bins[f] = range_of(this->bins.data() + f * n_rows, n_rows);
     values = range_of(this->value);
-    slots = range_of(this->slot);
+    class_codes = range_of(this->class_code);
     weights = range_of(this->weight);
   }
 
@@ -112,19 +119,20 @@ struct Rows {
     const std::size_t n_rows = bins.shape(1);
     require(bins.shape(0) == plan.n_bins.size(), "bins must have a row per feature");
     require(n_rows <= kMaxRows, "a table in memory has at most 2,000,000,000 rows: use fit_files, Dask or Spark");
-    require(value.has_value() != plan.classes && slot.has_value() == plan.classes,
-            "give value for numbers or slot for classes");
-    if (value && n_columns(*value) != static_cast<std::size_t>(plan.n_slots))
-      throw std::invalid_argument("n_slots of the plan is " + std::to_string(plan.n_slots) +
+    require(value.has_value() != plan.classes && class_code.has_value() == plan.classes,
+            "give value for numbers or class_code for classes");
+    if (value && n_columns(*value) != static_cast<std::size_t>(plan.n_outputs))
+      throw std::invalid_argument("n_outputs of the plan is " + std::to_string(plan.n_outputs) +
                                   ", columns of value: " + std::to_string(n_columns(*value)));
-    require(has_rows(value, n_rows) && (!slot || slot->shape(0) == n_rows) && (!weight || weight->shape(0) == n_rows),
-            "value, slot and weight must have an entry per row");
+    require(has_rows(value, n_rows) && (!class_code || class_code->shape(0) == n_rows) &&
+                (!weight || weight->shape(0) == n_rows),
+            "value, class_code and weight must have an entry per row");
     for (std::size_t f = 0; f < used_bins.size(); ++f)
       if (n_rows > 0 && used_bins[f].high >= plan.n_bins[f])
         throw std::invalid_argument("column " + std::to_string(f) + " has a row in bin " +
                                     std::to_string(used_bins[f].high) + ", the plan has " +
                                     std::to_string(plan.n_bins[f]) + " bins");
-    check_range("slot", slots, 0, plan.n_slots - 1);
+    check_range("class_code", class_codes, 0, plan.n_outputs - 1);
     check_range("value", values, -kMaxForestNumber, kMaxForestNumber);
     check_range("weight", weights, 0, kMaxForestNumber);
     Table table = plan.table();
@@ -132,7 +140,7 @@ struct Rows {
     table.n_rows = static_cast<std::int64_t>(n_rows);
     table.first_row = first_row;
     table.value = pointer(value);
-    table.class_code = pointer(slot);
+    table.class_code = pointer(class_code);
     table.weight = pointer(weight);
     return table;
   }
@@ -257,13 +265,13 @@ void bind_forest(nb::module_& m) {
       .def(nb::init<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<std::int32_t>, std::int32_t, bool,
                     const std::vector<std::uint32_t>&, std::uint64_t, std::int32_t, std::int32_t, std::int32_t,
                     std::int32_t, std::vector<std::uint64_t>, std::vector<std::uint8_t>>(),
-           "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_slots"_a, "classes"_a, "thresholds"_a, "seed"_a,
+           "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_outputs"_a, "classes"_a, "thresholds"_a, "seed"_a,
            "max_depth"_a, "max_features"_a, "min_node_size"_a, "most_together"_a = 0,
            "groups"_a = std::vector<std::uint64_t>(), "apart"_a = std::vector<std::uint8_t>());
   nb::class_<Rows>(m, "Rows", "Rows in bins with their responses: all of them, or those of one part.")
       .def(nb::init<Array<std::uint8_t, 2>, std::optional<AnyArray<std::int32_t>>,
                     std::optional<Array<std::uint8_t, 1>>, std::optional<Array<std::int32_t, 1>>, std::uint64_t>(),
-           "bins"_a, "value"_a.none(), "slot"_a.none(), "weight"_a.none(), "first_row"_a = 0);
+           "bins"_a, "value"_a.none(), "class_code"_a.none(), "weight"_a.none(), "first_row"_a = 0);
   m.def("grow", &grow, "plan"_a, "rows"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "instruction_set"_a,
         "stop"_a.none() = nb::none(),
         "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");

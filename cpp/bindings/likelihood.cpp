@@ -15,7 +15,7 @@ nb::dict to_dict(Patterns&& table) {
   nb::dict result;
   result["bits"] = to_numpy(std::move(table.bits), {n, static_cast<std::size_t>(table.n_words)});
   result["fold"] = to_numpy(std::move(table.fold), {n});
-  result["slot"] = to_numpy(std::move(table.class_code), {n});
+  result["class_code"] = to_numpy(std::move(table.class_code), {n});
   result["weight"] = to_numpy(std::move(table.weight), {n});
   result["sum"] = to_numpy(halves(table.sum), {n, 2});
   return result;
@@ -26,15 +26,16 @@ using Bytes = Array<std::uint8_t, 1>;
 
 constexpr int kMaxPatternFolds = 256;  // a byte
 
-Patterns from_arrays(const Bits& bits, const Bytes& fold, const Bytes& slot, const Array<std::int64_t, 1>& weight,
+Patterns from_arrays(const Bits& bits, const Bytes& fold, const Bytes& class_code, const Array<std::int64_t, 1>& weight,
                      const Array<std::int64_t, 2>& sum) {
   const std::size_t n = bits.shape(0);
-  require(fold.shape(0) == n && slot.shape(0) == n && weight.shape(0) == n && sum.shape(0) == n && sum.shape(1) == 2,
-          "patterns must have a fold, a slot, a weight and both halves of a sum each");
+  require(
+      fold.shape(0) == n && class_code.shape(0) == n && weight.shape(0) == n && sum.shape(0) == n && sum.shape(1) == 2,
+      "patterns must have a fold, a class code, a weight and both halves of a sum each");
   Patterns table{static_cast<std::int32_t>(bits.shape(1)), {}, {}, {}, {}, {}};
   table.bits.assign(bits.data(), bits.data() + n * bits.shape(1));
   table.fold.assign(fold.data(), fold.data() + n);
-  table.class_code.assign(slot.data(), slot.data() + n);
+  table.class_code.assign(class_code.data(), class_code.data() + n);
   table.weight.assign(weight.data(), weight.data() + n);
   for (std::size_t i = 0; i < n; ++i) {
     table.sum.push_back(wide_product(sum.data()[2 * i], std::int64_t{1} << 48));
@@ -44,28 +45,29 @@ Patterns from_arrays(const Bits& bits, const Bytes& fold, const Bytes& slot, con
 }
 
 nb::dict rule_patterns_of(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
-                          int n_rules, std::optional<Array<std::int64_t, 1>> value, std::optional<Bytes> slot,
+                          int n_rules, std::optional<Array<std::int64_t, 1>> value, std::optional<Bytes> class_code,
                           std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
                           std::uint64_t first_row) {
   const RuleTables rules = rule_tables(bins, features, tables, n_rules);
   const std::size_t n_rows = bins.shape(1);
-  require((!value || value->shape(0) == n_rows) && (!slot || slot->shape(0) == n_rows) &&
+  require((!value || value->shape(0) == n_rows) && (!class_code || class_code->shape(0) == n_rows) &&
               (!weight || weight->shape(0) == n_rows),
-          "value, slot and weight must have an entry per row");
+          "value, class_code and weight must have an entry per row");
   require(n_folds >= 1 && n_folds <= kMaxPatternFolds, "n_folds must be from 1 to 256");
   check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);
   check_range("weight", range_of(weight), 0, kMaxMomentWeight);
   Patterns table;
   {
     nb::gil_scoped_release release;
-    const Response response{pointer(value), pointer(slot), 1, pointer(weight)};
+    const Response response{pointer(value), pointer(class_code), 1, pointer(weight)};
     table = rule_patterns(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, first_row, n_folds);
   }
   return to_dict(std::move(table));
 }
 
-nb::dict merge_patterns(Bits bits, Bytes fold, Bytes slot, Array<std::int64_t, 1> weight, Array<std::int64_t, 2> sum) {
-  Patterns table = from_arrays(bits, fold, slot, weight, sum);
+nb::dict merge_patterns(Bits bits, Bytes fold, Bytes class_code, Array<std::int64_t, 1> weight,
+                        Array<std::int64_t, 2> sum) {
+  Patterns table = from_arrays(bits, fold, class_code, weight, sum);
   {
     nb::gil_scoped_release release;
     table = in_order(table);
@@ -117,12 +119,12 @@ std::vector<Fitted> fit_sizes(const Patterns& table, const Reading& reading, con
   return fitted;
 }
 
-nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes slot, Array<std::int64_t, 1> weight,
+nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::int64_t, 1> weight,
                             Array<std::int64_t, 2> sum, const std::string& loss, bool classes, double centre,
                             int exponent, Array<double, 2> gap, std::vector<std::int32_t> sizes,
                             std::vector<double> grid, std::optional<Array<double, 1>> penalties, int n_folds,
                             double near, int n_threads) {
-  const Patterns table = from_arrays(bits, fold, slot, weight, sum);
+  const Patterns table = from_arrays(bits, fold, class_code, weight, sum);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
   require(table.size() > 0, "no rows");
   require(n_folds >= 1 && n_folds <= kMaxPatternFolds, "n_folds must be from 1 to 256");
@@ -235,11 +237,11 @@ Out<double> of_each(Array<double, 1> x) {
 
 void bind_likelihood(nb::module_& m) {
   m.def("rule_patterns", &rule_patterns_of, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
-        "slot"_a.none(), "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
+        "class_code"_a.none(), "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
         "Which rules hold together, in which fold and with which response: exact sums, in the order of the patterns.");
-  m.def("merge_patterns", &merge_patterns, "bits"_a, "fold"_a, "slot"_a, "weight"_a, "sum"_a,
+  m.def("merge_patterns", &merge_patterns, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a,
         "Patterns in order, equal ones added up.");
-  m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "slot"_a, "weight"_a, "sum"_a, "loss"_a,
+  m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "loss"_a,
         "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a,
         "near"_a, "n_threads"_a, "Intercepts and weights [size, score + rule] by penalised likelihood.");
   m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a,

@@ -57,22 +57,24 @@ void for_each_type(Call call) {
 
 nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
                       int n_rules, std::optional<AnyArray<std::int64_t>> value,
-                      std::optional<Array<std::uint8_t, 1>> slot, int n_slots,
+                      std::optional<Array<std::uint8_t, 1>> class_code, int n_outputs,
                       std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
                       std::uint64_t first_row) {
   const auto rules = rule_tables(bins, features, tables, n_rules);
   const std::size_t n_rows = bins.shape(1), columns = value ? n_columns(*value) : 1;
-  require(!value || !slot, "give value for numbers or slot for classes, not both");
-  require(has_rows(value, n_rows) && (!slot || slot->shape(0) == n_rows) && (!weight || weight->shape(0) == n_rows),
-          "value, slot and weight must have an entry per row");
+  require(!value || !class_code, "give value for numbers or class_code for classes, not both");
+  require(has_rows(value, n_rows) && (!class_code || class_code->shape(0) == n_rows) &&
+              (!weight || weight->shape(0) == n_rows),
+          "value, class_code and weight must have an entry per row");
   require(n_folds >= 1 && n_folds <= kMaxFolds, "n_folds must be from 1 to 1000");
-  require(n_slots >= 1 && n_slots <= pysirus::kMaxBins && (slot || static_cast<std::size_t>(n_slots) == columns),
-          "n_slots must be from 1 to 256, and the number of columns of value");
+  require(n_outputs >= 1 && n_outputs <= pysirus::kMaxBins &&
+              (class_code || static_cast<std::size_t>(n_outputs) == columns),
+          "n_outputs must be from 1 to 256, and the number of columns of value");
   require(n_rules <= kMaxRidgeRules, "too many rules for moments of their pairs");
-  check_range("slot", range_of(slot), 0, n_slots - 1);
+  check_range("class_code", range_of(class_code), 0, n_outputs - 1);
   check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);
   check_range("weight", range_of(weight), 0, kMaxMomentWeight);
-  const pysirus::Response response{pointer(value), pointer(slot), n_slots, pointer(weight)};
+  const pysirus::Response response{pointer(value), pointer(class_code), n_outputs, pointer(weight)};
   pysirus::Moments m;
   {
     nb::gil_scoped_release release;
@@ -80,7 +82,7 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
                               n_folds);
   }
   const std::size_t r = static_cast<std::size_t>(n_rules), f = static_cast<std::size_t>(n_folds),
-                    s = static_cast<std::size_t>(n_slots);
+                    s = static_cast<std::size_t>(n_outputs);
   nb::dict result;
   result["rows"] = to_numpy(std::move(m.rows), {r});
   result["size"] = to_numpy(std::move(m.size), {f});
@@ -322,7 +324,7 @@ NB_MODULE(_core, m) {
           "The known values of these ranks (0 is the least), by selection.");
   });
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
-        "slot"_a.none(), "n_slots"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
+        "class_code"_a.none(), "n_outputs"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
         "Sizes, pair sizes and response sums of rules in each fold; the last as halves, high * 2**48 + low.");
   m.def("ridge_errors", &ridge_errors, "train_gram"_a, "train_cross"_a, "test_gram"_a, "test_cross"_a, "test_square"_a,
         "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");

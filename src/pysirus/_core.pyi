@@ -14,7 +14,7 @@ class MomentArrays(TypedDict):
 class PatternArrays(TypedDict):
     bits: NDArray[np.uint64]
     fold: NDArray[np.uint8]
-    slot: NDArray[np.uint8]
+    class_code: NDArray[np.uint8]
     weight: NDArray[np.int64]
     sum: NDArray[np.int64]
 
@@ -41,7 +41,7 @@ class Plan:
         n_bins: list[int],
         has_missing: list[int],
         split_offset: list[int],
-        n_slots: int,
+        n_outputs: int,
         classes: bool,
         thresholds: list[int],
         seed: int,
@@ -58,7 +58,7 @@ class Rows:
         self,
         bins: NDArray[np.uint8],
         value: NDArray[np.int32] | None,  # [row], or [column, row]
-        slot: NDArray[np.uint8] | None,
+        class_code: NDArray[np.uint8] | None,
         weight: NDArray[np.int32] | None,
         first_row: int = 0,
     ) -> None: ...
@@ -96,8 +96,8 @@ def rule_moments(
     tables: NDArray[np.uint64],
     n_rules: int,
     value: NDArray[np.int64] | None,  # [row], or [column, row]
-    slot: NDArray[np.uint8] | None,
-    n_slots: int,
+    class_code: NDArray[np.uint8] | None,
+    n_outputs: int,
     weight: NDArray[np.int64] | None,
     seed: int,
     n_folds: int,
@@ -121,7 +121,7 @@ def rule_patterns(
     tables: NDArray[np.uint64],
     n_rules: int,
     value: NDArray[np.int64] | None,
-    slot: NDArray[np.uint8] | None,
+    class_code: NDArray[np.uint8] | None,
     weight: NDArray[np.int64] | None,
     seed: int,
     n_folds: int,
@@ -130,14 +130,14 @@ def rule_patterns(
 def merge_patterns(
     bits: NDArray[np.uint64],
     fold: NDArray[np.uint8],
-    slot: NDArray[np.uint8],
+    class_code: NDArray[np.uint8],
     weight: NDArray[np.int64],
     sum: NDArray[np.int64],
 ) -> PatternArrays: ...
 def likelihood_weights(
     bits: NDArray[np.uint64],
     fold: NDArray[np.uint8],
-    slot: NDArray[np.uint8],
+    class_code: NDArray[np.uint8],
     weight: NDArray[np.int64],
     sum: NDArray[np.int64],
     loss: str,

@@ -19,7 +19,7 @@ def numbers(**changes):
 
 def classes(**changes):
     """The same with three classes."""
-    return replace(make_problem(60, [10, 10], missing=[1], n_slots=3, max_features=2), **changes)
+    return replace(make_problem(60, [10, 10], missing=[1], n_outputs=3, max_features=2), **changes)
 
 
 def vectors(**changes):
@@ -34,7 +34,7 @@ def plan(**changes):
         "n_bins": problem.n_bins.tolist(),
         "has_missing": problem.has_missing.tolist(),
         "split_offset": problem.split_offset.tolist(),
-        "n_slots": 1,
+        "n_outputs": 1,
         "classes": False,
         "thresholds": problem.thresholds.tolist(),
         "seed": 0,
@@ -61,9 +61,9 @@ PLANS = {
     "offsets of other columns": ({"split_offset": [0, 5, 28]}, "split_offset"),
     "offsets that fall": ({"split_offset": [0, -9, 10]}, "split_offset"),
     "offsets that do not begin at zero": ({"split_offset": [7, 16, 35]}, "split_offset"),
-    "no slot": ({"n_slots": 0}, "n_slots"),
-    "many slots": ({"n_slots": 257, "classes": True}, "n_slots"),
-    "many columns": ({"n_slots": 257}, "n_slots"),
+    "no outputs": ({"n_outputs": 0}, "n_outputs"),
+    "many classes": ({"n_outputs": 257, "classes": True}, "n_outputs"),
+    "many columns": ({"n_outputs": 257}, "n_outputs"),
     "no thresholds": ({"thresholds": []}, "thresholds"),
     "thresholds that fall": ({"thresholds": [5, 4]}, "thresholds"),
     "a negative size": ({"min_node_size": -1}, "min_node_size"),
@@ -80,20 +80,23 @@ def test_a_plan_of_columns_that_cannot_be_is_refused(name):
 ROWS = {
     "a bin too many": (lambda: numbers(bins=with_one(numbers().bins, 11)), "bin 11"),
     "the last byte as a bin": (lambda: classes(bins=with_one(classes().bins, 255)), "bin 255"),
-    "a slot too many": (lambda: classes(slot=with_one(classes().slot, 3)), "slot 3"),
-    "the last byte as a slot": (lambda: classes(slot=with_one(classes().slot, 255)), "slot 255"),
+    "a class too many": (lambda: classes(class_code=with_one(classes().class_code, 3)), "class_code 3"),
+    "the last byte as a class": (lambda: classes(class_code=with_one(classes().class_code, 255)), "class_code 255"),
     "a response out of range": (lambda: numbers(value=with_one(numbers().value, 2**20 + 1)), "value"),
     "the least response there is": (lambda: numbers(value=with_one(numbers().value, -(2**31))), "value"),
     "a negative weight": (lambda: numbers(weight=with_one(np.ones(60, INTS), -1)), "weight"),
     "a heavy weight": (lambda: classes(weight=with_one(np.ones(60, INTS), 2**20 + 1)), "weight"),
     "a vector out of range": (lambda: vectors(value=with_one(vectors().value, 2**20 + 1)), "value 1048577"),
-    "a column too few": (lambda: vectors(value=vectors().value[:2]), "n_slots of the plan is 3, columns of value: 2"),
-    "a column too many": (lambda: numbers(value=vectors().value[:2]), "n_slots of the plan is 1, columns of value: 2"),
+    "a column too few": (lambda: vectors(value=vectors().value[:2]), "n_outputs of the plan is 3, columns of value: 2"),
+    "a column too many": (
+        lambda: numbers(value=vectors().value[:2]),
+        "n_outputs of the plan is 1, columns of value: 2",
+    ),
     "one for three": (
         lambda: vectors(value=vectors().value[0]),
-        "n_slots of the plan is 3, columns of value: 1",
+        "n_outputs of the plan is 3, columns of value: 1",
     ),
-    "no column": (lambda: numbers(value=np.zeros((0, 60), INTS)), "n_slots of the plan is 1, columns of value: 0"),
+    "no column": (lambda: numbers(value=np.zeros((0, 60), INTS)), "n_outputs of the plan is 1, columns of value: 0"),
     "columns that lie across": (lambda: numbers(value=np.zeros((60, 1), INTS)), "columns of value: 60"),
     "short columns": (lambda: vectors(value=np.zeros((3, 59), INTS)), "an entry per row"),
     "columns of columns": (lambda: vectors(value=np.zeros((1, 3, 60), INTS)), "value must have one dimension, or two"),
@@ -110,7 +113,7 @@ def test_rows_that_do_not_fit_the_plan_are_refused(name):
     with pytest.raises(ValueError, match=message):
         _core.level_sums(problem.plan(), problem.rows(), 0, splits, 1, SETS[0])
     if problem.value is not None:
-        nodes = np.array([[0, 0, *[5] * problem.n_slots]])
+        nodes = np.array([[0, 0, *[5] * problem.n_outputs]])
         with pytest.raises(ValueError, match=message):
             _core.count_other_values(problem.plan(), problem.rows(), 0, splits, nodes)
 
@@ -137,8 +140,8 @@ def test_the_largest_of_everything_is_taken():
     problem.bins[0, :2] = 0, 255
     problem.value, problem.weight = values, np.full(60, 2**20, INTS)
     assert (grow(problem, 40)[:, 0] >= 0).any()
-    problem = make_problem(600, [256], n_slots=256, min_node_size=0)
-    problem.slot[:2] = 0, 255
+    problem = make_problem(600, [256], n_outputs=256, min_node_size=0)
+    problem.class_code[:2] = 0, 255
     assert (grow(problem, 40)[:, 0] >= 0).any()
     problem = numbers(weight=np.zeros(60, INTS))
     assert (grow(problem, 3) == -1).all()
@@ -238,8 +241,8 @@ def moments(**changes):
         "tables": np.full((2, 256, 1), 3, np.uint64),
         "n_rules": 2,
         "value": None,
-        "slot": problem.slot,
-        "n_slots": 3,
+        "class_code": problem.class_code,
+        "n_outputs": 3,
         "weight": None,
         "seed": 0,
         "n_folds": 10,
@@ -249,20 +252,29 @@ def moments(**changes):
 
 NO_TABLES = {"features": np.zeros(0, INTS), "tables": np.zeros((0, 256, 2**24), np.uint64)}
 MOMENTS = {
-    "a slot too many": ({"slot": with_one(np.zeros(60, BYTES), 3)}, "slot 3"),
-    "the last byte as a slot": ({"slot": with_one(np.zeros(60, BYTES), 255)}, "slot 255"),
-    "no slots": ({"n_slots": 0}, "n_slots"),
-    "a million slots": ({"n_slots": 10**6}, "n_slots"),
-    "slots of numbers": ({"slot": None, "value": np.zeros(60, np.int64)}, "n_slots"),
-    "columns without slots": ({"slot": None, "n_slots": 2, "value": np.zeros((3, 60), np.int64)}, "n_slots"),
-    "numbers and classes": ({"value": np.zeros((3, 60), np.int64)}, "value for numbers or slot for classes"),
-    "short columns": ({"slot": None, "value": np.zeros((3, 59), np.int64)}, "an entry per row"),
-    "columns of columns": ({"slot": None, "value": np.zeros((1, 3, 60), np.int64)}, "one dimension, or two"),
-    "a column out of range": ({"slot": None, "value": with_one(np.zeros((3, 60), np.int64), 2**45)}, "value"),
+    "a class too many": ({"class_code": with_one(np.zeros(60, BYTES), 3)}, "class_code 3"),
+    "the last byte as a class": ({"class_code": with_one(np.zeros(60, BYTES), 255)}, "class_code 255"),
+    "no outputs": ({"n_outputs": 0}, "n_outputs"),
+    "a million outputs": ({"n_outputs": 10**6}, "n_outputs"),
+    "outputs of numbers": ({"class_code": None, "value": np.zeros(60, np.int64)}, "n_outputs"),
+    "more columns than outputs": (
+        {"class_code": None, "n_outputs": 2, "value": np.zeros((3, 60), np.int64)},
+        "n_outputs",
+    ),
+    "numbers and classes": ({"value": np.zeros((3, 60), np.int64)}, "value for numbers or class_code for classes"),
+    "short columns": ({"class_code": None, "value": np.zeros((3, 59), np.int64)}, "an entry per row"),
+    "columns of columns": ({"class_code": None, "value": np.zeros((1, 3, 60), np.int64)}, "one dimension, or two"),
+    "a column out of range": ({"class_code": None, "value": with_one(np.zeros((3, 60), np.int64), 2**45)}, "value"),
     "no folds": ({"n_folds": 0}, "n_folds"),
     "a thousand million folds": ({"n_folds": 10**9}, "n_folds"),
-    "a large response": ({"slot": None, "n_slots": 1, "value": with_one(np.zeros(60, np.int64), 2**45)}, "value"),
-    "a small response": ({"slot": None, "n_slots": 1, "value": with_one(np.zeros(60, np.int64), -(2**63))}, "value"),
+    "a large response": (
+        {"class_code": None, "n_outputs": 1, "value": with_one(np.zeros(60, np.int64), 2**45)},
+        "value",
+    ),
+    "a small response": (
+        {"class_code": None, "n_outputs": 1, "value": with_one(np.zeros(60, np.int64), -(2**63))},
+        "value",
+    ),
     "a negative weight": ({"weight": with_one(np.ones(60, np.int64), -1)}, "weight"),
     "a heavy weight": ({"weight": with_one(np.ones(60, np.int64), 2**41)}, "weight"),
     "a column that is not there": ({"features": np.array([0, 2], INTS)}, "feature"),
@@ -281,7 +293,7 @@ def test_moments_of_what_cannot_be_are_refused(name):
 
 def test_the_largest_moments_are_taken():
     value = np.array([2**44, -(2**44)] * 30)
-    found = moments(slot=None, n_slots=1, value=value, weight=np.full(60, 2**40), n_folds=1)
+    found = moments(class_code=None, n_outputs=1, value=value, weight=np.full(60, 2**40), n_folds=1)
     assert found["size"].tolist() == [60 * 2**40]
     assert found["sum"].tolist() == [[[0, 0]]]
 

@@ -29,7 +29,7 @@ def test_parts_of_any_size_and_threads_agree(kind, depth):
         9000,
         [10, 3, 10, 255, 1, 10, 2],
         missing=[0, 4] if kind in ("missing", "all") else [],
-        n_slots=4 if kind in ("classes", "all") else 0,
+        n_outputs=4 if kind in ("classes", "all") else 0,
         n_columns=3 if kind == "columns" else 0,
         weights=kind in ("weights", "all"),
         extreme=kind == "extreme",

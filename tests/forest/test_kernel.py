@@ -17,11 +17,11 @@ def test_kernel_grows_the_trees_of_the_oracle(problem, instruction_set, first_tr
     assert grow(problem, 3, first_tree, 1, instruction_set).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("n_slots, weights", [(0, False), (0, True), (3, False), (3, True)])
+@pytest.mark.parametrize("n_outputs, weights", [(0, False), (0, True), (3, False), (3, True)])
 @pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 3583, 3584, 3585, 7169])
-def test_kernel_grows_the_trees_of_the_oracle_at_chunk_limits(n_rows, n_slots, weights):
+def test_kernel_grows_the_trees_of_the_oracle_at_chunk_limits(n_rows, n_outputs, weights):
     recipe = {"max_depth": 3, "max_features": 2, "min_node_size": 5}
-    problem = make_problem(n_rows, [10, 6, 4], missing=[1], n_slots=n_slots, weights=weights, **recipe)
+    problem = make_problem(n_rows, [10, 6, 4], missing=[1], n_outputs=n_outputs, weights=weights, **recipe)
     assert grow(problem, 2).tolist() == oracle.grow(problem, 0, 2).tolist()
 
 
@@ -46,9 +46,9 @@ def test_kernel_grows_the_trees_of_the_oracle_with_many_bins(n_bins, missing):
     assert grow(problem, 4).tolist() == oracle.grow(problem, 0, 4).tolist()
 
 
-@pytest.mark.parametrize("n_slots", [17, 100])
-def test_kernel_grows_the_trees_of_the_oracle_with_many_classes(n_slots):
-    problem = make_problem(300, [50, 80], n_slots=n_slots, max_depth=2, max_features=1, min_node_size=5)
+@pytest.mark.parametrize("n_outputs", [17, 100])
+def test_kernel_grows_the_trees_of_the_oracle_with_many_classes(n_outputs):
+    problem = make_problem(300, [50, 80], n_outputs=n_outputs, max_depth=2, max_features=1, min_node_size=5)
     assert grow(problem, 3).tolist() == oracle.grow(problem, 0, 3).tolist()
 
 
@@ -67,7 +67,7 @@ def test_instruction_sets_and_threads_agree(kind, n_rows, depth):
         n_rows,
         [10, 3, 10, 255, 1, 10, 2],
         missing=[0, 4] if kind in ("missing", "all") else [],
-        n_slots=4 if kind in ("classes", "all") else 0,
+        n_outputs=4 if kind in ("classes", "all") else 0,
         n_columns=3 if kind == "columns" else 0,
         weights=kind in ("weights", "all"),
         extreme=kind == "extreme",
@@ -154,8 +154,8 @@ def test_a_node_of_constant_response_is_not_split(value, weights):
 
 @pytest.mark.parametrize("weights", [False, True])
 def test_a_pure_class_is_not_split(weights):
-    problem = make_problem(500, [10, 10], n_slots=3, weights=weights, max_depth=2, max_features=2)
-    problem.slot = np.where(problem.bins[0] < 5, 1, 1 + problem.bins[1] % 2).astype(np.uint8)
+    problem = make_problem(500, [10, 10], n_outputs=3, weights=weights, max_depth=2, max_features=2)
+    problem.class_code = np.where(problem.bins[0] < 5, 1, 1 + problem.bins[1] % 2).astype(np.uint8)
     splits = grow(problem, 64)
     assert (splits[:, 0] >= 0).all()
     assert splits.tolist() == oracle.grow(problem, 0, 64).tolist()
@@ -193,11 +193,11 @@ def test_ties_between_features_are_drawn_and_within_one_the_lowest_cut_wins(max_
     assert np.abs(counts - 10_000).max() < 4 * np.sqrt(30_000 * 2 / 9)
 
 
-@pytest.mark.parametrize("n_rows, n_slots, weights", [(40, 0, False), (40, 3, False), (500, 0, True), (500, 3, True)])
-def test_a_split_and_its_mirror_tie(n_rows, n_slots, weights):
+@pytest.mark.parametrize("n_rows, n_outputs, weights", [(40, 0, False), (40, 3, False), (500, 0, True), (500, 3, True)])
+def test_a_split_and_its_mirror_tie(n_rows, n_outputs, weights):
     """However large the sums, and however they are rounded: left and right may change places."""
     recipe = {"max_depth": 2, "max_features": 2, "seed": 5}
-    problem = make_problem(n_rows, [7, 7], n_slots=n_slots, weights=weights, **recipe)
+    problem = make_problem(n_rows, [7, 7], n_outputs=n_outputs, weights=weights, **recipe)
     problem.bins[1] = 6 - problem.bins[0]
     splits = grow(problem, 20_000)
     assert splits[:50].tolist() == oracle.grow(problem, 0, 50).tolist()
@@ -263,8 +263,8 @@ def test_missing_values_go_right_when_the_node_holds_none():
         ({"max_depth": 5}, "max_depth"),
         ({"max_depth": 0}, "max_depth"),
         ({"max_features": 3}, "max_features"),
-        ({"n_slots": 0}, "n_slots"),
-        ({"slot": np.zeros(50, np.uint8)}, "value for numbers or slot for classes"),
+        ({"n_outputs": 0}, "n_outputs"),
+        ({"class_code": np.zeros(50, np.uint8)}, "value for numbers or class_code for classes"),
         ({"value": np.zeros(49, np.int32)}, "an entry per row"),
         ({"thresholds": np.zeros(0, np.uint32)}, "thresholds"),
     ],

@@ -19,9 +19,9 @@ LIMITS = st.builds(
 )
 
 
-def problem_of(together, seed, depth, max_features, n_slots=0):
+def problem_of(together, seed, depth, max_features, n_outputs=0):
     recipe = {"max_depth": depth, "max_features": max_features, "min_node_size": 2, "together": together}
-    return make_problem(60, [4, 5, 3, 6, 2], missing=[1], n_slots=n_slots, seed=seed, **recipe)
+    return make_problem(60, [4, 5, 3, 6, 2], missing=[1], n_outputs=n_outputs, seed=seed, **recipe)
 
 
 def sets_of(problem, splits):
@@ -33,8 +33,8 @@ def sets_of(problem, splits):
 
 @settings(max_examples=60)
 @given(LIMITS, st.integers(0, 2**32), st.integers(1, 4), st.integers(1, N_FEATURES), st.sampled_from([0, 3]), st.data())
-def test_limited_trees_are_those_of_the_oracle(together, seed, depth, max_features, n_slots, data):
-    problem = problem_of(together, seed, depth, max_features, n_slots)
+def test_limited_trees_are_those_of_the_oracle(together, seed, depth, max_features, n_outputs, data):
+    problem = problem_of(together, seed, depth, max_features, n_outputs)
     expected = oracle.grow(problem, 3, 3).tolist()
     assert grow(problem, 3, 3, instruction_set=data.draw(st.sampled_from(SETS))).tolist() == expected
     assert grow_in_parts(problem, [20, 21], 3, 3).tolist() == expected

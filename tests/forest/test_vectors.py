@@ -20,7 +20,7 @@ def two_columns(first, second):
         n_bins=np.array([4], np.int32),
         has_missing=np.zeros(1, np.uint8),
         value=np.array([first, second], np.int32),
-        n_slots=2,
+        n_outputs=2,
         thresholds=np.array([0], np.uint32),
         max_depth=1,
         max_features=1,
@@ -52,8 +52,8 @@ def test_the_decrease_is_the_sum_over_the_columns(first, second, split):
 @settings(max_examples=100)
 @given(problems(), st.integers(0, 2**40))
 def test_one_column_grows_the_trees_of_numbers(problem, first_tree):
-    if problem.slot is not None or np.ndim(problem.value) == 2:
-        problem = replace(problem, slot=None, n_slots=1, value=problem.bins[0].astype(np.int32) * 1000)
+    if problem.class_code is not None or np.ndim(problem.value) == 2:
+        problem = replace(problem, class_code=None, n_outputs=1, value=problem.bins[0].astype(np.int32) * 1000)
     column = replace(problem, value=problem.value[None, :])
     assert np.array_equal(grow(column, 20, first_tree), grow(problem, 20, first_tree))
 
@@ -62,8 +62,8 @@ def test_one_column_grows_the_trees_of_numbers(problem, first_tree):
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_unit_vectors_grow_the_trees_of_classes(depth, weights):
     recipe = {"max_depth": depth, "max_features": 2, "min_node_size": 5}
-    classes = make_problem(700, [10, 4, 7], missing=[1], n_slots=4, weights=weights, **recipe)
-    units = replace(classes, slot=None, value=np.eye(4, dtype=np.int32)[:, classes.slot].copy())
+    classes = make_problem(700, [10, 4, 7], missing=[1], n_outputs=4, weights=weights, **recipe)
+    units = replace(classes, class_code=None, value=np.eye(4, dtype=np.int32)[:, classes.class_code].copy())
     expected = grow(classes, 70)
     assert (expected >= 0).any()
     for instruction_set in SETS:
@@ -78,7 +78,7 @@ def test_copies_and_constant_columns_change_nothing(weights):
     expected = grow(numbers, 70)
     for columns in ([1, 1], [1, 1, 1, 1], [1, 0], [0, 1], [0, 0, 1]):  # sums of two and four equal squares are exact
         value = np.array(columns, np.int32)[:, None] * numbers.value
-        assert np.array_equal(grow(replace(numbers, value=value, n_slots=len(columns)), 70), expected)
+        assert np.array_equal(grow(replace(numbers, value=value, n_outputs=len(columns)), 70), expected)
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -121,7 +121,7 @@ def test_weighted_columns_with_missing_values_agree_everywhere(depth):
 def test_rows_of_many_columns_are_sorted_for_each_block_where_their_memory_would_not_do():
     """With 256 columns a table of 100,000 bins is not kept in order: the trees are the same."""
     problem = make_problem(10_000, [4] * 12, n_columns=256, max_depth=1, max_features=2)
-    few = replace(problem, value=problem.value[[0, 255]], n_slots=2)
+    few = replace(problem, value=problem.value[[0, 255]], n_outputs=2)
     both = replace(problem, value=np.zeros_like(problem.value))
     both.value[[0, 255]] = few.value
     assert np.array_equal(grow(both, 70), grow(few, 70))
@@ -135,7 +135,7 @@ def test_a_node_is_constant_where_every_column_is(weights):
     problem = make_problem(3000, [10, 10], weights=weights, max_features=2)
     left, other = problem.bins[0] < 5, problem.bins[1].astype(np.int32)
     value = np.array([np.where(left, -777, 2**19 + 10_000 * other), np.where(left, 5, -other)], np.int32)
-    problem.value, problem.n_slots = value, 2
+    problem.value, problem.n_outputs = value, 2
     expected = grow(problem, 64)
     at_fifth = expected[:, 0] == 4
     assert at_fifth.any()
@@ -156,7 +156,7 @@ def test_columns_without_gain_are_split_where_one_of_them_varies():
         n_bins=np.array([2, 2], np.int32),
         has_missing=np.zeros(2, np.uint8),
         value=np.array([[7] * 200, [-1000, 1000, 1000, -1000] * 50], np.int32),
-        n_slots=2,
+        n_outputs=2,
         thresholds=np.array([0], np.uint32),  # every row once
         max_features=2,
     )

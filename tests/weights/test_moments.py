@@ -8,22 +8,22 @@ from pysirus import _core
 from pysirus._weights.moments import MomentSums
 
 
-def twin(bins, features, tables, n_rules, value, slot, n_slots, weight, seed, n_folds):
+def twin(bins, features, tables, n_rules, value, class_code, n_outputs, weight, seed, n_folds):
     """Row by row; sums of answers in Python integers."""
     n_rows = bins.shape[1]
     rows, size = np.zeros(n_rules, int), np.zeros(n_folds, int)
     pair = np.zeros((n_folds, n_rules, n_rules), int)
-    total = np.zeros((n_folds, n_slots), object)
-    rule_total = np.zeros((n_folds, n_rules, n_slots), object)
+    total = np.zeros((n_folds, n_outputs), object)
+    rule_total = np.zeros((n_folds, n_rules, n_outputs), object)
     square = np.zeros(n_folds, object)
     for row in range(n_rows):
         words = np.bitwise_and.reduce(tables[np.arange(len(features)), bins[features, row]], axis=0)
         inside = [r for r in range(n_rules) if int(words[r // 64]) >> (r % 64) & 1]
         fold = int(oracle.fold_of_row(seed, row, n_folds))
         w = 1 if weight is None else int(weight[row])
-        v = np.zeros(n_slots, object)
+        v = np.zeros(n_outputs, object)
         if value is None:
-            v[0 if slot is None else int(slot[row])] = 1
+            v[0 if class_code is None else int(class_code[row])] = 1
         else:
             v[:] = [int(x) for x in np.atleast_2d(value)[:, row]]
         size[fold] += w
@@ -78,13 +78,13 @@ def test_moments_of_parts_add_up(kind):
     bins = rng.integers(0, 40, (6, n)).astype(np.uint8)
     features = np.array([1, 4], dtype=np.int32)
     tables = np.packbits(rng.random((2, 256, 64)) < 0.7, axis=2, bitorder="little").view("<u8").astype(np.uint64)
-    value, slot, n_slots = answers_of(kind, n, rng)
+    value, class_code, n_outputs = answers_of(kind, n, rng)
     weight = rng.integers(1, 2**30, n)
 
     def moments(begin, end):
-        arrays = (bins, value, slot, weight)
+        arrays = (bins, value, class_code, weight)
         own, *part = (None if array is None else np.ascontiguousarray(array[..., begin:end]) for array in arrays)
-        return _core.rule_moments(own, features, tables, n_rules, *part[:2], n_slots, part[2], 5, 10, begin)
+        return _core.rule_moments(own, features, tables, n_rules, *part[:2], n_outputs, part[2], 5, 10, begin)
 
     parts = [moments(begin, end) for begin, end in ((0, 1), (1, 300), (300, 300), (300, n))]
     everything = moments(0, n)

@@ -49,7 +49,7 @@ def likelihood_near(
             curvature += design[0].T @ (design[0] * bend[:, None])
             continue
         for k in range(n_scores):
-            answer = arrays["slot"][part] == (1 if loss == "logistic" else k)
+            answer = arrays["class_code"][part] == (1 if loss == "logistic" else k)
             slope += design[k].T @ (mass[part] * (means[:, k] - answer))
             own = middle[:, k] * (1 - middle[:, k]) if loss == "logistic" else middle[:, k]
             curvature += design[k].T @ (design[k] * (mass[part] * own)[:, None])
