@@ -1,6 +1,7 @@
 """Every export, run by the system it is for, predicts what the model predicts."""
 
 import datetime
+import importlib
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ import pysirus
 from hostile import COLOUR, KINDS, MARKUP, SCORED, make_model, new_rows
 from office import recalculate, sheet_rows, values_of
 from pysirus.export import FORMATS, ExportError, export, format_of
+from sampled import in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
@@ -109,10 +111,12 @@ def test_sql_in_sqlite_predicts_the_same(model):
     assert len(pd.read_sql("SELECT * FROM data", connection)) == 1000  # nothing was dropped
 
 
-@pytest.mark.parametrize("dialect", ["snowflake", "mysql", "spark", "oracle", "postgres"])
-def test_sql_dialects_parse_back(model, dialect):
+@pytest.mark.parametrize(
+    "kind, turn, dialect", in_turns([*KINDS, *SCORED], [0, 1], ["snowflake", "mysql", "spark", "oracle", "postgres"])
+)
+def test_sql_dialects_parse_back(kind, turn, dialect):
     sqlglot = pytest.importorskip("sqlglot")
-    query = model.export("sql", table="shop.data", dialect=dialect)
+    query = make_model(kind).export("sql", table="shop.data", dialect=dialect)
     tree = sqlglot.parse_one(query, read=dialect)
     assert {c.name for c in tree.find_all(sqlglot.exp.Column)} >= {"a b", 'say "hi"'}
     assert {t.name for t in tree.find_all(sqlglot.exp.Table)} == {"data"}
@@ -204,6 +208,20 @@ def test_the_rows_of_workbooks_show_every_rule_from_both_sides():
         sides = [[set(rule.holds(table).tolist()) for rule in model.rules] for table in map(model.align, (rows, some))]
         assert sides[0] == sides[1] and sides[0].count({False, True}) > 9
         assert model.classes is None or set(model.predict(some)) == set(model.predict(rows))
+
+
+@pytest.mark.parametrize("format", ["excel", "scorecard"])
+def test_workbook_has_the_formulas_of_its_second_row_in_every_row(format, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    make_model("staged scores").export(format, tmp_path / "book.xlsx", X=new_rows()[:12])
+    sheet = openpyxl.load_workbook(tmp_path / "book.xlsx")["Predict"]
+    translator = importlib.import_module("openpyxl.formula.translate").Translator
+    formulas = [cell for cell in sheet[2] if cell.data_type == "f"]
+    assert len(formulas) > 30
+    for cell in formulas:
+        for row in (3, 9, 10, 13):
+            moved = translator(cell.value, origin=cell.coordinate).translate_formula(row_delta=row - 2)
+            assert sheet.cell(row, cell.column).value == moved
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *SCORED])

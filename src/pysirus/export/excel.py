@@ -21,6 +21,7 @@ from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
+OWN_ROW = re.compile(r"(\$[A-Z]+)2\b")  # a cell of row 2 in a formula for that row: $AB2, while $AB$2 stays where it is
 FONT = "Calibri"  # that of cells without one, so that bold cells have it too
 
 
@@ -264,8 +265,6 @@ class Workbook:
     # ----------------------------------------------------------------------------------------------------- Predict
 
     def _write_predict(self, formulas: list[tuple[str, str]], rows: list[list[Any]] | None) -> None:
-        from openpyxl.formula.translate import Translator
-
         sheet = self.predict
         for name, formula in formulas:
             if len(formula) > LONGEST_FORMULA:
@@ -282,8 +281,7 @@ class Workbook:
                 if value is not None:
                     write_text(sheet.cell(i + 2, c), value)
             for c, (_, formula) in enumerate(formulas, start=len(self.features) + 1):
-                home = f"{_letters(c)}2"
-                sheet.cell(i + 2, c, Translator(formula, origin=home).translate_formula(row_delta=i))
+                sheet.cell(i + 2, c, OWN_ROW.sub(rf"\g<1>{i + 2}", formula))
 
     def _dress(self) -> None:
         from openpyxl.styles import Font, PatternFill
