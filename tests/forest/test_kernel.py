@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import oracle
 from problems import SETS, grow, make_problem, problems
 from pysirus._forest.forest import poisson_thresholds
+from sampled import in_turns
 
 
 @settings(max_examples=300)
@@ -59,9 +60,14 @@ def test_kernel_grows_the_trees_of_the_oracle_with_many_features(n_features):
     assert grow(problem, 17).tolist() == oracle.grow(problem, 0, 17).tolist()
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all", "columns"])
-@pytest.mark.parametrize("n_rows", [31, 506, 1024, 1536, 2048, 8192, 8193, 20_001])
+@pytest.mark.parametrize(
+    "kind, n_rows, depth",  # every pair of two of them
+    in_turns(
+        ["numbers", "extreme", "missing", "classes", "weights", "all", "columns"],
+        [31, 506, 1024, 1536, 2048, 8192, 8193, 20_001],
+        [1, 2, 3, 4],
+    ),
+)
 def test_instruction_sets_and_threads_agree(kind, n_rows, depth):
     problem = make_problem(
         n_rows,

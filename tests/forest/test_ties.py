@@ -1,5 +1,7 @@
 """The order of columns does not matter: path frequencies in another order differ no more than those of two seeds."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,12 @@ def frequencies(X, y, seed):
     }
 
 
+@cache
+def as_given(name):
+    """The frequencies of a dataset as it is, for both orders to be held against."""
+    return frequencies(*read_dataset(name), 1)
+
+
 def in_order(X, order):
     columns = list(X.columns)
     if order == "reversed":
@@ -29,4 +37,4 @@ def in_order(X, order):
 @pytest.mark.parametrize("order", ["reversed", "shuffled"])
 def test_the_order_of_columns_moves_frequencies_no_more_than_a_seed(name, order):
     X, y = read_dataset(name)
-    assert rms_z(frequencies(X, y, 1), frequencies(in_order(X, order), y, 2), N_TREES) <= 1.25
+    assert rms_z(as_given(name), frequencies(in_order(X, order), y, 2), N_TREES) <= 1.25
