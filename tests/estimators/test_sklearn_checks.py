@@ -15,7 +15,7 @@ TUNED = {"n_trees": 20, "n_repeats": 1, "cv": 2, "random_state": 0}
 ESTIMATORS = [
     SirusRegressor(n_trees=100, random_state=0),
     SirusClassifier(n_trees=100, random_state=0),
-    SirusRegressorCV(**{**TUNED, "n_trees": 50, "cv": 3}),
+    SirusRegressorCV(**{**TUNED, "n_trees": 50}),
     SirusClassifierCV(**TUNED),
 ]
 STAGED = [

@@ -177,19 +177,25 @@ def test_some_hundred_damaged_files_are_refused_or_work():
 
 def test_what_the_schema_refuses_is_refused(tmp_path):
     validator = jsonschema.Draft202012Validator(SCHEMA)
+
+    def valid(data: bytes) -> bool:
+        """Whether the schema takes a file; what is no JSON is no matter of the schema."""
+        try:
+            return bool(validator.is_valid(json.loads(data)))
+        except (ValueError, RecursionError):
+            return True
+
     n_refused = 0
     for seed in range(1000, 1120):
         _, data, what = mutant(seed)
-        try:
-            document = json.loads(data)
-        except (ValueError, RecursionError):
-            continue
-        if "nest" in what or validator.is_valid(document):
-            continue
-        n_refused += 1
         (tmp_path / "m.json").write_bytes(data)
-        with pytest.raises(ModelFileError):
+        try:
             pysirus.load(tmp_path / "m.json")
+        except ModelFileError:
+            if n_refused < 20 and "nest" not in what:  # the schema takes time; enough to know that it refuses
+                n_refused += not valid(data)
+        else:
+            assert "nest" in what or valid(data), f"seed {seed}: {what}"
     assert n_refused >= 20
 
 
