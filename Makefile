@@ -17,6 +17,8 @@ CPP := $(sort $(shell find cpp -name "*.?pp"))
 CORE := pyproject.toml CMakeLists.txt LICENSE src/pysirus/__init__.py $(CPP)
 # in the order of folders, so that the long files of engine/ are not the last
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+# one thread of linear algebra for each worker, not one for each core; compiled tests are kept, whatever the shell says
+TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test test-full bench bench-all paper study-classes study-responses lint core-check isa-check wheel-check clean
@@ -32,10 +34,10 @@ demo: .venv/run.stamp
 	@$(BIN)/pysirus fit ozone --rules 13
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest $(WORKERS)
+	$(TEST)
 
 test-full: .venv/dev.stamp
-	PYSIRUS_TEST_FULL=1 $(BIN)/python -m pytest $(WORKERS)
+	PYSIRUS_TEST_FULL=1 $(TEST)
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/run.py
