@@ -3,6 +3,7 @@
 from pysirus import datasets, plot, stability
 from pysirus._data.column import DataError
 from pysirus._model.file import ModelFileError
+from pysirus._rules.parse import RuleTextError
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
 from pysirus.estimators.base import load
@@ -24,6 +25,7 @@ __all__ = [
     "RuleFitRegressor",
     "RuleModel",
     "RuleSet",
+    "RuleTextError",
     "SirusClassifier",
     "SirusClassifierCV",
     "SirusRegressor",

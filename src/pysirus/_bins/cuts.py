@@ -9,7 +9,7 @@ A cut is identified by what it means, not by its position: ``("quantile", i)``, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -218,6 +218,9 @@ class Binned:
 
     bins: NDArray[np.uint8]  # [feature, row]
     cuts: tuple[Cuts, ...]
+    # Rules that were given and not grown: by what they read, the row of ``bins``, after those of the features, that is
+    # 1 where they hold. Their cuts need not be among those of the features, and no tree looks at these rows.
+    given: Mapping[Hashable, int] = field(default_factory=dict)
 
     @cached_property
     def n_bins(self) -> NDArray[np.int32]:

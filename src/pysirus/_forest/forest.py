@@ -124,7 +124,7 @@ def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
 
 def rows_of(binned: Binned, response: Response, first_row: int = 0) -> _core.Rows:
     """Rows as the core takes them: all of them, or those of one part from ``first_row`` on."""
-    return _core.Rows(binned.bins, *response.forest_arrays(), response.forest_weights(), first_row)
+    return _core.Rows(binned.bins[: len(binned.cuts)], *response.forest_arrays(), response.forest_weights(), first_row)
 
 
 class GrowingForest(ABC):

@@ -7,7 +7,7 @@ logarithm of the mean is the sum of weighted outputs. Rules answer with mean res
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,9 +18,12 @@ from pysirus._kind.kind import LabelTotals
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
 from pysirus._model.link import Link
+from pysirus._model.model import Model
 from pysirus._model.quadratic import Quadratic
 from pysirus._response.response import NumberResponse, Response
+from pysirus._training.training import Training
 from pysirus._weights.quadratic import minimise
+from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +68,11 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PositiveOfPart:
         """Numbers need nothing of other parts."""
         return PositiveOfPart(self.loss)
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, which remembers its loss."""
+        model = super().model(training, weighted, row, n_trees)
+        return replace(model, facts={**model.facts, "loss": self.loss})
 
     def loss_of(self, response: Response) -> str:
         """The loss that was asked for."""

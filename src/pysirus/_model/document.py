@@ -107,11 +107,17 @@ RULE = fields(
         "n_outside": optional(COUNT),
         "weight": optional(number()),
     },
-    besides={"stage": whole(1, 2**31), "observed": optional(items(output, length=2))},
+    besides={"stage": whole(1, 2**31), "given": flag, "observed": optional(items(output, length=2))},
 )
 
 TERM = fields(
     {"feature": text, "index": COUNT, "weight": number(), "lower": number(), "upper": number(), "missing": number()}
+)
+
+ERRORS = fields({"name": text}, besides={"before": number(), "after": number()})
+EDIT = fields(
+    {"removed": items(text), "added": items(text)},
+    besides={"note": text, "by": text, "date": text, "error": ERRORS},
 )
 
 FACTS = fields(
@@ -132,6 +138,8 @@ FACTS = fields(
         "idle_columns": mapping(text),
         "versions": mapping(text),
         "struck_rules": items(text),
+        "edits": items(EDIT),
+        "loss": one_of("poisson", "gamma"),
         "approximate_weights": flag,
         "out_of_fold": OUT_OF_FOLD,
     },

@@ -111,6 +111,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         "n_outside": rule.n_outside,
         "weight": rule.weight,
         "stage": rule.stage,
+        **({"given": True} if rule.given else {}),
         **({} if rule.observed is None else {"observed": [_output(value) for value in rule.observed]}),
     }
 
@@ -128,6 +129,7 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
         weight=_real(d["weight"]),
         classes=classes,
         stage=d.get("stage", 1),
+        given=d.get("given", False),
         observed=tuple(map(_from_output, d["observed"])) if d.get("observed") is not None else None,
     )
 

@@ -112,8 +112,8 @@ class Model:
 
     @property
     def rules(self) -> RuleSet:
-        """The rules of positive weight."""
-        return self.read(RuleSet([rule for rule in self.selected if rule.weight]))
+        """The rules of positive weight, and those that were given."""
+        return self.read(RuleSet([rule for rule in self.selected if rule.weight or rule.given]))
 
     def read(self, rules: RuleSet) -> RuleSet:
         """Rules of this model that print as they are read in it: with points where their sum is a score."""

@@ -163,6 +163,8 @@ class Rule:
         stages (their prediction shrunk by a factor of 0.85).
     observed : tuple of two outputs, or None
         Of a correction of a score: the mean target (class proportions) inside and outside, which its outputs are not.
+    given : bool
+        Whether somebody gave the rule, rather than the forest. Its frequency is 1: it is in every list.
     """
 
     conditions: tuple[Condition, ...]
@@ -176,6 +178,12 @@ class Rule:
     classes: tuple[Any, ...] | None = None
     stage: int = 1
     observed: tuple[Any, Any] | None = None
+    given: bool = False
+
+    @property
+    def frequency_text(self) -> str:
+        """How often its path occurs, or that it was given."""
+        return "given" if self.given else format_number(self.frequency, 3)
 
     @property
     def means(self) -> tuple[Any, Any]:
@@ -269,7 +277,7 @@ class RuleSet(Sequence[Rule]):
     def _rows(self, named: bool = True) -> tuple[list[str], list[list[str]]]:
         columns = {
             "stage": [str(rule.stage) for rule in self],
-            "frequency": [format_number(rule.frequency, 3) for rule in self],
+            "frequency": [rule.frequency_text for rule in self],
             "rule": [self.rule_text(rule, named) for rule in self],
         }
         if all(rule.stage == 1 for rule in self):

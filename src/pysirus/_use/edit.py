@@ -23,7 +23,10 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.read import read_weights
 from pysirus._response.response import ClassResponse
+from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule, with_weights
+from pysirus._use.add import add_rules
+from pysirus._use.audit import Note, errors_of, with_trail
 from pysirus._use.score import read_codes
 from pysirus._weights.likelihood import patterns_of
 from pysirus._weights.ridge import weigh_by_ridge
@@ -31,31 +34,63 @@ from pysirus._weights.ridge import weigh_by_ridge
 Fitted = TypeVar("Fitted", bound=Model)
 
 
-def _positions(model: Model, which: Rule | int | Sequence[Rule | int]) -> list[int]:
-    """Positions among the selected rules of rules given as such or by their number in ``rules``."""
-    items = list(which) if isinstance(which, (Sequence, np.ndarray)) else [which]
+Which = Rule | int | str | Sequence[Rule | int | str]
+
+
+def _positions(model: Model, which: Which) -> list[int]:
+    """Positions among the selected rules of rules given as such, as text, or by their number in ``rules``."""
+    items = list(which) if isinstance(which, (Sequence, np.ndarray)) and not isinstance(which, str) else [which]
     shown = model.rules
     positions = []
     for item in items:
         if isinstance(item, (int, np.integer)):
             if not -len(shown) <= item < len(shown):
                 raise IndexError(f"There is no rule number {item}: the model has rules 0 to {len(shown) - 1}.")
-            item = shown[item]
+            item = shown[int(item)]
+        elif isinstance(item, str):
+            item = _rule_called(model, item)
         if item not in model.selected:
             raise ValueError(f"The model has no rule '{item}'. Pass one of its rules_, or a position in rules_.")
         positions.append(list(model.selected).index(item))
     return positions
 
 
+def _rule_called(model: Model, text: str) -> Rule:
+    """The rule that a text says: one that prints so, or one that asks the same."""
+    wanted = text.strip().removeprefix("if ").split(" then ")[0].strip()
+    for rule in model.selected:
+        if wanted == rule.condition_text:
+            return rule
+    asked = read_rule(text, columns_of_rules(model.features, model.selected))
+    for rule in model.selected:
+        if rule == asked:
+            return rule
+    raise ParameterError(f"The model has no rule '{asked.condition_text}'. Take a text or a number from the list.")
+
+
+def adding(model: Fitted, rules: Any, X: Any, y: Any, sample_weight: Any = None, note: Note | None = None) -> Fitted:
+    """Add rules, with outputs and weights from the rows; see ``RuleModel.adding``."""
+    edited, new = add_rules(model, rules, X, y, sample_weight)
+    error = errors_of(model, edited, (X, y, sample_weight))
+    return with_trail(edited, [], [rule.condition_text for rule in new], note or Note(), error)
+
+
 def without(
-    model: Fitted, rules: Rule | int | Sequence[Rule | int], X: Any = None, y: Any = None, sample_weight: Any = None
+    model: Fitted,
+    rules: Which,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    note: Note | None = None,
 ) -> Fitted:
     """Remove rules and fit the weights of the others again; see ``RuleModel.without``."""
     struck = set(_positions(model, rules))
     texts = [model.selected[i].condition_text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
     edited = refit(model, kept, _rows(model, X, y, sample_weight))
-    return replace(edited, facts={**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]})
+    facts = {**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]}
+    error = errors_of(model, edited, None if X is None else (X, y, sample_weight))
+    return with_trail(replace(edited, facts=facts), texts, [], note or Note(), error)
 
 
 def with_rules(model: Fitted, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Fitted:

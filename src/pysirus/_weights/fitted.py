@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._rules.rule import Rule
-from pysirus._weights.moments import bins_inside
+from pysirus._weights.moments import bins_of_rule
 from pysirus._weights.weighted import WeightedPrefixes
 
 
 def holds_in_bins(rule: Rule, binned: Binned) -> NDArray[np.bool_]:
     """Which training rows are inside a rule that came from these bins."""
     inside = np.ones(binned.bins.shape[1], dtype=bool)
-    for condition in rule.conditions:
-        inside &= bins_inside(condition, binned)[binned.bins[condition.index]]
+    for row, satisfied in bins_of_rule(rule, binned):
+        inside &= satisfied[binned.bins[row]]
     return inside
 
 

@@ -34,14 +34,22 @@ def bins_inside(condition: Condition, binned: Binned) -> NDArray[np.bool_]:
     return inside
 
 
+def bins_of_rule(rule: Rule, binned: Binned) -> list[tuple[int, NDArray[np.bool_]]]:
+    """The rows of the bins that a rule looks at, and which bins satisfy it there."""
+    if binned.given and rule.key in binned.given:
+        return [(binned.given[rule.key], np.arange(256) == 1)]
+    return [(condition.index, bins_inside(condition, binned)) for condition in rule.conditions]
+
+
 def rule_tables(rules: Sequence[Rule], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """For each feature in use a table bin -> bits of the rules that the bin does not rule out."""
     n_words = max(1, -(-len(rules) // 64))
-    features = sorted({condition.index for rule in rules for condition in rule.conditions})
+    asked = [bins_of_rule(rule, binned) for rule in rules]
+    features = sorted({feature for own in asked for feature, _ in own})
     allowed = np.ones((len(features), 256, 64 * n_words), dtype=bool)
-    for r, rule in enumerate(rules):
-        for condition in rule.conditions:
-            allowed[features.index(condition.index), :, r] = bins_inside(condition, binned)
+    for r, own in enumerate(asked):
+        for feature, inside in own:
+            allowed[features.index(feature), :, r] = inside
     words = np.packbits(allowed, axis=2, bitorder="little").view(np.dtype("<u8")).astype(np.uint64)
     return np.array(features, dtype=np.int32), np.ascontiguousarray(words)
 

@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import typer
 
 from pysirus._console import error_console
-from pysirus.cli import fit, ship, tune, use
+from pysirus.cli import edit, fit, ship, tune, use
 from pysirus.cli._app import app
 from pysirus.cli._options import as_typed
 from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, open_streams, printing, silence
 
-COMMANDS = (fit, tune, use, ship)  # importing a command's file adds it to the application
+COMMANDS = (fit, tune, use, edit, ship)  # importing a command's file adds it to the application
 
 # typer brings its own copy of click's exceptions, or imports click's: either way this is their base
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -72,7 +72,11 @@ def _run(arguments: list[str] | None) -> int:
         from pysirus._data.problems import TableError
         from pysirus._model.file import ModelFileError
         from pysirus._parameters import ParameterError
+        from pysirus._rules.parse import RuleTextError
 
+        if isinstance(error, RuleTextError):
+            _say("Error", "red", str(error))  # with its line that points at the character
+            return 2
         if isinstance(error, ParameterError):
             return _fail(as_typed(str(error)), 2)
         from pysirus.export import ExportError

@@ -17,6 +17,7 @@ from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet
+from pysirus._use.audit import trail_lines
 from pysirus.cli._streams import print_text, printing
 from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
@@ -47,7 +48,7 @@ def _rule_table(model: Model) -> Table:
     for rule in shown:
         last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
         stage = [str(rule.stage)] if staged else []
-        table.add_row(*stage, format_number(rule.frequency, 3), _rule_text(rule, shown), last)
+        table.add_row(*stage, rule.frequency_text, _rule_text(rule, shown), last)
     return table
 
 
@@ -127,6 +128,8 @@ def print_facts(model: Model) -> None:
     console = error_console(highlight=False, soft_wrap=True)
     console.print(f"\n{'; '.join(parts)}", style="dim")
     console.print(_out_of_fold(model), style="dim")
+    for line in trail_lines(model):
+        console.print(f"edited: {one_line(line)}", style="dim", markup=False)
 
 
 def _out_of_fold(model: Model) -> str:

@@ -105,7 +105,14 @@ class Actions(ABC):
         return report(self, path, X, **options)
 
     def without(
-        self, rules: Rule | int | Sequence[Rule | int], X: Any = None, y: Any = None, sample_weight: Any = None
+        self,
+        rules: Rule | int | str | Sequence[Rule | int | str],
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        note: str | None = None,
+        by: str | None = None,
     ) -> RuleModel:
         """Remove rules, and fit the weights of the others again.
 
@@ -114,23 +121,57 @@ class Actions(ABC):
 
         Parameters
         ----------
-        rules : Rule, int, or a list of these
-            The rules, or their positions in ``rules_`` (the first is 0).
+        rules : Rule, int, str or a list of these
+            The rules, their positions in ``rules_`` (the first is 0), or their text as it prints.
         X : data frame or array of shape (n_rows, n_columns), optional
             For classes weighed by likelihood: the training rows, to fit the weights exactly.
         y : array of shape (n_rows,), optional
             Their classes.
         sample_weight : array of shape (n_rows,), optional
             Their weights; those of ``class_weight`` included.
+        note, by : str, optional
+            Why the rules are removed, and who says so, for the trail of edits.
 
         Returns
         -------
         model : RuleModel
-            The outputs of the remaining rules do not change. Its ``facts`` list the removed rules.
+            The outputs of the remaining rules do not change. Its ``facts`` list the removed rules, and ``edits``.
         """
+        from pysirus._use.audit import Note
         from pysirus._use.edit import without
 
-        return without(self._as_model(), rules, X, y, sample_weight)
+        return without(self._as_model(), rules, X, y, sample_weight, Note(note, by))
+
+    def adding(
+        self, rules: Any, X: Any, y: Any, sample_weight: Any = None, *, note: str | None = None, by: str | None = None
+    ) -> RuleModel:
+        """Add rules, and fit all weights again; the outputs of the other rules do not change.
+
+        A rule that breaks a constraint of the model, is in the list already or is a combination of other rules on these
+        rows is an error. A rule stays listed if its weight is 0.
+
+        Parameters
+        ----------
+        rules : str, Rule or a list of these
+            The rules, as text such as ``"age < 25 & sport = True"`` (docs/constraints.md has the grammar).
+        X : data frame or array of shape (n_rows, n_columns)
+            The training rows.
+        y : array of shape (n_rows,)
+            Their targets.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights; those of ``class_weight`` included.
+        note, by : str, optional
+            Why the rules are added, and who says so, for the trail of edits.
+
+        Returns
+        -------
+        model : RuleModel
+            Its ``facts`` have the trail, ``edits``, with the error on these rows before and after.
+        """
+        from pysirus._use.audit import Note
+        from pysirus._use.edit import adding
+
+        return adding(self._as_model(), rules, X, y, sample_weight, Note(note, by))
 
     def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
         """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.

@@ -19,6 +19,7 @@ from pysirus._model.held_out import FIGURES, figure_texts
 from pysirus._model.model import Model
 from pysirus._parameters import check_integer
 from pysirus._rules.rule import Rule, RuleSet
+from pysirus._use.audit import trail_lines
 from pysirus._use.edit import with_rules
 from pysirus._use.effect import Effect, effect
 from pysirus._use.explain import feature_importance
@@ -216,7 +217,9 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
     if facts.get("approximate_weights"):
         pairs.append(["Weights", "approximate: fitted again without the data"])
-    if facts.get("struck_rules"):
+    if trail := trail_lines(model):
+        pairs += [[f"Edit {i}", line] for i, line in enumerate(trail, start=1)]
+    elif facts.get("struck_rules"):
         pairs.append(["Removed by hand", "; ".join(facts["struck_rules"])])
     versions = facts.get("versions", {})
     if isinstance(versions, dict) and versions:

@@ -1,0 +1,102 @@
+"""``pysirus edit``: a model file in, the model without some rules or with others out, with a note of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
+from pysirus.cli._options import check_output
+from pysirus.cli.use import load_model
+
+
+@app.command()
+def edit(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " The training rows, to add rules.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="RULE", help="Remove a rule: its number in the list, from 1, or its text."),
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option("--add", metavar="RULE", help="Add a rule: its text, such as 'age < 25 & job in {cook, clerk}'."),
+    ] = None,
+    weights: Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights of the table.")] = None,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why, for the model's trail.")] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who, for the model's trail.")] = None,
+) -> None:
+    """Remove rules from a model, or add some, and fit the weights again. The file keeps a trail of its edits.
+
+    Example: [bold]pysirus edit credit.json --without 3 --note "not allowed" --by "A. Smith" -o signed.json[/bold]
+
+    Adding: [bold]pysirus edit credit.json credit.csv --add "age < 25 & debt >= 1000" -o signed.json[/bold]
+    """
+    if output is None:
+        raise typer.BadParameter("say which file to write.", param_hint="--output")
+    if not without and not add:
+        raise typer.BadParameter("say what to change: --without RULE, --add RULE, or both.", param_hint="--without")
+    if add and table is None:
+        raise typer.BadParameter("takes the training rows: give the TABLE after the model.", param_hint="--add")
+    from pysirus._use import edit as edits
+    from pysirus.cli._show import model_of, print_facts, print_model
+    from pysirus.cli._streams import deliver
+    from pysirus.cli._table import paths_of
+    from pysirus.cli.tune import MODEL
+
+    check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
+    found: Any = model_of(load_model(model))
+    signed = _note(note, by)
+    if without:
+        found = edits.without(found, [_which(text, len(found.rules)) for text in without], note=signed)
+    if add and table is not None:
+        found = edits.adding(found, add, *_rows(table, found, weights), signed)
+
+    def show() -> None:
+        print_model(found)
+        print_facts(found)
+
+    deliver([(lambda: found.save(output), f"Model written to {output}")], show)
+
+
+def _note(note: str | None, by: str | None) -> Any:
+    """The note, with the time of day: a trail says when."""
+    from datetime import datetime, timezone
+
+    from pysirus._use.audit import Note
+
+    return Note(note, by, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+
+
+def _which(text: str, n_rules: int) -> int | str:
+    """A rule by its number from 1, or by its text."""
+    if not text.strip().isdecimal():
+        return text
+    number = int(text)
+    if not 1 <= number <= n_rules:
+        raise typer.BadParameter(
+            f"there is no rule {number}: the list has rules 1 to {n_rules}.", param_hint="--without"
+        )
+    return number - 1
+
+
+def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
+    """Features, target and weights of a table that a model was learned from."""
+    from pysirus._data.read import check_column
+    from pysirus.cli._table import open_table, weights_of
+
+    rows = open_table(name, model, text=[model.target] if any(isinstance(c, str) for c in model.classes or ()) else [])
+    check_column(rows, model.target, "target")
+    aside = [model.target] if weights is None else [model.target, weights]
+    features = rows.drop_columns([column for column in rows.column_names if column in aside])
+    if model.named:
+        known = {feature.name for feature in model.features}
+        features = features.select([column for column in features.column_names if column in known])
+    return features, rows[model.target], None if weights is None else weights_of(rows, weights)
