@@ -148,15 +148,22 @@ def test_onnx_predicts_the_same(model):
     assert_equal(model, outputs[-1], outputs[0], tolerance=0)
 
 
-def test_pmml_predicts_the_same(model, tmp_path):
-    pytest.importorskip("jpype", reason="PMML is evaluated by jpmml-evaluator, which needs jpype1")
+def evaluate_pmml(path, rows):
+    """What jpmml-evaluator says of rows."""
+    jpype = pytest.importorskip("jpype", reason="PMML is evaluated by jpmml-evaluator, which needs jpype1")
     evaluators = pytest.importorskip("jpmml_evaluator")
     if shutil.which("java") is None:
         pytest.skip("PMML is evaluated by jpmml-evaluator, which needs Java")
+    with pytest.MonkeyPatch.context() as patch:
+        if not jpype.isJVMStarted():  # it lives for some seconds: compiling its code well takes longer than running it
+            patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        evaluator = evaluators.make_evaluator(str(path)).verify()
+    return evaluator.evaluateAll(rows[[field.getName() for field in evaluator.getInputFields()]])
+
+
+def test_pmml_predicts_the_same(model, tmp_path):
     model.export("pmml", tmp_path / "model.pmml")
-    evaluator = evaluators.make_evaluator(str(tmp_path / "model.pmml")).verify()
-    inputs = [field.getName() for field in evaluator.getInputFields()]
-    assert_frame_equal(model, evaluator.evaluateAll(new_rows()[inputs]), "probability({})")
+    assert_frame_equal(model, evaluate_pmml(tmp_path / "model.pmml", new_rows()), "probability({})")
 
 
 @pytest.mark.parametrize("weighting", ["equal", "likelihood"])
@@ -177,13 +184,8 @@ def test_labels_keep_their_type(labels, weighting, tmp_path):
     session = pytest.importorskip("onnxruntime").InferenceSession(model.export("onnx"))
     feeds = {wanted.name: X[[wanted.name]].to_numpy(float) for wanted in session.get_inputs()}
     assert session.run(["label"], feeds)[0].tolist() == expected
-    evaluators = pytest.importorskip("jpmml_evaluator")
-    if shutil.which("java") is None:
-        pytest.skip("PMML is evaluated by jpmml-evaluator, which needs Java")
     model.export("pmml", tmp_path / "model.pmml")
-    evaluator = evaluators.make_evaluator(str(tmp_path / "model.pmml")).verify()
-    inputs = [field.getName() for field in evaluator.getInputFields()]
-    assert evaluator.evaluateAll(X[inputs])["prediction"].tolist() == expected
+    assert evaluate_pmml(tmp_path / "model.pmml", X)["prediction"].tolist() == expected
 
 
 @pytest.fixture(scope="module")
@@ -386,12 +388,7 @@ def test_pmml_takes_integers_of_more_than_32_bits(tmp_path):
     X, model = coded([5, 2**31, 2**31 + 1])
     text = model.export("pmml", tmp_path / "model.pmml")
     assert 'name="code" optype="categorical" dataType="double"' in text
-    pytest.importorskip("jpype", reason="PMML is evaluated by jpmml-evaluator, which needs jpype1")
-    evaluators = pytest.importorskip("jpmml_evaluator")
-    if shutil.which("java") is None:
-        pytest.skip("PMML is evaluated by jpmml-evaluator, which needs Java")
-    evaluator = evaluators.make_evaluator(str(tmp_path / "model.pmml")).verify()
-    found = evaluator.evaluateAll(X)["prediction"]
+    found = evaluate_pmml(tmp_path / "model.pmml", X)["prediction"]
     assert np.abs(found - model.predict(X)).max() < 1e-9
 
 
