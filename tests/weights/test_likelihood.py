@@ -109,7 +109,7 @@ def test_the_penalty_is_that_of_the_least_cross_validated_loss(loss):
     holds, y, weights, inside, outside = make_case(loss, n_rows=100, n_rules=5, weighted=True, seed=2)
     columns = oracle.columns_of(holds, inside, outside)
     folds = _core.folds_of(SEED, len(y), 10)
-    grid = np.logspace(2, -3, 4)
+    grid = np.logspace(2, -3, 3)
     penalties = grid * oracle.largest_curvature(loss, columns, y, weights)
     losses = [oracle.cross_validated_loss(loss, columns, y, weights, folds, penalty) for penalty in penalties]
     patterns = patterns_of(holds, response_of(loss, y, weights))
