@@ -14,6 +14,8 @@ from pysirus.estimators.regressor import SirusRegressor
 from pysirus.estimators.regressor_cv import SirusRegressorCV
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.estimators.rulefit import RuleFitRegressor
+from pysirus.estimators.survival import SirusSurvival
+from pysirus.estimators.survival_cv import SirusSurvivalCV
 
 __all__ = [
     "Condition",
@@ -30,6 +32,8 @@ __all__ = [
     "SirusClassifierCV",
     "SirusRegressor",
     "SirusRegressorCV",
+    "SirusSurvival",
+    "SirusSurvivalCV",
     "Split",
     "datasets",
     "load",

@@ -6,10 +6,13 @@ move with other rows, not with another fit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._model.held_out import Figures
+from pysirus._weights.survival_error import count_pairs
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +58,14 @@ def number_figures(predicted: Floats, y: Floats, weights: Floats | None) -> Figu
     if variance > 0:
         figures["unexplained_variance"] = (unexplained, se / variance)
     return figures
+
+
+def survival_figures(
+    scores: Floats, truth: NDArray[Any], weights: Floats | None, folds: NDArray[np.intp] | None = None
+) -> Figures:
+    """Of scores, and events and times; pairs are compared within folds."""
+    pairs = count_pairs(truth["time"], truth["event"], np.round(scores, 12), weights, folds)
+    return {"concordance": (pairs.concordance, None)}
 
 
 def _mean(values: Floats, weights: Floats) -> tuple[float, float]:

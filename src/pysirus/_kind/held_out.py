@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._kind.figures import class_figures, number_figures
+from pysirus._kind.figures import class_figures, number_figures, survival_figures
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, Figures, HeldOut, bins_of
 
 BINS_OF_SEVERAL = 50  # for each of more than two classes
@@ -21,14 +21,25 @@ class Predicted(NamedTuple):
     """All held-out rows of a repetition: what was predicted [row, output], the truth, and the weights of the rows."""
 
     values: Floats
-    truth: NDArray[Any]  # numbers, or codes of classes
+    truth: NDArray[Any]  # numbers, codes of classes, or events and times
     weights: Floats | None
+    folds: NDArray[np.intp] | None = None  # [row]
+
+
+def all_folds(parts: Sequence[Predicted]) -> Predicted:
+    """The held-out rows of all folds together."""
+    weights = None if parts[0].weights is None else np.concatenate([np.asarray(part.weights) for part in parts])
+    folds = np.repeat(np.arange(len(parts)), [len(part.truth) for part in parts])
+    values, truth = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "truth"))
+    return Predicted(values, truth, weights, folds)
 
 
 def figures_of(predicted: Predicted, by_class: bool) -> Figures:
     """The figures of some rows."""
     if by_class:
         return class_figures(predicted.values, predicted.truth, predicted.weights)
+    if predicted.truth.dtype.names is not None:
+        return survival_figures(predicted.values[:, 0], predicted.truth, predicted.weights, predicted.folds)
     return number_figures(predicted.values[:, 0], predicted.truth, predicted.weights)
 
 

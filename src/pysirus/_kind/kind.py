@@ -88,6 +88,14 @@ class Kind(ABC):
         """The weights of rows in figures of held-out rows; None where all are one."""
         return response.weights
 
+    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+        """Corrections with what the data say of their rows, where their outputs do not; the moments end with theirs."""
+        return list(rules)
+
+    def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
+        """What a model of these lists keeps besides weights; asked for on all rows, not in folds."""
+        return weighted
+
     def weigh_kept(self, training: Training, kept: KeptRules) -> WeightedPrefixes:
         """Outputs and weights of all rules that were kept, on the rows that they came from."""
         rules = with_outputs(kept.rules, kept.moments, training.response)

@@ -24,7 +24,6 @@ from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
 from pysirus._weights.likelihood import (
     LikelihoodFit,
-    Patterns,
     centred_outputs,
     fit_likelihood,
     gradient_residuals,
@@ -33,7 +32,7 @@ from pysirus._weights.likelihood import (
 )
 from pysirus._weights.quadratic import likelihood_near
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._weights.weighted import WeightedPrefixes, with_observed
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +71,7 @@ class LikelihoodKind(Kind):
         every = range(len(rules) + 1)
         if len(rules) <= most:
             return every
-        least = self._fit(training.patterns(rules), training.response, rules, every, PENALTY_GRID[-1:])
+        least = self._fit(self._rows(training, rules), training.response, rules, every, PENALTY_GRID[-1:])
         too_many = np.flatnonzero((least.weights > 0).sum(axis=1) > most)
         return range(int(too_many[0]) + 1) if len(too_many) else every
 
@@ -81,7 +80,7 @@ class LikelihoodKind(Kind):
     ) -> WeightedPrefixes:
         """Weights that are not negative, by ridge-penalised likelihood."""
         one_stage = all(rule.stage == 1 for rule in rules)
-        patterns = training.patterns(rules)
+        patterns = self._rows(training, rules)
         fit = self._fit(patterns, training.response, rules, sizes, PENALTY_GRID if one_stage else STAGES_GRID)
         return WeightedPrefixes(
             tuple(rules),
@@ -95,8 +94,16 @@ class LikelihoodKind(Kind):
             patterns=patterns if one_stage else None,
         )
 
+    def _rows(self, training: Training, rules: Sequence[Rule]) -> Any:
+        """What the likelihood of some rules is computed from."""
+        return training.patterns(rules)
+
+    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+        """The mean answers inside and outside, which residuals are not."""
+        return with_observed(rules, moments, response)
+
     def _fit(
-        self, patterns: Patterns, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
+        self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
     ) -> LikelihoodFit:
         return fit_likelihood(patterns, *self._sides(rules, response), self.loss_of(response), sizes, grid)
 
@@ -134,7 +141,7 @@ class LikelihoodKind(Kind):
         )
         return replace(model, likelihood=near)
 
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Deviances:
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
         """Deviances of every size."""
         loss, w = self.loss_of(response), response.row_weights()
         y = responses_of(response, loss)
@@ -145,7 +152,7 @@ class LikelihoodKind(Kind):
         constant = np.broadcast_to(np.array(weighted.constant), y.shape)
         return Deviances(np.array(own), float(w @ row_deviances(loss, y, constant)))
 
-    def pooled_error(self, judged: Sequence[Deviances]) -> PooledError:
+    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the constants."""
         total = sum(fold.constant for fold in judged) or 1.0
         return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)

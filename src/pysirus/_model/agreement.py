@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import MAX_LEVELS
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
+from pysirus._model.survival_agreement import check_survival
 from pysirus._response.read import MAX_CLASSES
 
 Entry = Mapping[str, Any]
@@ -41,6 +42,7 @@ def check_agreement(document: Entry) -> None:
     _check_reach(document, document["rules"], [weights], [document["intercept"]], "rules")
     if document.get("tuning") is not None:
         _check_tuning(document, document["tuning"])
+    check_survival(document)
 
 
 # ---------------------------------------------------------------------------------------------- columns and classes
@@ -60,7 +62,7 @@ def _check_columns(features: Sequence[Entry]) -> None:
 
 def _check_classes(document: Entry) -> None:
     classes, task = document["classes"], document["task"]
-    if (classes is None) != (task == "regression"):
+    if (classes is None) == (task == "classification"):
         raise Damage(f"task is {task!r}, which does not go with {'no' if classes is None else len(classes)} classes")
     if classes is None:
         return
@@ -208,7 +210,7 @@ def _check_link(document: Entry) -> None:
     link, classes = document.get("link", "identity"), document["classes"]
     ensure((document["version"] == 1) == ("link" not in document), "link", "is in files of version 2, and only there")
     ensure(link != "softmax" or classes is not None, "link", "is 'softmax', which is for classes")
-    ensure(link != "log" or classes is None, "link", "is 'log', which is not for classes")
+    ensure(link in ("softmax", "identity") or classes is None, "link", f"is {link!r}, which is not for classes")
     kept = document.get("likelihood") is not None
     ensure(link != "identity" or not kept, "likelihood", "is for a model with a link")
     ensure(link == "identity" or document["aggregation"] == "sum", "link", f"is {link!r}, which is for sums")

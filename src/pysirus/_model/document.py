@@ -95,6 +95,8 @@ SPLIT = fields(
     }
 )
 
+OUTCOME = fields({"n_events": COUNT, "median": optional(number(0))})
+
 RULE = fields(
     {
         "text": text,
@@ -107,7 +109,12 @@ RULE = fields(
         "n_outside": optional(COUNT),
         "weight": optional(number()),
     },
-    besides={"stage": whole(1, 2**31), "given": flag, "observed": optional(items(output, length=2))},
+    besides={
+        "stage": whole(1, 2**31),
+        "given": flag,
+        "observed": optional(items(output, length=2)),
+        "survival": items(OUTCOME, length=2),
+    },
 )
 
 TERM = fields(
@@ -168,7 +175,8 @@ SIZE = fields(
         "weights": items(number()),
         "intercept": output,
         "penalty": number(0),
-    }
+    },
+    besides={"cumulative_hazard": text},
 )
 
 TUNING = fields(
@@ -201,13 +209,17 @@ MOMENTS = fields(
 
 LIKELIHOOD = fields({"linear": text, "curvature": text})
 
+SURVIVAL = fields(
+    {"event": text, "n_events": COUNT, "median": optional(number(0)), "times": text, "cumulative_hazard": text}
+)
+
 ESTIMATOR = fields({"name": text, "parameters": mapping(anything)})
 
 DOCUMENT = fields(
     {
         "format": one_of(FORMAT),
         "version": one_of(*VERSIONS),
-        "task": one_of("regression", "classification"),
+        "task": one_of("regression", "classification", "survival"),
         "target": text,
         "classes": optional(items(label, least=1)),
         "named": flag,
@@ -222,6 +234,7 @@ DOCUMENT = fields(
     },
     besides={
         "link": one_of(*LINKS),
+        "survival": SURVIVAL,
         "tuning": optional(TUNING),
         "moments": optional(MOMENTS),
         "likelihood": optional(LIKELIHOOD),

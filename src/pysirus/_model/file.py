@@ -17,14 +17,16 @@ from pysirus._data.table import Feature
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
 from pysirus._model.fields import Damage, ensure
+from pysirus._model.hazard import hazard_from_line, survival_from_json, survival_to_json
 from pysirus._model.held_out import held_out_from
 from pysirus._model.model import Model
-from pysirus._model.moment_text import moments_from_json, moments_to_json
+from pysirus._model.moment_text import moments_from_json, moments_to_json, number_line
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
 from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
 from pysirus._plain import PlainError
+from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
 
@@ -113,7 +115,15 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         "stage": rule.stage,
         **({"given": True} if rule.given else {}),
         **({} if rule.observed is None else {"observed": [_output(value) for value in rule.observed]}),
+        **({} if rule.survival is None else {"survival": [asdict(side) for side in rule.survival]}),
     }
+
+
+def _from_outcomes(sides: Any) -> tuple[Outcome, Outcome] | None:
+    if sides is None:
+        return None
+    inside, outside = (Outcome(side["n_events"], _real(side["median"])) for side in sides)
+    return inside, outside
 
 
 def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rule:
@@ -131,13 +141,18 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
         stage=d.get("stage", 1),
         given=d.get("given", False),
         observed=tuple(map(_from_output, d["observed"])) if d.get("observed") is not None else None,
+        survival=_from_outcomes(d.get("survival")),
     )
 
 
+def _size(size: Size) -> dict[str, Any]:
+    fields = {**vars(size), "weights": list(size.weights), "intercept": _output(size.intercept)}
+    hazard = fields.pop("hazard")
+    return fields if hazard is None else {**fields, "cumulative_hazard": number_line(hazard)}
+
+
 def _tuning(tuning: Tuning) -> dict[str, Any]:
-    sizes = [
-        {**vars(size), "weights": list(size.weights), "intercept": _output(size.intercept)} for size in tuning.sizes
-    ]
+    sizes = [_size(size) for size in tuning.sizes]
     return {
         "p0": tuning.p0,
         "error": tuning.error,
@@ -152,13 +167,16 @@ def _tuning(tuning: Tuning) -> dict[str, Any]:
     }
 
 
-def _from_size(d: Mapping[str, Any]) -> Size:
+def _from_size(d: Mapping[str, Any], n_times: int | None, place: str) -> Size:
     numbers = {name: float(d[name]) for name in ("p0", "error", "stability", "penalty")}
     weights = tuple(map(float, d["weights"]))
-    return Size(n_rules=d["n_rules"], weights=weights, intercept=_from_output(d["intercept"]), **numbers)
+    hazard = None
+    if n_times is not None:
+        hazard = tuple(hazard_from_line(d["cumulative_hazard"], n_times, f"{place}.cumulative_hazard").tolist())
+    return Size(n_rules=d["n_rules"], weights=weights, intercept=_from_output(d["intercept"]), hazard=hazard, **numbers)
 
 
-def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Tuning:
+def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None, n_times: int | None) -> Tuning:
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in d["path"].items()}
     return Tuning(
         path=TuningPath(**columns, n_repeats=d["n_repeats"]),
@@ -169,8 +187,14 @@ def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Tunin
         step=d["step"],
         changed=float(d["changed"]),
         rules=RuleSet([rule_from_json(rule, classes) for rule in d["rules"]]),
-        sizes=tuple(map(_from_size, d["sizes"])),
+        sizes=tuple(_from_size(size, n_times, f"tuning.sizes[{k}]") for k, size in enumerate(d["sizes"])),
     )
+
+
+def _task(model: Model) -> str:
+    if model.survival is not None:
+        return "survival"
+    return "regression" if model.classes is None else "classification"
 
 
 def model_to_json(model: Model) -> dict[str, Any]:
@@ -178,7 +202,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": 1 if model.link == "identity" else 2,  # the lowest that can say it, for older readers
-        "task": "regression" if model.classes is None else "classification",
+        "task": _task(model),
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),
         "named": model.named,
@@ -188,6 +212,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "aggregation": model.aggregation,
         "root_weight": model.root_weight,
         **({} if model.link == "identity" else {"link": model.link}),
+        **({} if model.survival is None else {"survival": survival_to_json(model.survival)}),
         "rules": [rule_to_json(rule) for rule in model.selected],
         "terms": [asdict(term) for term in model.terms],
         "facts": dict(model.facts),
@@ -202,7 +227,9 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     """A model back from a document that was checked; a ``Damage`` if its sums over folds are invalid."""
     classes = None if document["classes"] is None else tuple(document["classes"])
     selected = RuleSet([rule_from_json(rule, classes) for rule in document["rules"]])
-    tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes)
+    survival = survival_from_json(document.get("survival"))
+    n_times = None if survival is None else len(survival.hazard.times)
+    tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes, n_times)
     held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
     longest = selected if tuning is None else tuning.rules
     features = tuple(Feature(f["name"], f["kind"], tuple(f["levels"])) for f in document["features"])
@@ -230,6 +257,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         root_weight=float(document["root_weight"]),
         link=document.get("link", "identity"),
         constraints=constraints,
+        survival=survival,
     )
 
 

@@ -31,6 +31,8 @@ FIGURES = {
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
     "unexplained_variance": "unexplained variance",
+    "concordance": "concordance",
+    "integrated_brier": "integrated Brier score",
 }
 PERCENT = ("accuracy", "balanced_accuracy")
 MOST_BINS = 200  # of probabilities, for two classes

@@ -2,7 +2,8 @@
 
 The identity: the sum is the prediction. ``softmax``: one score per class, and probabilities that are proportional to
 their exponentials; with two classes the difference of the scores is the log-odds of the second. ``log``: the logarithm
-of a positive mean. The exponentials are the project's own, so that a prediction has the same bits on every machine.
+of a positive mean. ``hazard``: the logarithm of a hazard relative to that of an average row, which is the prediction.
+The exponentials are the project's own, so that a prediction has the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 
-Link = Literal["identity", "softmax", "log"]
+Link = Literal["identity", "softmax", "log", "hazard"]
 LINKS: tuple[Link, ...] = get_args(Link)
 
 

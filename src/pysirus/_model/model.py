@@ -20,11 +20,13 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._data.table import Feature, Table, align_table, warn_unseen
 from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._model.evaluate import Addend, Evaluator
+from pysirus._model.hazard import BaselineHazard, Survival
 from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.moments import Moments
 from pysirus._model.points import Points
 from pysirus._model.quadratic import Quadratic
+from pysirus._model.step_function import step_functions
 from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
@@ -87,8 +89,11 @@ class Model:
         How rules combine.
     root_weight : float
         With ``"mean"``: the weight of the root node, which contains every row and whose output is ``mean``.
-    link : {"identity", "softmax", "log"}
-        What the sum stands for: the prediction itself, scores of classes, or the logarithm of the prediction.
+    link : {"identity", "softmax", "log", "hazard"}
+        What the sum stands for: the prediction itself, scores of classes, the logarithm of the prediction, or the
+        logarithm of a hazard relative to the baseline.
+    survival : Survival or None
+        Of times to an event: the baseline hazard, the number of events and the median time.
     constraints : Constraints or None
         What every rule obeys: directions of columns, and which columns stand in one rule.
     """
@@ -109,6 +114,7 @@ class Model:
     root_weight: float = 0.0
     link: Link = "identity"
     constraints: Constraints | None = None
+    survival: Survival | None = None
 
     @property
     def rules(self) -> RuleSet:
@@ -141,11 +147,22 @@ class Model:
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
         if "n_stages" in facts:
             facts["n_stages"] = max((rule.stage for rule in rules), default=1)
-        return replace(self, selected=rules, intercept=size.intercept, facts=facts)
+        survival = self.survival
+        if survival is not None and size.hazard is not None:
+            hazard = BaselineHazard(survival.hazard.times, np.array(size.hazard))
+            survival = replace(survival, hazard=hazard)
+        return replace(self, selected=rules, intercept=size.intercept, facts=facts, survival=survival)
+
+    @property
+    def predicts_sum(self) -> bool:
+        """Whether the sum of weighted outputs is the prediction itself, with nothing to compute from it."""
+        return self.link in ("identity", "hazard")
 
     @property
     def error_name(self) -> str:
         """What tuning measures."""
+        if self.link == "hazard":
+            return "2 (1 - concordance)"
         if self.link != "identity":
             return "unexplained deviance"
         return "unexplained variance" if self.classes is None else "1 - AUC"
@@ -199,6 +216,25 @@ class Model:
             raise AttributeError("decision_function is for classes weighed by likelihood (weighting='likelihood').")
         return log_odds(self.scores(X))
 
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """The probability of no event until each time: a function for each row, or an array [row, time]."""
+        hazard = self.followed.hazard
+        values = hazard.survival(self.scores(X), hazard.times)
+        return values if return_array else step_functions(hazard.times, values, 1.0)
+
+    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """The cumulative hazard until each time: a function for each row, or an array [row, time]."""
+        hazard = self.followed.hazard
+        values = hazard.cumulative_hazard(self.scores(X), hazard.times)
+        return values if return_array else step_functions(hazard.times, values, 0.0)
+
+    @property
+    def followed(self) -> Survival:
+        """What a survival model keeps besides its rules."""
+        if self.survival is None:
+            raise AttributeError("This is for times to an event (SirusSurvival), which this model does not predict.")
+        return self.survival
+
     def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What scores stand for."""
         if scores.ndim == 1:
@@ -249,7 +285,7 @@ class Model:
     @property
     def points(self) -> Points:
         """How its rules are read where their sum is a score, and not the prediction itself."""
-        return Points(self.link, self.mean, self.target, self.classes)
+        return Points(self.link, self.mean, self.target, self.classes, self.survival)
 
     def average_output(self, rule: Rule) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.

@@ -3,12 +3,12 @@
 The outputs of a correction are residuals, not what the data say. So a rule is read by two pairs of numbers, inside and
 outside: the mean target (class proportions), and the points that it adds to the score, from what it adds on average. Of
 two classes the points are log-odds of the second. Of more each class has a score, and the class that moves most stands
-for the rule. Under a logarithm points are factors of the prediction. All that is said of links in words is said here.
+for the rule. Under a logarithm points are factors of the prediction, or of the hazard. All that is said of
+links in words is said here.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._format import decimals_for, format_label, format_number, format_outputs, format_percents, format_shares
+from pysirus._format import (
+    decimals_for,
+    format_label,
+    format_outputs,
+    format_percents,
+    format_shares,
+    format_threshold,
+)
+from pysirus._model.hazard import Survival
 from pysirus._model.link import Link, log_odds
 from pysirus._plain import one_line
+from pysirus._rules.outcome import NOT_REACHED, format_factors, median_texts, unit_of
 from pysirus._rules.rule import Rule
 
 Floats = NDArray[np.float64]
@@ -34,6 +43,7 @@ class Points:
     mean: float | tuple[float, ...]  # of the target, or class proportions
     target: str
     classes: tuple[Any, ...] | None
+    survival: Survival | None = None
 
     @property
     def positive(self) -> str | None:
@@ -45,6 +55,8 @@ class Points:
         """What points are measured in."""
         if self.link == "log":
             return f"logarithm of {one_line(self.target)}"
+        if self.link == "hazard":
+            return "logarithm of the hazard"
         return "score" if self.positive is None else f"log-odds of {one_line(self.positive)}"
 
     def average_output(self, rule: Rule) -> Floats:
@@ -86,6 +98,8 @@ class Points:
 
     def outputs(self, rule: Rule, *, named: bool = True) -> tuple[str, str]:
         """What the data say inside and outside, as text; of two classes the name of the second may be left out."""
+        if rule.survival is not None:
+            return median_texts(rule.survival, unit_of(self.target))
         inside, outside = rule.means
         if self.classes is None:
             return format_outputs(inside, outside, None)
@@ -105,9 +119,24 @@ class Points:
         pair = [float(np.atleast_1d(side)[0 if side.ndim == 0 else k]) for side in self.added(rule)]
         return format_points(pair, self.link)
 
+    @property
+    def outcome_text(self) -> str:
+        """What became of all training rows of a survival model: ``status: median 4.9 years, 299 events``."""
+        assert self.survival is not None
+        median, n_events = self.survival.median, self.survival.n_events
+        shown = NOT_REACHED if median is None else f"{format_threshold(median)}{unit_of(self.target)}"
+        return one_line(f"{self.survival.event}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
+
+    @property
+    def adds_name(self) -> str:
+        """What the column with what rules add is called."""
+        return "hazard" if self.link == "hazard" else "adds"
+
     def head(self, start: Floats) -> str:
         """A line that says what the list is about, and from which score on the points add up."""
         target = one_line(self.target)
+        if self.survival is not None:
+            return f"{target} until {self.outcome_text}; each rule multiplies the hazard"
         if not isinstance(self.mean, tuple):
             decimals = decimals_for([self.mean], 0.0)
             return f"mean {target} = {self.mean:.{decimals}f}; each rule multiplies {target}"
@@ -124,8 +153,8 @@ class Points:
 
 def format_points(points: Sequence[float], link: Link = "softmax") -> tuple[str, str]:
     """Two numbers of points as text, with a sign; under a logarithm as factors."""
-    if link == "log":
-        first, second = (f"×{format_number(math.exp(min(value, 700.0)), 3)}" for value in points)
+    if link in ("log", "hazard"):
+        first, second = format_factors(points)
         return first, second
     decimals = 2 if max(map(abs, points)) >= 0.01 else 4
     first, second = (signed(value, decimals) for value in points)

@@ -31,6 +31,7 @@ class Size:
     weights: tuple[float, ...]
     intercept: Output
     penalty: float
+    hazard: tuple[float, ...] | None = None  # cumulative baseline, at the model's times of events
 
 
 @dataclass(frozen=True, eq=False)

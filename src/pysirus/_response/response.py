@@ -79,6 +79,16 @@ class Response(ABC):
         return len(self.answers)
 
     @property
+    def truth(self) -> NDArray[Any]:
+        """What predictions are held against, one entry per row."""
+        return self.answers
+
+    @property
+    def strata(self) -> NDArray[Any]:
+        """What a splitter that stratifies its folds is given."""
+        return self.answers
+
+    @property
     def is_constant(self) -> bool:
         """Whether every row answers the same."""
         return bool((self.answers == self.answers[:1]).all())

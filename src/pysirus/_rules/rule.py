@@ -29,6 +29,7 @@ from pysirus._format import (
     text_table,
 )
 from pysirus._plain import one_line
+from pysirus._rules.outcome import Outcome, format_factors, median_texts
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,8 @@ class Rule:
         Of a correction of a score: the mean target (class proportions) inside and outside, which its outputs are not.
     given : bool
         Whether somebody gave the rule, rather than the forest. Its frequency is 1: it is in every list.
+    survival : tuple of two Outcome, or None
+        Of times to an event: events and median time of the training rows inside and outside.
     """
 
     conditions: tuple[Condition, ...]
@@ -179,6 +182,7 @@ class Rule:
     stage: int = 1
     observed: tuple[Any, Any] | None = None
     given: bool = False
+    survival: tuple[Outcome, Outcome] | None = None
 
     @property
     def frequency_text(self) -> str:
@@ -222,6 +226,8 @@ class Rule:
     @property
     def output_texts(self) -> tuple[str, str]:
         """What it answers inside and outside, as text: means, or of a correction of numbers residuals with a sign."""
+        if self.survival is not None:
+            return median_texts(self.survival)
         inside, outside = self.means
         assert inside is not None and outside is not None
         return format_outputs(inside, outside, self.classes, signed=self.stage > 1 and self.observed is None)
@@ -230,7 +236,23 @@ class Rule:
         if self.inside is None or self.outside is None:
             return f"if {self.condition_text}"
         inside, outside = self.output_texts
-        return one_line(f"if {self.condition_text} then {inside} else {outside}")
+        return one_line(f"if {self.condition_text} then {inside} else {outside}{self._hazard_text()}")
+
+    @property
+    def event_texts(self) -> tuple[str, str]:
+        """Events and rows at risk inside and outside, of a survival model: ``192 of 310``."""
+        if self.survival is None:
+            return "", ""
+        rows = (self.n_inside, self.n_outside)
+        inside, outside = (f"{side.n_events} of {n}" for side, n in zip(self.survival, rows))
+        return inside, outside
+
+    def _hazard_text(self) -> str:
+        """By what factors a rule of a survival model multiplies the hazard, inside and outside."""
+        if self.survival is None or not self.weight:
+            return ""
+        sides = [self.weight * float(np.asarray(side)) for side in (self.inside, self.outside)]
+        return f" (hazard {' / '.join(format_factors(sides))})"
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
@@ -238,6 +260,9 @@ class Rule:
 
 class Reading(Protocol):
     """How the rules of a model are read whose weighted sum is a score: what the data say, and what a rule adds."""
+
+    @property
+    def adds_name(self) -> str: ...
 
     def outputs(self, rule: Rule, *, named: bool = True) -> tuple[str, str]: ...
     def adds(self, rule: Rule) -> str: ...
@@ -286,7 +311,9 @@ class RuleSet(Sequence[Rule]):
             if self.reading is None:
                 columns["weight"] = [format_number(rule.weight or 0.0, 3) for rule in self]
             else:
-                columns["adds"] = [self.reading.adds(rule) for rule in self]
+                columns[self.reading.adds_name] = [self.reading.adds(rule) for rule in self]
+        if any(rule.survival is not None for rule in self):
+            columns["events"] = [" / ".join(rule.event_texts) for rule in self]
         return list(columns), [list(row) for row in zip(*columns.values())]
 
     def output_texts(self, rule: Rule, named: bool = True) -> tuple[str, str]:
@@ -330,17 +357,22 @@ class RuleSet(Sequence[Rule]):
         frame : DataFrame or Table
             Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
             ``stage``. Where the sum of the rules is a score, then also ``mean_inside`` and ``mean_outside`` (what the
-            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points).
+            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
+            to an event ``median_inside``, ``events_inside`` and so on in place of means.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
             column = [getattr(rule, name) for rule in self]
             data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
         if self.reading is not None:
-            pairs = [(rule.means, self.reading.added(rule)) for rule in self]
             for i, side in enumerate(("inside", "outside")):
-                data[f"mean_{side}"] = [np.asarray(means[i]).tolist() for means, _ in pairs]
-                data[f"adds_{side}"] = [added[i].tolist() for _, added in pairs]
+                if any(rule.survival is not None for rule in self):
+                    outcomes = [rule.survival[i] for rule in self if rule.survival is not None]
+                    data[f"median_{side}"] = [own.median for own in outcomes]
+                    data[f"events_{side}"] = [own.n_events for own in outcomes]
+                else:
+                    data[f"mean_{side}"] = [np.asarray(rule.means[i]).tolist() for rule in self]
+                data[f"adds_{side}"] = [self.reading.added(rule)[i].tolist() for rule in self]
         return make_frame(data, backend)
 
 

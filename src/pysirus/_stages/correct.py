@@ -17,7 +17,7 @@ from pysirus._kind.kind import Kind
 from pysirus._select.select import Span
 from pysirus._training.keep import Limits, keep_rules
 from pysirus._training.training import Training
-from pysirus._weights.weighted import WeightedPrefixes, with_observed, with_outputs
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 # The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most: the error
 # of Housing goes down from 0.21 to 0.19. With all rows drawn they are too much alike, and the most frequent path hangs
@@ -93,8 +93,7 @@ def _corrections(
         if not kept.rules:
             return
         new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)
-        if kind.link != "identity":
-            new = with_observed(new, kept.moments, training.response)
+        new = kind.with_data(new, kept.moments, training.response)
         rules = [*weighted.rules, *(replace(rule, stage=stage) for rule in new)]
         weighted = kind.weigh(training, rules, kept.moments, [len(rules)])
         yield weighted

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._kind.held_out import Predicted, held_out_of
+from pysirus._kind.held_out import Predicted, all_folds, held_out_of
 from pysirus._kind.kind import Kind
 from pysirus._model.held_out import HeldOut
 from pysirus._model.link import respond
@@ -52,10 +52,10 @@ def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int)
     """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
     predicted = []
     for folds in repetitions:
-        values = np.concatenate([rows.predictions(entry, kind) for rows, entry in folds])
-        truth = np.concatenate([rows.response.answers for rows, _ in folds])
-        weights = [kind.figure_weights(rows.response) for rows, _ in folds]
-        whole = None if weights[0] is None else np.concatenate([w for w in weights if w is not None])
-        predicted.append(Predicted(values, truth, whole))
+        own = [
+            Predicted(rows.predictions(entry, kind), rows.response.truth, kind.figure_weights(rows.response))
+            for rows, entry in folds
+        ]
+        predicted.append(all_folds(own))
     n_folds = len(repetitions[0])
     return held_out_of(predicted, by_class=repetitions[0][0][0].response.by_class, n_rules=n_rules, n_folds=n_folds)

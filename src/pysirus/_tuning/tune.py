@@ -46,7 +46,7 @@ def tune(training: Training, table: Table, splits: Sequence[Sequence[Split]], pl
     """Fit on everything, tune on folds; the model of the choice, and the paths of its first forest."""
     kind = plan.kind
     paths = grow_paths(training, plan.settings, if_constant=kind.if_constant, mean=kind.mean_name)
-    weighted = plan.plain_list(training, paths)
+    weighted = kind.describe(training, plan.plain_list(training, paths))
     if not weighted.rules:
         return _without_rules(training, weighted, paths.n_trees, plan), paths
     folds = fit_folds(table, training.response, splits, plan, paths.n_trees)
@@ -121,6 +121,7 @@ def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath,
         weights=tuple(weighted.weights[n_rules, :n_rules].tolist()),
         intercept=weighted.intercepts[n_rules],
         penalty=float(weighted.penalties[n_rules]),
+        hazard=None if weighted.hazards is None else tuple(weighted.hazards[n_rules].tolist()),
     )
 
 
@@ -156,6 +157,7 @@ def _choose_stages(
         stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
         rules = stages[-1].rules
         weighted = plan.kind.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
+        weighted = plan.kind.describe(training, weighted)
         lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
         sizes = [
             _size(weighted, k, lowest[k - 1], path, min(rules[k - 1].stage, len(path)) - 1)
@@ -163,7 +165,7 @@ def _choose_stages(
         ]
         size = len(stages[min(step, len(stages) - 1)].rules)
         choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
-        tuning = Tuning(path, *choice, plain.tuned.changed, RuleSet(rules), tuple(sizes))
+        tuning = Tuning(path, *choice, plain.tuned.changed, RuleSet(weighted.rules), tuple(sizes))
         n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
         return replace(plan.kind.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 

@@ -19,6 +19,7 @@ from pysirus._kind.class_shares import ClassShares
 from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
 from pysirus._kind.positive import PositiveNumbers
+from pysirus._kind.survival import SurvivalTimes
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
@@ -53,12 +54,12 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
         if faults := training.constraints.faults(rule):
             raise ParameterError(f"The rule '{rule.condition_text}' breaks a constraint of the model: {faults[0]}.")
     rules = [*(replace(rule, weight=None) for rule in model.selected), *new]
-    weighted = kind.weigh(training, rules, training.moments(rules), [len(rules)])
+    weighted = kind.describe(training, kind.weigh(training, rules, training.moments(rules), [len(rules)]))
     found = kind.model(training, weighted, 0, int(model.facts.get("n_trees", 0)))
     facts = {name: fact for name, fact in model.facts.items() if name not in ("out_of_fold", "approximate_weights")}
     facts |= {name: found.facts[name] for name in ("ridge_penalty",) if name in found.facts}
     edited = replace(model, selected=found.selected, intercept=found.intercept, tuning=None, facts=facts)
-    return replace(edited, moments=found.moments, likelihood=found.likelihood), new
+    return replace(edited, moments=found.moments, likelihood=found.likelihood, survival=found.survival), new
 
 
 def _kind_of(model: Model) -> Kind:
@@ -69,6 +70,8 @@ def _kind_of(model: Model) -> Kind:
         return Numbers() if model.classes is None else ClassShares()
     if model.link == "softmax":
         return ClassLikelihood()
+    if model.link == "hazard":
+        return SurvivalTimes()
     if model.link == "log" and "loss" in model.facts:
         return PositiveNumbers(model.facts["loss"])
     raise ParameterError("This model does not say which loss it was fitted by. Fit it again with required_rules.")

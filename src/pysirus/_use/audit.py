@@ -43,6 +43,7 @@ def errors_of(before: Model, after: Model, rows: tuple[Any, Any, Any] | None) ->
         from pysirus._use.score import score
 
         name = "log_loss" if before.classes is not None else "unexplained_variance"
+        name = name if before.survival is None else "concordance"
         found = {when: score(model, *rows)[name] for when, model in (("before", before), ("after", after))}
         return {"name": f"{name} on the rows given", **found}
     if before.tuning is not None:

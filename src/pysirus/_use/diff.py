@@ -54,12 +54,18 @@ class Diff:
         rows += [["-", old.condition_text, *self._changes(old, None)] for old in self.went]
         if not staged:
             rows = [[*row[:2], *row[3:]] for row in rows]
-        return ["", "rule", *(["stage"] if staged else []), "frequency", "adds" if self._scored else "weight"], rows
+        return ["", "rule", *(["stage"] if staged else []), "frequency", self._name], rows
 
     @property
     def _scored(self) -> bool:
         """Whether both models have points to compare."""
         return None not in self.readings
+
+    @property
+    def _name(self) -> str:
+        """What the last column is called."""
+        reading = self.readings[1]
+        return reading.adds_name if self._scored and reading is not None else "weight"
 
     def _changes(self, old: Rule | None, new: Rule | None) -> list[str]:
         """Stage, frequency and weight or points, before and after."""
@@ -134,10 +140,16 @@ def _shape(rule: Rule) -> Hashable:
     return frozenset(map(sides, rule.conditions))
 
 
+def _kind_of(model: Model) -> str:
+    if model.survival is not None:
+        return "times to an event"
+    return "numbers" if model.classes is None else "classes"
+
+
 def _check_targets(old: Model, new: Model) -> None:
     """Reject numbers beside classes; a target of another name may be a renamed one."""
     before, after = one_line(old.target), one_line(new.target)
-    kinds = ["numbers" if model.classes is None else "classes" for model in (old, new)]
+    kinds = [_kind_of(model) for model in (old, new)]
     if kinds[0] != kinds[1]:
         raise ParameterError(
             f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules "

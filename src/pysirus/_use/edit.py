@@ -3,8 +3,9 @@
 A model stores the sums over ten folds that its weights were computed from (``RuleModel.moments``). They contain those
 of every part of its list, so the weights of a shorter list are those that a fit on the same data with that list would
 give. Classes with equal weights need no sums. A model of scores keeps a quadratic approximation of its likelihood
-instead (``RuleModel.likelihood``): without the data its weights are approximate, and it says so. The tuning results of
-the full list do not apply to an edited one, so the edited model has no tuning path.
+instead (``RuleModel.likelihood``): without the data its weights are approximate, and it says so. A survival model needs
+its rows again (``edit_survival``). The tuning results of the full list do not apply to an edited one, so the edited
+model has no tuning path.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule, with_weights
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
+from pysirus._use.edit_survival import refit_survival
 from pysirus._use.score import read_codes
 from pysirus._weights.likelihood import patterns_of
 from pysirus._weights.ridge import weigh_by_ridge
@@ -87,7 +89,10 @@ def without(
     struck = set(_positions(model, rules))
     texts = [model.selected[i].condition_text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
-    edited = refit(model, kept, _rows(model, X, y, sample_weight))
+    if model.survival is not None:
+        edited = refit_survival(model, [model.selected[i] for i in kept], X, y, sample_weight)
+    else:
+        edited = refit(model, kept, _rows(model, X, y, sample_weight))
     facts = {**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]}
     error = errors_of(model, edited, None if X is None else (X, y, sample_weight))
     return with_trail(replace(edited, facts=facts), texts, [], note or Note(), error)
@@ -97,11 +102,13 @@ def with_rules(model: Fitted, n_rules: int, X: Any = None, y: Any = None, sample
     """Keep the first rules of the list; see ``RuleModel.with_rules``. A tuned model has them ready."""
     kept = [] if model.tuning is None else [size.n_rules for size in model.tuning.sizes]
     check_integer("n_rules", n_rules, 0, max([len(model.selected), *kept]))
-    rows = _rows(model, X, y, sample_weight)
-    if n_rules in kept and rows is None:
+    if n_rules in kept and X is None and y is None and sample_weight is None:
         return model.at_size(n_rules)
+    rows = None if model.survival is not None else _rows(model, X, y, sample_weight)
     if n_rules > len(model.selected):
         model = model.at_size(n_rules)
+    if model.survival is not None:
+        return refit_survival(model, model.selected[:n_rules], X, y, sample_weight)
     return refit(model, list(range(n_rules)), rows)
 
 

@@ -20,6 +20,7 @@ from pysirus._format import decimals_for, format_label, make_frame, text_table
 from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.model import Model
 from pysirus._model.points import signed
+from pysirus._rules.outcome import format_factors
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
 
@@ -46,8 +47,9 @@ class Explanation:
         What is predicted.
     classes : tuple or None
         The labels, for classification.
-    link : {"identity", "softmax", "log"}
-        What baseline and contributions add up to: the prediction itself, scores of classes, or its logarithm.
+    link : {"identity", "softmax", "log", "hazard"}
+        What baseline and contributions add up to: the prediction itself, scores of classes, its logarithm, or the
+        logarithm of a hazard relative to the average.
     """
 
     rules: RuleSet
@@ -160,6 +162,8 @@ class Explanation:
 
     def _score_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
         """The points of each rule from the average on, and the prediction so far: of two classes that of the second."""
+        if self.link == "hazard":
+            return self._hazard_rows(row)
         labels, base, parts = self._points()
         running = self.running[row].reshape(len(self.names) + 1, -1)
         k = -1 if len(labels) == 1 else int(running[-1].argmax())
@@ -176,6 +180,15 @@ class Explanation:
             return ["fired", "rule", "log-odds", f"probability of {label}"], lines
         lines.append(["", "probability", *(f"{100 * p:.1f}%" for p in running[-1]), ""])
         return ["fired", "rule", *map(str, labels), f"probability of {label}"], lines
+
+    def _hazard_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
+        """By what factor each rule multiplies the hazard of an average row, and the factor so far."""
+        running, parts = self.running[row], self.contributions[row]
+        lines = [["", "average", "", *format_factors(running[:1])]]
+        for name, fired, part, so_far in zip(self.names, self.fired[row], parts, running[1:]):
+            lines.append(["yes" if fired else "no", name, *format_factors([part, so_far])])
+        lines.append(["", "prediction", "", *format_factors(running[-1:])])
+        return ["fired", "rule", "factor", "hazard"], lines
 
     def _prediction_texts(self, values: NDArray[np.float64]) -> list[str]:
         if self.classes is not None:

@@ -15,6 +15,7 @@ from pysirus._model.held_out import Figures, format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._response.read import UnknownLabelError, class_codes, read_labels, read_numbers, read_weights
+from pysirus._response.read_survival import read_survival
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,11 @@ def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
         table = model.align(X)
         weights = read_weights(sample_weight, table.n_rows)
         found = model.decision(table)
-        if model.classes is None:
+        if model.survival is not None:
+            times = read_survival(y, table.n_rows)
+            truth = np.array(list(zip(times.events, times.times)), dtype=[("event", bool), ("time", np.float64)])
+            predicted = Predicted(found[:, None], truth, weights)
+        elif model.classes is None:
             predicted = Predicted(found[:, None], read_numbers(y, table.n_rows), weights)
         else:
             predicted = Predicted(found, read_codes(model, y, table.n_rows), weights)

@@ -52,6 +52,8 @@ class WeightedPrefixes:
     mean: Output  # of the response
     moments: Moments | None = None  # what the weights came from
     constant: tuple[float, ...] = ()  # the link of the mean, where weights come from a likelihood
+    hazard_times: NDArray[np.float64] | None = None  # of events, where they are what is predicted
+    hazards: NDArray[np.float64] | None = None  # [size, time] cumulative baseline hazards
     patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
     def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ()
     _is_tuned: ClassVar[bool] = False
+    _task: ClassVar[str] = "regression"
 
     model_: RuleModel
     n_features_in_: int
@@ -198,7 +199,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _check_estimator(kind: type[RuleEstimator], document: Mapping[str, Any]) -> None:
     """A class whose parameters, task and fitted attributes are those of the document."""
-    name, task = kind.__name__, "classification" if issubclass(kind, ClassifierMixin) else "regression"
+    name, task = kind.__name__, "classification" if issubclass(kind, ClassifierMixin) else kind._task
     for parameter in document["estimator"]["parameters"]:
         known = parameter in kind._get_param_names()
         ensure(known, "estimator.parameters", f"has {parameter!r:.60}, which {name} does not take")

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from pysirus._data.table import recode_table
 from pysirus._data.zero_weights import rows_that_weigh
-from pysirus._kind.held_out import Predicted, held_out_of
+from pysirus._kind.held_out import Predicted, all_folds, held_out_of
 from pysirus._model.held_out import HeldOut
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import ListSize
@@ -84,7 +84,7 @@ class PlainSirus(SirusBase, ListSize):
         table, response, target = self._read(X, y, sample_weight)
         weighing = rows_that_weigh(sample_weight)
         kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
-        (splits,) = draw_folds(cv, 1, y=response.answers, groups=groups, kept=kept, seed=settings.seed)
+        (splits,) = draw_folds(cv, 1, y=response.strata, groups=groups, kept=kept, seed=settings.seed)
         parts = []
         for train, test in splits:
             fold = clone(self)
@@ -92,9 +92,8 @@ class PlainSirus(SirusBase, ListSize):
             rows = recode_table(table.take(test), fold.model_.features)
             values = fold.model_.decision(rows).reshape(len(test), -1)
             truth = response.take(test)
-            parts.append(Predicted(values, truth.answers, self._kind.figure_weights(truth)))
-        weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
-        whole = Predicted(np.concatenate([p.values for p in parts]), np.concatenate([p.truth for p in parts]), weights)
+            parts.append(Predicted(values, truth.truth, self._kind.figure_weights(truth)))
+        whole = all_folds(parts)
         n_rules = len(self.model_.selected) if self.__sklearn_is_fitted__() else 0
         found = held_out_of([whole], by_class=response.by_class, n_rules=n_rules, n_folds=len(splits))
         if self.__sklearn_is_fitted__():
@@ -187,5 +186,6 @@ class PlainSirus(SirusBase, ListSize):
         limits = StageLimits(n_stages, paths.n_trees, max(self.max_rules, len(first.rules)), each)
         recipe = settings.recipe(training.n_rows)
         stages = correct(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
-        self._set_model(kind.model(training, stages[-1], 0, len(stages) * paths.n_trees))
+        weighted = kind.describe(training, stages[-1])
+        self._set_model(kind.model(training, weighted, 0, len(stages) * paths.n_trees))
         self._keep_paths(training, paths)

@@ -117,7 +117,7 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
     renamed = _with_inputs(rules, names)
     writer = Writer(renamed, CLEAN)
     sums = writer.sums(prediction)
-    hidden = {name: f"_pysirus_score_{k}" if rules.link != "identity" else name for k, name in enumerate(sums)}
+    hidden = {name: f"_pysirus_score_{k}" if not rules.predicts_sum else name for k, name in enumerate(sums)}
     sums = {hidden[name]: text for name, text in sums.items()}
     steps = [sums, writer.answers([writer.column(name) for name in sums], prediction)]
     taken = {name.casefold(): name for name in frame.columns}  # as Spark compares them

@@ -48,7 +48,7 @@ class TunedSirus(SirusBase, Folds):
         weighing = rows_that_weigh(sample_weight)
         kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
         seed = settings.seed
-        splits = draw_folds(self.cv, self.n_repeats, y=response.answers, groups=groups, kept=kept, seed=seed)
+        splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
         training = bin_rows(table, response, settings, target)
         plan = TuningPlan(
             kind=self._kind,

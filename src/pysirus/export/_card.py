@@ -139,7 +139,13 @@ def _sizes() -> Iterator[int]:
 
 def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> None:
     if model.link != "softmax" or len(model.classes or ()) != 2:
-        found = "numbers" if model.classes is None else f"{len(model.classes)} classes"
+        found = (
+            "times to an event"
+            if model.survival is not None
+            else "numbers"
+            if model.classes is None
+            else f"{len(model.classes)} classes"
+        )
         equal = " with equal weights" if model.classes is not None and model.link == "identity" else ""
         raise ExportError(
             f"A scorecard needs two classes weighed by likelihood; this model predicts {found}{equal}. "

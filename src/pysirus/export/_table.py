@@ -13,6 +13,7 @@ import numpy as np
 
 from pysirus._format import decimals_for, format_label, format_levels, format_number, format_outputs, format_threshold
 from pysirus._model.model import Model
+from pysirus._rules.outcome import NOT_REACHED
 from pysirus._rules.rule import Condition, Rule
 from pysirus.export._conditions import all_sums, is_odds
 
@@ -62,6 +63,8 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 
 def _mean_texts(rule: Rule, model: Model) -> tuple[str, str]:
     """What the data say inside and outside; of two classes the share of the second, without its name."""
+    if rule.survival is not None:
+        return model.points.outputs(rule)
     inside, outside = rule.means
     texts = format_outputs(inside, outside, model.classes)
     if not is_odds(model):
@@ -88,6 +91,8 @@ def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
     else:
         inside, outside = _mean_texts(rule, model)
         numbers = tuple(_points(side, model) for side in model.added(rule))
+        if rule.survival is not None:
+            numbers = (*model.points.added_texts(rule), *rule.event_texts)
     return RuleRow(
         frequency=format_number(rule.frequency, 2),
         conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
@@ -100,6 +105,8 @@ def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
 
 def number_names(model: Model) -> tuple[str, ...]:
     """What stands right of the rules."""
+    if model.survival is not None:
+        return "hazard if so", "hazard if not", "events if so", "events if not"
     return ("weight",) if model.link == "identity" else ("points if so", "points if not")
 
 
@@ -123,6 +130,13 @@ def rule_line(rule: Rule, model: Model) -> str:
     return f"if {rule.condition_text} then {inside} else {outside}: adds {points}"
 
 
+def what_is_predicted(model: Model) -> str:
+    """The target, or the risk score of an event."""
+    if model.survival is None:
+        return model.target
+    return f"risk score of {model.survival.event} ({model.target}): logarithm of the hazard, 0 on average"
+
+
 def link_lines(model: Model) -> list[str]:
     """What the numbers of a model with a link mean, for the comments of a program."""
     return [", ".join(f"{name} = {value}" for name, value in head_pairs(model))] if model.link != "identity" else []
@@ -138,6 +152,9 @@ def _score_pairs(model: Model) -> list[tuple[str, str]]:
             (f"share of {positive}", f"{100 * model.mean[1]:.1f}%"),
             ("its log-odds at the start", f"{bases[0]:+.2f}"),
         ]
+    if model.survival is not None:
+        median = NOT_REACHED if model.survival.median is None else format_threshold(model.survival.median)
+        return [(f"median {model.target}", median), ("events", str(model.survival.n_events))]
     if model.classes is None:
         return [
             (f"mean {model.target}", format_number(float(np.ravel(model.mean)[0]), 3)),

@@ -111,7 +111,7 @@ class Workbook:
     def _write_rules(self) -> None:
         """One row per rule, from row 4; its outputs for each sum in columns G, H, ..., then weight times output."""
         sheet, model = self.rules, self.model
-        start = {"identity": "intercept", "softmax": "scores at the start", "log": "score at the start"}[model.link]
+        start = {"identity": "intercept", "softmax": "scores at the start"}.get(model.link, "score at the start")
         write_text(sheet["A1"], "mean" if model.aggregation == "mean" else start)
         pairs = [f"{side}: {label}" for label in self.parts for side in ("adds inside", "adds outside")]
         outputs = [f"{side}: {label}" for label in self.parts for side in ("inside", "outside")]
@@ -200,11 +200,9 @@ class Workbook:
 
     def _sum_name(self, label: Any) -> str:
         if self.model.link != "identity":
-            return (
-                "score"
-                if self.model.classes is None
-                else f"{'log-odds' if is_odds(self.model) else 'score'} of {label}"
-            )
+            if self.model.classes is None:
+                return "score" if self.model.survival is None else "risk score"
+            return f"{'log-odds' if is_odds(self.model) else 'score'} of {label}"
         return "prediction" if self.model.classes is None else f"probability of {label}"
 
     def _answers(self, sums: list[str]) -> list[tuple[str, str]]:

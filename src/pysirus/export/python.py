@@ -26,7 +26,7 @@ from pysirus.export._conditions import (
     tests_of,
     used_features,
 )
-from pysirus.export._table import link_lines, rule_line
+from pysirus.export._table import link_lines, rule_line, what_is_predicted
 
 # what the module calls itself
 TAKEN = frozenset({"_known", "_number", "_mean", "_exp", "exp", "sum", "float", "min", "max", "dict"})
@@ -127,7 +127,7 @@ EXP = '''def _exp(value):
 def _regression(model: Model, name: str) -> str:
     lines = [
         f"def {name}(row):",
-        '    """The predicted value."""',
+        f'    """The {"predicted value" if model.survival is None else "risk score"}."""',
         *_body(model),
         *_sum(model, "value", all_sums(model)[0]),
         f"    return {'_exp(value)' if model.link == 'log' else 'value'}",
@@ -227,9 +227,9 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     text : str
     """
     _check(model, name)
-    title = repr(f"Predicts {model.target}.")[1:-1].replace('"', '\\"')
+    title = repr(f"Predicts {what_is_predicted(model)}.")[1:-1].replace('"', '\\"')
     parts = [TITLE.format(title=title, name=name)]
-    parts += ["from math import exp\n\n", READ, EXP] if model.link != "identity" else [READ]
+    parts += ["from math import exp\n\n", READ, EXP] if not model.predicts_sum else [READ]
     parts += [MEAN] if model.aggregation == "mean" else []
     parts += [f"# {one_line(line)}\n" for line in link_lines(model)]
     return "".join([*parts, _function(model)(model, name), "\n"])

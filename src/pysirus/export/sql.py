@@ -22,7 +22,7 @@ from pysirus.export._dialects import (
     folded,
 )
 from pysirus.export._sqlglot import check_dialect, folds, translate
-from pysirus.export._table import link_lines, rule_line
+from pysirus.export._table import link_lines, rule_line, what_is_predicted
 from pysirus.export._writer import Writer, score_names, share_names
 
 SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
@@ -112,7 +112,11 @@ def _query(writer: Writer, table: str, prediction: str) -> str:
 
 
 def _comments(model: Model, dialect: Dialect) -> str:
-    lines = [f"{model.target}, by pysirus", *link_lines(model), *(rule_line(rule, model) for rule in model.rules)]
+    lines = [
+        f"{what_is_predicted(model)}, by pysirus",
+        *link_lines(model),
+        *(rule_line(rule, model) for rule in model.rules),
+    ]
     if model.classes is not None and (model.link == "identity" or dialect.has_exp):
         names = zip(share_names(model, dialect), model.classes)
         lines += [f"{name}: {label}" for name, label in names if name != f"probability_{label}"]
@@ -124,7 +128,7 @@ def _comments(model: Model, dialect: Dialect) -> str:
 
 def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_functions: bool) -> Dialect:
     """The dialect, and whether exponentials are written in it; where the engine may have none they are refused."""
-    if model.link == "identity":
+    if model.predicts_sum:
         return dialect
     if math_functions:
         dialect = replace(dialect, has_exp=True)

@@ -61,11 +61,15 @@ def effect(
 def _values(found: Effect, model: Any, k: int) -> tuple[Any, str]:
     """What is drawn, and its name: average predictions where they are known, else average scores."""
     if found.predictions is not None:
-        what = "prediction" if model.classes is None else f"probability of {model.classes[k]}"
+        what = _prediction_name(model) if model.classes is None else f"probability of {model.classes[k]}"
         return found.predictions if model.classes is None else found.predictions[..., k], f"average {what}"
     if model.classes is None and model.link == "identity":
         return found.values, f"average predicted {model.target}"
     return of_class(found.values, model, k), f"average {scale_name(model, k)}"
+
+
+def _prediction_name(model: Any) -> str:
+    return "prediction" if model.survival is None else "risk score"
 
 
 def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:

@@ -95,6 +95,9 @@ def _output(value: Any, k: int) -> float:
 
 def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
+    if model.survival is not None:
+        _draw_medians(whole, ax, model, shown)
+        return
     mean = _output(model.mean, k)
     residual = [rule.stage > 1 and rule.observed is None for rule in shown]
     starts = [mean if own else 0.0 for own in residual]
@@ -111,6 +114,27 @@ def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) 
     what = model.target if model.classes is None else f"proportion of {model.classes[k]}"
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
     whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, {dotted})"), labelpad=22, loc="left")
+    ax.margins(x=0.08)
+    ax.tick_params(axis="y", left=False, labelleft=False)
+    bare(ax, "bottom")
+
+
+def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[Rule]) -> None:
+    """Median times, a dot inside and a ring outside; an arrow at the last time where the median is not reached."""
+    times = model.followed.hazard.times
+    last = float(times[-1]) if len(times) else 1.0
+    for place, rule in enumerate(shown):
+        sides = [None if side is None else side.median for side in (rule.survival or (None, None))]
+        ends = [last if median is None else median for median in sides]
+        ax.hlines(place, *ends, color=OUTSIDE, linewidth=2.5, zorder=1)
+        for median, end, colour in zip(sides, ends, (INSIDE, "white")):
+            ax.scatter(
+                end, place, s=42, marker=">" if median is None else "o", color=colour, edgecolor=INSIDE, zorder=3
+            )
+    if model.followed.median is not None:
+        ax.axvline(model.followed.median, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    text = f"median {model.target}  (● where the rule holds, ○ where not, ▷ not reached, dotted: all rows)"
+    whole.set_xlabel(plain(text), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._format import decimals_for
+from pysirus._rules.outcome import format_factors
 from pysirus._use.explain import Explanation, explain
 from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, of_class, plain, pyplot, scale_name, two_lines
 
@@ -47,14 +48,20 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     ax.set_xlabel(plain(scale_name(model, k)))
     if model.link != "identity":
         ends = [np.ravel(centred.running[0, i])[k] for i in (0, -1)]
-        _name_predictions(ax, ends, "" if model.classes is None else "%")
+        _name_predictions(ax, [_shown(float(value), model) for value in ends])
     return ax
 
 
-def _name_predictions(ax: Any, ends: list[float], unit: str) -> None:
+def _shown(value: float, model: Any) -> str:
+    """A prediction as text: a probability, a mean, or by what factor the hazard is that of an average row."""
+    if model.survival is not None:
+        return f"hazard {format_factors([value])[0]}"
+    return f"{value:.3g}" if model.classes is None else f"{100 * value:.1f}%"
+
+
+def _name_predictions(ax: Any, texts: list[str]) -> None:
     """What the scores at both ends stand for, in the names of their lines."""
     names = [label.get_text() for label in ax.get_yticklabels()]
-    texts = [f"{100 * value:.1f}%" if unit else f"{value:.3g}" for value in ends]
     ax.set_yticks(ax.get_yticks(), [f"{names[0]}: {texts[0]}", *names[1:-1], f"{names[-1]}: {texts[1]}"])
 
 

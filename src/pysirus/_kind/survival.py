@@ -1,0 +1,185 @@
+"""Times to an event, by Cox's penalised partial likelihood: rules multiply the hazard, the error is 2 (1 - C).
+
+C is the concordance: of two rows of which one is known to have its event first, how often the higher score is its. The
+score of a row is the sum of weighted outputs, which are mean martingale residuals: those of the null model, or of a
+correction those of the list before. They sum to zero, so a score of 0 is that of the training rows on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.column import DataError
+from pysirus._kind.kind import Kind, LabelTotals, PooledError
+from pysirus._kind.likelihood import LikelihoodKind
+from pysirus._kind.numbers import SHRINKAGE
+from pysirus._model.hazard import BaselineHazard, Survival, kept_times
+from pysirus._model.link import Link
+from pysirus._model.model import Model
+from pysirus._model.moments import Moments
+from pysirus._parameters import ParameterError
+from pysirus._response.read import read_weights
+from pysirus._response.read_survival import Times, read_survival
+from pysirus._response.response import NumberResponse, Response
+from pysirus._response.survival import SurvivalResponse, survival_response
+from pysirus._rules.outcome import Outcome
+from pysirus._rules.rule import Rule
+from pysirus._training.training import Training
+from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
+from pysirus._weights.fitted import holds_in_bins
+from pysirus._weights.hazard import baseline_hazard
+from pysirus._weights.kaplan_meier import kaplan_meier
+from pysirus._weights.likelihood import LikelihoodFit, rule_scores
+from pysirus._weights.risk_sets import risk_sets
+from pysirus._weights.survival_error import Pairs, count_pairs
+from pysirus._weights.weighted import WeightedPrefixes
+
+Floats = NDArray[np.float64]
+
+SCORE_DIGITS = 12  # scores that agree to so many digits are equal: sums of the same numbers in another order
+IN_MEMORY = (
+    "Survival needs all rows in memory, as whoever is at risk counts in the likelihood of everybody's event. Fit "
+    "SirusSurvival on a sample of the rows; its score can be predicted for files, Dask and Spark by its SQL or Python."
+)
+
+
+def read_times(y: Any, n_rows: int) -> Times:
+    """Times and events, at least one of them."""
+    found = read_survival(y, n_rows)
+    if not found.events.any():
+        raise DataError(
+            f"There are no events in '{found.event_name}': nothing can be learned of when they happen. Check "
+            "which value is the event, and that it is not the flag of censored rows."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class SurvivalTimes(LikelihoodKind):
+    """A time per row, and whether it ended with an event."""
+
+    if_constant: ClassVar[str] = "all rows have their event, or are censored, at the same time"
+    mean_name: ClassVar[str] = "same hazard for all rows"
+    link: ClassVar[Link] = "hazard"
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> SurvivalResponse:
+        """Times above zero, with at least one event."""
+        found = read_times(y, n_rows)
+        weights = read_weights(sample_weight, n_rows)
+        return survival_response(found.times, found.events, weights, found.time_name, found.event_name)
+
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NoReturn:
+        """Rows in parts are refused."""
+        raise ParameterError(IN_MEMORY)
+
+    def loss_of(self, response: Response) -> str:
+        """Cox's."""
+        return "cox"
+
+    def as_scores(self, outputs: Any) -> Floats:
+        """One score."""
+        return np.asarray(outputs, dtype=np.float64)[..., None]
+
+    def as_output(self, scores: Floats) -> float:
+        """One number."""
+        return float(scores[0])
+
+    def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
+        """One number per row."""
+        return NumberResponse(np.ascontiguousarray(residuals[:, 0]), weights=response.weights)
+
+    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+        """What the data say is found for the lists that are kept; see ``describe``."""
+        return list(rules)
+
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Up to ``most`` rules: every size is a fit with a cross-validation of its own."""
+        return range(min(len(rules), most) + 1)
+
+    def weigh(
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Weights that are not negative, by ridge-penalised partial likelihood; scores are 0 on average."""
+        return replace(super().weigh(training, rules, moments, sizes), mean=0.0, patterns=None)
+
+    def _rows(self, training: Training, rules: Sequence[Rule]) -> CoxRows:
+        response = _times_of(training)
+        risk = risk_sets(response.times, response.events, training.binned)
+        return cox_rows(rules, training.binned, risk, training.seed, response.weights)
+
+    def _fit(
+        self, rows: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
+    ) -> LikelihoodFit:
+        inside, outside = (side[:, 0] for side in self._sides(rules, response))
+        return fit_cox(rows, inside, outside, sizes, grid)
+
+    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
+        """Martingale residuals at the shrunk scores; None where the list explains all."""
+        response = _times_of(training)
+        risk = risk_sets(response.times, response.events, training.binned)
+        values, _ = cox_residuals(risk, self._scores(training, weighted, -1), response.weights, SHRINKAGE)
+        return None if (values == values[:1]).all() else self.as_response(values, response)
+
+    def _scores(self, training: Training, weighted: WeightedPrefixes, row: int) -> Floats:
+        """Scores of the training rows by one of the weighted lists."""
+        inside, outside = self._sides(weighted.rules, training.response)
+        weights = weighted.weights[row]
+        return rule_scores(weighted.rules, training.binned, inside, outside, "cox", weights, np.zeros(1))[:, 0]
+
+    def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
+        """Events and medians inside and outside each rule, and the baseline hazard of every size."""
+        response = _times_of(training)
+        risk = risk_sets(response.times, response.events, training.binned)
+        kept = kept_times(risk.event_times)
+        hazards = [
+            baseline_hazard(risk, self._scores(training, weighted, row), response.weights).cumulative[kept]
+            for row in range(len(weighted.sizes))
+        ]
+        rules = [
+            replace(rule, survival=(outcome(response, holds), outcome(response, ~holds)))
+            for rule in weighted.rules
+            for holds in [holds_in_bins(rule, training.binned)]
+        ]
+        return replace(weighted, rules=tuple(rules), hazard_times=risk.event_times[kept], hazards=np.array(hazards))
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, with its baseline hazard."""
+        assert weighted.hazard_times is not None and weighted.hazards is not None
+        response = _times_of(training)
+        every = outcome(response, np.ones(response.n_rows, dtype=bool))
+        hazard = BaselineHazard(weighted.hazard_times, weighted.hazards[row])
+        survival = Survival(response.event_name, every.n_events, every.median, hazard)
+        return replace(Kind.model(self, training, weighted, row, n_trees), survival=survival, moments=None)
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
+        """Pairs of the held-out rows, for every size."""
+        assert isinstance(response, SurvivalResponse)
+        scores = np.round(weighted.scores(holds), SCORE_DIGITS).T
+        times, events, w = response.times, response.events, response.weights
+        return [count_pairs(times, events, np.ascontiguousarray(own), w) for own in scores]
+
+    def pooled_error(self, judged: Sequence[list[Pairs]]) -> PooledError:
+        """2 (1 - C) of the pairs within folds: scores of two folds do not compare."""
+
+        def error(sizes: NDArray[np.intp]) -> Floats:
+            steps = sizes.tolist()
+            return np.array([sum((f[k] for f, k in zip(judged, step)), Pairs()).error for step in steps])
+
+        return error
+
+
+def _times_of(training: Training) -> SurvivalResponse:
+    assert isinstance(training.response, SurvivalResponse)
+    return training.response
+
+
+def outcome(response: SurvivalResponse, rows: NDArray[np.bool_]) -> Outcome:
+    """What became of some rows."""
+    weights = None if response.weights is None else response.weights[rows]
+    curve = kaplan_meier(response.times[rows], response.events[rows], weights)
+    return Outcome(int(response.events[rows].sum()), curve.median)

@@ -1,0 +1,72 @@
+"""Times and events in, a response out: what a forest is grown on is the martingale residual of the null model.
+
+The residual of a row is its events (0 or 1) less those expected of it where all rows have the same hazard: the
+cumulative hazard of Nelson and Aalen until its time. The null model has no columns to tell tied events apart, so there
+is no order among them to average over, and a row twice is a row of weight two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._response.response import NumberResponse
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+NULL_BITS = 44  # of the largest residual; rounded once, so that another order of the rows gives the same numbers
+
+
+@dataclass(frozen=True)
+class SurvivalResponse(NumberResponse):
+    """Rows that answer with a time each, and whether it ended with an event. The numbers are residuals."""
+
+    times: Floats
+    events: Flags
+    time_name: str = "time"
+    event_name: str = "event"
+
+    @property
+    def strata(self) -> Flags:
+        """Folds that someone stratifies should each have events."""
+        return self.events
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """Events and times in one array."""
+        both = np.empty(self.n_rows, dtype=[("event", bool), ("time", np.float64)])
+        both["event"], both["time"] = self.events, self.times
+        return both
+
+    def take(self, rows: NDArray[np.intp]) -> SurvivalResponse:
+        """The response of some rows, whose residuals are their own."""
+        weights = None if self.weights is None else self.weights[rows]
+        return survival_response(self.times[rows], self.events[rows], weights, self.time_name, self.event_name)
+
+    def row_arrays(self) -> dict[str, NDArray[Any]]:
+        """The fields that have one entry per row."""
+        return {**super().row_arrays(), "times": self.times, "events": self.events}
+
+
+def survival_response(
+    times: Floats, events: Flags, weights: Floats | None = None, time_name: str = "time", event_name: str = "event"
+) -> SurvivalResponse:
+    """The response of rows with a time each."""
+    residuals = null_residuals(times, events, weights)
+    return SurvivalResponse(residuals, times, events, time_name, event_name, weights=weights)
+
+
+def null_residuals(times: Floats, events: Flags, weights: Floats | None = None) -> Floats:
+    """Events less the cumulative hazard at their times."""
+    distinct, place = np.unique(times, return_inverse=True)
+    weight = np.ones(len(times)) if weights is None else weights
+    everyone, ended = (np.bincount(place, own, len(distinct)) for own in (weight, weight * events))
+    at_risk = np.cumsum(everyone[::-1])[::-1]
+    residuals = events - np.cumsum(ended / np.where(at_risk > 0, at_risk, 1.0))[place]
+    largest = float(np.abs(residuals).max(initial=0.0))
+    exponent = NULL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
+    return np.ldexp(np.rint(np.ldexp(residuals, exponent)), -exponent)

@@ -1,0 +1,174 @@
+"""Stable rules for times to an event, behind scikit-survival's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from pysirus._data.table import Table
+from pysirus._kind.survival import IN_MEMORY, SurvivalTimes
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._parameters.table import Constraining, Growing, ListSize, Running, Stages, documented
+from pysirus._response.response import Response
+from pysirus._response.survival import SurvivalResponse
+from pysirus.estimators.plain import PlainSirus
+from pysirus.estimators.sirus import SirusBase
+
+
+class SurvivalBase(SirusBase):
+    """Estimators of times to an event."""
+
+    _task: ClassVar[str] = "survival"
+    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
+
+    unique_times_: NDArray[np.float64]
+    event_times_: NDArray[np.float64]
+
+    @property
+    def _kind(self) -> SurvivalTimes:
+        return SurvivalTimes()
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
+        table, response, _ = super()._read(X, y, sample_weight)
+        assert isinstance(response, SurvivalResponse)
+        return table, response, response.time_name
+
+    def _set_model(self, model: Model) -> None:
+        super()._set_model(model)
+        assert model.survival is not None
+        self.unique_times_ = self.event_times_ = model.survival.hazard.times
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Risk scores: the higher, the earlier the event is expected.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            The logarithm of the hazard, relative to that of a score of 0, which is the training rows' on average.
+        """
+        return self._raw_predict(X)
+
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """The probability of no event until each time.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+        return_array : bool, default=False
+            Whether to return the values at ``unique_times_`` instead of functions.
+
+        Returns
+        -------
+        survival : ndarray of StepFunction, or ndarray of shape (n_rows, n_times)
+            A function has ``x``, ``y``, and can be called at any time.
+        """
+        check_is_fitted(self)
+        return self.model_.predict_survival_function(X, return_array)
+
+    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """The cumulative hazard until each time: minus the logarithm of the survival function.
+
+        Parameters
+        ----------
+        X, return_array
+            As in ``predict_survival_function``.
+
+        Returns
+        -------
+        hazard : ndarray of StepFunction, or ndarray of shape (n_rows, n_times)
+        """
+        check_is_fitted(self)
+        return self.model_.predict_cumulative_hazard_function(X, return_array)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Harrell's concordance: 1 is perfect, one half is no better than chance.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Rows that the model was not fitted on.
+        y : structured array, or a table of two columns
+            Their events and times.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights.
+
+        Returns
+        -------
+        concordance : float
+        """
+        check_is_fitted(self)
+        return self.figures(X, y, sample_weight)["concordance"]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        return tags
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constraining, ListSize):
+    """Stable and interpretable rules for times to an event, some of which are censored.
+
+    The forest is grown on martingale residuals of the model without columns. The rules multiply the hazard; their
+    weights are not negative and come from Cox's partial likelihood (Efron's ties) with a ridge penalty. See
+    docs/responses.md. The interface is scikit-survival's, which is not needed.
+
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : RuleSet
+        The selected rules (after post-treatment), by decreasing frequency.
+    rules_ : RuleSet
+        The selected rules of positive weight.
+    unique_times_, event_times_ : ndarray
+        The times of events, at which survival functions change; of more than 2,000 so many.
+    n_trees_ : int
+        Number of trees grown.
+    ridge_penalty_ : float
+        The penalty chosen by cross-validation.
+    idle_columns_ : dict
+        Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.
+    candidates_ : RuleSet
+        Every path of the forest, before post-treatment.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Column names, if the table had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pysirus import SirusSurvival
+    >>> draw = np.random.default_rng(0)
+    >>> nodes = draw.integers(0, 10, 500)
+    >>> until, end = draw.exponential(np.where(nodes >= 4, 2, 8)), draw.uniform(0, 12, 500)
+    >>> y = np.array(list(zip(until <= end, np.minimum(until, end))), dtype=[("event", bool), ("years", float)])
+    >>> model = SirusSurvival(n_rules=1, random_state=0).fit(nodes[:, None], y)
+    >>> bool(model.score(nodes[:, None], y) > 0.6)
+    True
+    >>> many, few = model.predict_survival_function([[8], [1]])
+    >>> bool(many(5.0) < few(5.0))
+    True
+    """
+
+    def fit_files(self, paths: Any, target: Any = None, **options: Any) -> NoReturn:
+        """Refused: survival needs all rows in memory."""
+        raise ParameterError(IN_MEMORY)
+
+    def _fit_parts(self, *given: Any, **options: Any) -> NoReturn:
+        raise ParameterError(IN_MEMORY)
