@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,33 +52,53 @@ def survival_times(problem: Problem) -> Array:
 def _survival_figures(model: Any, problem: Problem, train: Any, test: Any) -> dict[str, float]:
     X, y = problem.X.iloc[test], problem.y[test]
     times = survival_times(problem)
-    survival = np.array([function(times) for function in model.predict_survival_function(X)])
+    best = getattr(model, "best_estimator_", model)
+    survival = np.array([function(times) for function in best.predict_survival_function(X)])
     known = censoring(problem.y["time"][train], problem.y["event"][train])
     brier = integrated_brier_score(y["time"], y["event"], survival, times, known)
-    return {"concordance": count_pairs(y["time"], y["event"], model.predict(X)).concordance, "brier": brier}
+    return {"concordance": count_pairs(y["time"], y["event"], best.predict(X)).concordance, "brier": brier}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a method made of one fold."""
+
+    figures: dict[str, float]
+    test: NDArray[np.intp]
+    predicted: Array | None  # of the held-out rows; None for survival
+    model: Any | None  # where it has rules
+
+
+def fold_of(problem: Problem, method: Method, repetition: int, k: int) -> Fold:
+    """Fit on the other folds, judge on this one."""
+    train, test = list(folds(problem, repetition))[k]
+    y, weights = problem.y[train], problem.weights[train]
+    model = fit(method, problem.kind, problem.X.iloc[train], y, weights, N_FOLDS * repetition + k)
+    kept = model if hasattr(model, "rules_") else None
+    if problem.kind == "survival":
+        return Fold(_survival_figures(model, problem, train, test), test, None, kept)
+    predicted = np.asarray(model.predict(problem.X.iloc[test])).ravel()
+    deviance = mean_poisson_deviance if problem.kind == "counts" else mean_gamma_deviance
+    figure = deviance(problem.y[test], predicted, sample_weight=problem.weights[test])
+    return Fold({"deviance": figure}, test, predicted, kept)
+
+
+def together(problem: Problem, every: Sequence[Fold]) -> Result:
+    """The folds of a repetition, with what takes all of them."""
+    result: Result = {name: [round(float(fold.figures[name]), DIGITS) for fold in every] for name in every[0].figures}
+    if problem.kind != "survival":
+        predicted = np.empty(len(problem.X))
+        for fold in every:
+            predicted[fold.test] = fold.predicted
+        pairs = calibration(problem.y, predicted, problem.weights)
+        result["calibration"] = [[float(f"{v:.4g}") for v in pair] for pair in pairs]
+    models = [fold.model for fold in every if fold.model is not None]
+    if len(models) == len(every):
+        result["rules"] = [len(model.rules_) for model in models]
+        result["stability"] = round(stability(models), DIGITS)
+    return result
 
 
 def repetition_of(problem: Problem, method: Method, repetition: int) -> Result:
     """All figures of a method in one repetition of the folds."""
-    result: Result = {}
-    models = []
-    predicted = np.empty(len(problem.X))
-    for k, (train, test) in enumerate(folds(problem, repetition)):
-        y, weights = problem.y[train], problem.weights[train]
-        model = fit(method, problem.kind, problem.X.iloc[train], y, weights, N_FOLDS * repetition + k)
-        if problem.kind == "survival":
-            figures = _survival_figures(model, problem, train, test)
-        else:
-            predicted[test] = np.asarray(model.predict(problem.X.iloc[test])).ravel()
-            deviance = mean_poisson_deviance if problem.kind == "counts" else mean_gamma_deviance
-            figures = {"deviance": deviance(problem.y[test], predicted[test], sample_weight=problem.weights[test])}
-        for name, value in figures.items():
-            result.setdefault(name, []).append(round(float(value), DIGITS))
-        models.append(model)
-    if problem.kind != "survival":
-        pairs = calibration(problem.y, predicted, problem.weights)
-        result["calibration"] = [[float(f"{v:.4g}") for v in pair] for pair in pairs]
-    if all(hasattr(model, "rules_") for model in models):
-        result["rules"] = [len(model.rules_) for model in models]
-        result["stability"] = round(stability(models), DIGITS)
-    return result
+    return together(problem, [fold_of(problem, method, repetition, k) for k in range(N_FOLDS)])

@@ -1,6 +1,8 @@
 """A method's name and a kind of response in, an estimator out; what each method needs.
 
-Regressions see standardised columns, one for each category, and choose their ridge penalty by cross-validation.
+Regressions see standardised columns, one for each category, and choose their ridge penalty by cross-validation. Cox
+regression is there twice: with the penalty that scikit-survival's users get from a grid search, which is by
+concordance and shrinks survival curves too far, and with a fixed small one.
 Those of pysirus choose everything inside the training rows, with the library's defaults but for two repetitions of
 their own cross-validation instead of ten.
 """
@@ -89,6 +91,12 @@ def _regression(kind: str, seed: int) -> Any:
     return _penalised(model, name, PENALTIES, seed, f"neg_mean_{LOSS[kind]}_deviance")
 
 
+def _cox_fixed(kind: str, seed: int) -> Any:
+    from sksurv.linear_model import CoxPHSurvivalAnalysis
+
+    return one_hot(CoxPHSurvivalAnalysis(alpha=1.0, ties="efron"), standardised=True)
+
+
 def _boosting(kind: str, seed: int) -> Any:
     return one_hot(HistGradientBoostingRegressor(loss=LOSS[kind], random_state=seed), standardised=False)
 
@@ -125,7 +133,8 @@ METHODS = {
     "constant": Method("constant", "scikit-learn", NUMBERS, _constant),
     "regression": Method("regression with ridge", "scikit-learn", NUMBERS, _regression),
     "boosting": Method("boosted trees", "scikit-learn", NUMBERS, _boosting),
-    "cox": Method("Cox regression with ridge", "scikit-survival", ("survival",), _regression, None),
+    "cox": Method("Cox regression, ridge by concordance", "scikit-survival", ("survival",), _regression, None),
+    "cox_fixed": Method("Cox regression, ridge of 1", "scikit-survival", ("survival",), _cox_fixed, None),
     "forest": Method("random survival forest", "scikit-survival", ("survival",), _forest, None),
     "tree": Method("survival tree of depth 3", "scikit-survival", ("survival",), _tree, None),
     "list": Method("SIRUS, one stage", "pysirus", EVERY, _sirus()),

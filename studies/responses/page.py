@@ -37,6 +37,7 @@ def _verdicts(study: Study) -> str:
     parts = []
     for tables, quantity, rival, needed, sign in (
         (SURVIVAL, "concordance", "cox", 3, 1),
+        (SURVIVAL, "concordance", "cox_fixed", 3, 1),
         (COUNTS, "deviance", "regression", 3, -1),
         (AMOUNTS, "deviance", "regression", len(AMOUNTS), -1),
     ):
@@ -53,7 +54,7 @@ def _verdicts(study: Study) -> str:
             f"{len(known)} tables ({needed} of {len(tables)} asked): {text}."
         )
         stable = {t: _mean(study[t, "stages"], "stability") for t in known}
-        if kind == "survival":
+        if rival == "cox":
             above = sum(value >= STABILITY for value in stable.values())
             figures = ", ".join(f"{TABLES[t].title} {value:.2f}" for t, value in stable.items())
             parts.append(f"- {HEADS[kind]}: stability at least {STABILITY} on {above} of {len(known)}: {figures}.")
