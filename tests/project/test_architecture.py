@@ -32,6 +32,7 @@ ROOMS = [
     "_constraints",
     "_model",
     "_forest",
+    "_device",
 ]
 ROOMS += ["_progress", "_select", "_weights", "_training", "_kind", "_stages", "_tuning", "_peers", "engine"]
 ROOMS += ["stability", "_use", "export", "plot", "report", "estimators", "dask", "spark", "datasets", "_public"]
@@ -176,7 +177,7 @@ def test_importing_pysirus_imports_nothing_heavy():
 
 @pytest.mark.parametrize("name", ["SirusRegressor", "load"])
 def test_the_public_names_import_no_frame_or_plot_library(name):
-    heavy = {"pandas", "polars", "matplotlib", "typer", "rich", "IPython", "dask", "torch", "pyspark"}
+    heavy = {"pandas", "polars", "matplotlib", "typer", "rich", "IPython", "dask", "torch", "pyspark", "jax"}
     heavy -= loaded_by("import sklearn.model_selection, sklearn.metrics")  # which import some of them themselves
     assert "polars" in heavy
     assert not loaded_by(f"from pysirus import {name}") & heavy

@@ -40,6 +40,7 @@ class Recipe:
     max_samples: float = 1.0
     together: Together = ANY
     n_threads: int = 1
+    device: str = "cpu"  # or "gpu": the same trees from a card
     instruction_set: str | None = None
     stop: _core.StopFlag | None = None
 

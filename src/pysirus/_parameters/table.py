@@ -337,6 +337,15 @@ class Running:
         lambda name, value: check_jobs(value),
         Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", None, default=-1),
     )
+    device: str = parameter(
+        "cpu",
+        '{"cpu", "gpu", "auto"}, default="cpu"',
+        'Where trees are grown; the rules do not depend on it. "gpu" needs a card and ``pip install pysirus[gpu]``, '
+        'and is for tables in memory. "auto" takes a card where there is one and enough to do. ``device_`` says '
+        "what was used.",
+        lambda name, value: check_choice(name, value, ("cpu", "gpu", "auto")),
+        Option("--device", "NAME", "cpu, gpu, or auto: a card where it pays. The rules stay the same.", "Forest"),
+    )
     random_state: Any = parameter(
         None,
         "int, Generator or RandomState, optional",

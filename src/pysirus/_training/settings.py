@@ -25,6 +25,7 @@ class Settings:
     known: Known = field(default=Known(), compare=False)
     n_threads: int = 1
     verbose: int = 0
+    device: str = "cpu"  # or "gpu"
 
     def recipe(self, n_rows: int) -> Recipe:
         """How trees on this many rows are grown."""
@@ -35,6 +36,7 @@ class Settings:
             min_node_size=self.min_node_size,
             max_samples=to_share("max_samples", self.max_samples, n_rows),
             n_threads=self.n_threads,
+            device=self.device,
         )
 
     def check_columns(self, n_columns: int) -> None:

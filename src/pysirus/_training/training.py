@@ -15,6 +15,7 @@ from pysirus._bins.cuts import Binned, Cuts, bin_table
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
 from pysirus._constraints.order import order_columns
 from pysirus._data.table import Feature, Table
+from pysirus._device.choose import device_forest
 from pysirus._forest.forest import Forest, GrowingForest, Recipe
 from pysirus._model.moments import Moments
 from pysirus._response.response import Response
@@ -99,7 +100,8 @@ class MemoryTraining(Training):
 
     def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
-        return Forest(self.binned, self.response, self.within(recipe), first_tree)
+        grow = Forest if recipe.device == "cpu" else device_forest
+        return grow(self.binned, self.response, self.within(recipe), first_tree)
 
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""

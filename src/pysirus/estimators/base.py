@@ -22,6 +22,7 @@ from pysirus._rules.rule import RuleSet
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
+HERE = "device"  # of the machine that learned, and of no concern to the one that reads
 # what files that do not name a parameter were made with: the parameter is younger than they are
 BEFORE = {"post_treatment": "paper", "weighting": "equal"}
 
@@ -96,7 +97,7 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             The file; it is written under a temporary name and then moved into place.
         """
         check_is_fitted(self)
-        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != HERE}
         parameters = {name: value for name, value in given.items() if _is_json(value)}
         estimator = {"name": type(self).__name__, "parameters": parameters}
         write_document(path, {**model_to_json(self.model_), "estimator": estimator})

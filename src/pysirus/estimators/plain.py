@@ -57,6 +57,7 @@ class PlainSirus(SirusBase, ListSize):
         """
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
+        settings = self._choose_device(settings, table)
         self._learn(bin_rows(table, response, settings, target), settings)
         return self
 
@@ -86,6 +87,7 @@ class PlainSirus(SirusBase, ListSize):
         kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
         (splits,) = draw_folds(cv, 1, y=response.strata, groups=groups, kept=kept, seed=settings.seed)
         parts = []
+        settings = self._choose_device(settings, table, len(splits))
         for train, test in splits:
             fold = clone(self)
             fold._learn(bin_rows(table.take(train), response.take(train), settings, target), settings)
@@ -163,6 +165,12 @@ class PlainSirus(SirusBase, ListSize):
         from pysirus.engine.train import train  # as long as nobody has rows in parts, nobody waits for it
 
         settings = self._settings() if settings is None else settings
+        if self.device == "gpu":
+            raise ParameterError(
+                'device must be "cpu" or "auto" for files, Dask and Spark, got "gpu": a card takes rows that are in '
+                "memory."
+            )
+        self.device_ = "cpu"
         if self.n_stages != 1:
             raise ParameterError(
                 f"n_stages must be 1 for files, Dask and Spark, got {self.n_stages!r}: later stages need the rows in "

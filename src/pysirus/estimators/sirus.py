@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import without_weightless
+from pysirus._device.choose import Work, choose_device
 from pysirus._forest.forest import Paths
 from pysirus._kind.class_likelihood import ClassLikelihood
 from pysirus._kind.class_shares import NO_STAGES, ClassShares
@@ -42,6 +44,8 @@ from pysirus.estimators.base import RuleEstimator, RuleRegressor
 class SirusBase(RuleEstimator, Running, Growing, Constraining):
     """What the SIRUS estimators share."""
 
+    device_: str
+
     @property
     @abstractmethod
     def _kind(self) -> Kind:
@@ -64,6 +68,20 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             n_threads=self._n_threads(),
             verbose=self.verbose,
         )
+
+    def _choose_device(self, settings: Settings, table: Table, n_forests: int = 1) -> Settings:
+        """Settle where trees are grown, and say so in ``device_``."""
+        if self.interaction_cst is not None:
+            if self.device == "gpu":
+                raise ParameterError(
+                    'device must be "cpu" or "auto" with interaction_cst, got "gpu": a card grows trees that may put '
+                    "any columns together."
+                )
+            self.device_ = "cpu"
+            return settings
+        work = Work(table.n_rows, table.n_columns, settings.n_trees, n_forests, settings.n_threads)
+        device, self.device_ = choose_device(self.device, work)
+        return replace(settings, device=device)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         """The table, the response and its name, without rows of weight zero."""

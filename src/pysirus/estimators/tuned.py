@@ -49,6 +49,7 @@ class TunedSirus(SirusBase, Folds):
         kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
         seed = settings.seed
         splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
+        settings = self._choose_device(settings, table, 1 + sum(map(len, splits)))
         training = bin_rows(table, response, settings, target)
         plan = TuningPlan(
             kind=self._kind,

@@ -1,0 +1,53 @@
+"""What `device` says and how much there is to do in, where trees are grown out. JAX is imported if a card is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from pysirus._bins.cuts import Binned
+from pysirus._device.platform import DeviceError, accelerator
+from pysirus._forest.forest import GrowingForest, Recipe
+from pysirus._response.response import Response
+
+# Rows times columns times trees for which one thread of the core takes as long as a card takes to compile its code:
+# nearly twice 5.4 s at 4.9e9 a second (docs/accelerator.md, "When it pays"). With less to do "auto" stays on the CPU.
+STARTING = 50_000_000_000
+USUAL_TREES = 10_000  # where the number of trees is not given
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much there is to do."""
+
+    n_rows: int
+    n_columns: int
+    n_trees: int | None
+    n_forests: int = 1
+    n_threads: int = 1
+
+    @property
+    def pays(self) -> bool:
+        """Whether the threads of the core would take longer than a card takes to start."""
+        trees = (self.n_trees or USUAL_TREES) * self.n_forests
+        return self.n_rows * self.n_columns * trees > STARTING * self.n_threads
+
+
+def choose_device(device: str, work: Work) -> tuple[str, str]:
+    """Where to grow, "cpu" or "gpu", and what to call it: the card itself, where one is used."""
+    if device == "gpu":
+        return "gpu", f"gpu: {accelerator().name}"
+    if device == "auto" and work.pays and find_spec("jax") is not None:
+        try:
+            return "gpu", f"gpu: {accelerator().name}"
+        except DeviceError:
+            return "cpu", "cpu"
+    return "cpu", "cpu"
+
+
+def device_forest(binned: Binned, response: Response, recipe: Recipe, first_tree: int) -> GrowingForest:
+    """A forest on rows in memory, to be grown on the card."""
+    card = accelerator()
+    from pysirus._device.forest import DeviceForest  # imports JAX
+
+    return DeviceForest(binned, response, recipe, card, first_tree)

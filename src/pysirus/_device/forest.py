@@ -1,0 +1,189 @@
+"""Rows in memory in, a forest grown on an accelerator out: split for split the one that the core grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned
+from pysirus._device import kernels
+from pysirus._device.kernels import Rows, Sums
+from pysirus._device.platform import Accelerator
+from pysirus._device.room import Blocks, Most, Need, blocks_of
+from pysirus._device.search import Found, Table, search
+from pysirus._device.shape import Shape, columns_of, digits_of
+from pysirus._forest.forest import GrowingForest, Recipe, poisson_thresholds
+from pysirus._response.response import Response
+
+_ONE_AT_A_TIME = Lock()  # forests of several threads share the card, and each reckons with all that is free
+
+
+class RowBlock:
+    """Some rows of the table: on the accelerator, or sent to it whenever they are needed."""
+
+    def __init__(self, first_row: int, rows: Rows, forest: DeviceForest) -> None:
+        self.first_row = first_row
+        self._forest = forest
+        self._keep = forest.blocks.keep_rows
+        self._rows = forest.card.put(rows) if self._keep else rows
+        self._matrix: Any = None
+
+    def load(self) -> tuple[Any, Any]:
+        """Its bins, and its matrix."""
+        forest = self._forest
+        rows = self._rows if self._keep else forest.card.put(self._rows)
+        if self._matrix is not None:
+            return rows.bins, self._matrix
+        matrix = kernels.encode(rows, *forest.cells, forest.shape)
+        if forest.blocks.keep_matrix:
+            self._matrix = matrix
+        return rows.bins, matrix
+
+
+class DeviceForest(GrowingForest):
+    """A forest on rows in memory, grown on an accelerator."""
+
+    def __init__(
+        self,
+        binned: Binned,
+        response: Response,
+        recipe: Recipe,
+        card: Accelerator,
+        first_tree: int = 0,
+        room: int | None = None,
+        most: Most | None = None,
+    ) -> None:
+        super().__init__(first_tree)
+        self.card = card
+        self._recipe = recipe
+        self._room, self._most = room, most or Most()
+        self._binned, self._response = binned, response
+        groups, self._columns = columns_of(binned)
+        digits = digits_of(response)
+        self.shape = Shape(
+            groups=groups,
+            n_slots=response.n_outputs,
+            size_digits=digits.size,
+            sum_digits=digits.sum,
+            value_digits=digits.value,
+            weighted=response.weights is not None,
+        )
+        self._max_features = recipe.n_candidates(len(binned.cuts))
+        self._n_nodes = (1 << recipe.max_depth) - 1
+        self.thresholds = tuple(poisson_thresholds(recipe.max_samples).tolist())
+        self._rows: list[RowBlock] | None = None
+
+    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+        with _ONE_AT_A_TIME, self.card.computing():
+            if self._rows is None or n_trees > self.blocks.n_asked:
+                self._load(n_trees)
+            together = self.blocks.trees_together(n_trees)
+            firsts = range(first_tree, first_tree + n_trees, together)
+            found = [self._grow_block(first, together) for first in firsts]  # asked for, not waited for
+            splits = np.concatenate([np.asarray(block) for block in found])[:n_trees]
+        return np.ascontiguousarray(splits, dtype=np.int32)
+
+    # ------------------------------------------------------------------------------------------------------ the table
+
+    def _load(self, n_trees: int) -> None:
+        """Put the table where it has room."""
+        self._rows = None
+        columns, put = self._columns, self.card.put
+        room = self.card.free_bytes() if self._room is None else self._room
+        self.blocks: Blocks = blocks_of(
+            Need(self.shape, self._recipe.max_depth), self._response.n_rows, n_trees, room, self._most
+        )
+        self.table = Table(*map(put, (columns.feature, columns.number, columns.cut, columns.other)))
+        self.cells = (put(columns.cell_feature), put(columns.cell_bin))
+        self._zero = put(np.int64(0))
+        self._rows = list(self._blocks_of_rows())
+
+    def _blocks_of_rows(self) -> Iterator[RowBlock]:
+        blocks, bins = self.blocks, self._binned.bins
+        values, codes = self._response.forest_arrays()
+        weights = self._response.forest_weights()
+        if values is not None:
+            values = np.atleast_2d(values)
+        for first in range(0, bins.shape[1], blocks.n_rows):
+            parts = [
+                None if array is None else _pad(array[..., first : first + blocks.n_rows], blocks.n_rows)
+                for array in (bins, values, codes, weights)
+            ]
+            rows = Rows._make([*parts, np.int64(min(blocks.n_rows, bins.shape[1] - first))])
+            yield RowBlock(first, rows, self)
+
+    # -------------------------------------------------------------------------------------------------------- growing
+
+    def _grow_block(self, first_tree: int, n_trees: int) -> Any:
+        shape, put = self.shape, self.card.put
+        keys = kernels.tree_keys(put(np.uint64(self._recipe.seed)), put(np.uint64(first_tree)), n_trees)
+        nodes = kernels.node_keys(keys, self._n_nodes)
+        candidates = kernels.draw_candidates(nodes, shape.n_features, self._max_features)
+        found: list[Found] = []
+        sums: list[Sums] = []
+        counts: dict[int, Any] = {}
+        for depth in range(self._recipe.max_depth):
+            sums = self._level_sums(depth, keys, found, sums, counts)
+            above = len(found)
+            for i, own in enumerate(sums):
+                node = above + i
+                exists = found[(node - 1) // 2].split >= 0 if node else self._everywhere(n_trees)
+                keyed = (nodes[node], candidates[:, node])
+                found.append(search(own, *keyed, exists, self._min_node_size, self.table, self._zero, shape))
+        return jax.numpy.stack([own.split for own in found], axis=1)
+
+    def _everywhere(self, n_trees: int) -> Any:
+        return self.card.put(np.ones(n_trees, dtype=bool))
+
+    @property
+    def _min_node_size(self) -> Any:
+        return np.int64(self._recipe.min_node_size)
+
+    def _level_sums(
+        self, depth: int, keys: Any, found: list[Found], above: list[Sums], counts: dict[int, Any]
+    ) -> list[Sums]:
+        """The sums of every node of a level: of left children over the rows, of right ones what is left."""
+        assert self._rows is not None
+        first = (1 << depth) - 1
+        asked = [0] if depth == 0 else list(range(first, 2 * first + 1, 2))
+        sums: dict[int, Sums] = {}
+        for rows in self._rows:
+            bins, matrix = rows.load()
+            drawn = counts.get(rows.first_row)
+            if drawn is None:
+                row = self.card.put(np.uint32(rows.first_row & 0xFFFFFFFF))
+                drawn = kernels.draw_counts(keys, row, self.blocks.n_rows, self.thresholds)
+                if self.blocks.keep_counts:
+                    counts[rows.first_row] = drawn
+            for node in asked:
+                inside = drawn if node == 0 else _inside(drawn, bins, found, node)
+                part = kernels.sums_of(kernels.multiply(matrix, inside), self.shape)
+                sums[node] = kernels.add(sums[node], part) if node in sums else part
+        if depth == 0:
+            return [sums[0]]
+        pairs = ((sums[node], kernels.subtract(above[(node - 1) // 2 - first // 2], sums[node])) for node in asked)
+        return [own for pair in pairs for own in pair]
+
+
+def _inside(drawn: Any, bins: Any, found: list[Found], node: int) -> Any:
+    """The counts of the rows that come to a node."""
+    routes, sides = [], []
+    while node:
+        routes.append(found[(node - 1) // 2].route)
+        sides.append(node % 2 == 1)
+        node = (node - 1) // 2
+    return kernels.mask_counts(drawn, bins, tuple(routes), np.array(sides))
+
+
+def _pad(array: NDArray[Any], n_rows: int) -> NDArray[Any]:
+    """The same rows, and zeros after them."""
+    if array.shape[-1] == n_rows:
+        return array
+    padded = np.zeros((*array.shape[:-1], n_rows), dtype=array.dtype)
+    padded[..., : array.shape[-1]] = array
+    return padded

@@ -1,0 +1,229 @@
+"""Rows in bins in, exact sums of nodes out: draws, masks and one product of bytes for each level of a block of trees.
+
+All of it is integers. Digits are no larger than 64 and counts no larger than 16, so a product over up to `MAX_ROWS`
+rows fits its 32-bit sums whatever was drawn; digits are joined to 64-bit sums after it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from pysirus._device.shape import DIGIT, Shape
+
+MAX_ROWS = (2**31 - 1) // (64 * 16) // 128 * 128  # of a product
+GOLDEN_32 = np.uint32(0x9E3779B9)
+GOLDEN_64 = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Rows(NamedTuple):
+    """A block of rows on the accelerator; values or codes, with weights or without."""
+
+    bins: Array  # [feature, row]
+    values: Array | None  # [column, row]
+    codes: Array | None
+    weights: Array | None
+    n_rows: Array  # that are there; the others fill up the block
+
+
+class Sums(NamedTuple):
+    """What a level knows of a node in each of a block of trees; sums of rows in several blocks add up."""
+
+    cells: Array  # [1 + slot, cell, tree]: size and sums
+    total: Array  # [1 + slot, tree]: those of the whole node
+    drawn: Array  # [tree]: rows, as often as they were drawn
+    values: Array  # [slot, tree]: drawn numbers, without weights
+    squares: Array  # [2, slot, tree]: their squares in two parts, the second in units of 2**21
+
+
+class Route(NamedTuple):
+    """The split of a node in each of a block of trees: bins up to `cut`, and bin `other`, go left."""
+
+    feature: Array
+    cut: Array
+    other: Array
+
+
+# -------------------------------------------------------------------------------------------------------------- draws
+
+
+def mix64(x: Array) -> Array:
+    """The finaliser of SplitMix64, as in cpp/forest/random.hpp."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def row_bits(low: Array, high: Array, row: Array) -> Array:
+    """32 bits for a tree and a row, or for a node and a feature."""
+    x = low + row * GOLDEN_32
+    x = x ^ (x >> np.uint32(16))
+    x = x * np.uint32(0x21F0AAAD)
+    x = x + high
+    x = x ^ (x >> np.uint32(15))
+    x = x * np.uint32(0x735A2D97)
+    return x ^ (x >> np.uint32(15))
+
+
+def halves(key: Array) -> tuple[Array, Array]:
+    """The lower and the upper 32 bits."""
+    return key.astype(jnp.uint32), (key >> np.uint64(32)).astype(jnp.uint32)
+
+
+@partial(jax.jit, static_argnums=2)
+def tree_keys(seed: Array, first_tree: Array, n_trees: int) -> Array:
+    """The keys of trees first_tree, first_tree + 1, ..."""
+    tree = first_tree + jnp.arange(n_trees, dtype=jnp.uint64)
+    return mix64(mix64(seed + GOLDEN_64) + (tree + np.uint64(1)) * GOLDEN_64)
+
+
+@partial(jax.jit, static_argnums=1)
+def node_keys(keys: Array, n_nodes: int) -> Array:
+    """The keys of nodes in heap order, [node, tree]."""
+    node = jnp.arange(1, n_nodes + 1, dtype=jnp.uint64)
+    return mix64(keys[None, :] ^ mix64(node * GOLDEN_64)[:, None])
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def draw_candidates(keys: Array, n_features: int, max_features: int) -> Array:
+    """Which features a node tries, [feature, ...]: Floyd's method, all nodes side by side."""
+    if max_features == n_features:
+        return jnp.ones((n_features, *keys.shape), dtype=bool)
+    feature = jnp.arange(n_features, dtype=jnp.int32).reshape(-1, *[1] * keys.ndim)
+
+    def step(last: Array, chosen: Array) -> Array:
+        index = last.astype(jnp.uint64)
+        bits, bound = mix64(keys + (index + np.uint64(1)) * GOLDEN_64), index + np.uint64(1)
+        low = (bits & np.uint64(0xFFFFFFFF)) * bound >> np.uint64(32)  # the upper half of the product
+        drawn = ((bits >> np.uint64(32)) * bound + low >> np.uint64(32)).astype(jnp.int32)
+        taken = jnp.take_along_axis(chosen, drawn[None], axis=0)[0]
+        return chosen | (feature == jnp.where(taken, last, drawn)[None])
+
+    none = jnp.zeros((n_features, *keys.shape), dtype=bool)
+    return lax.fori_loop(np.int32(n_features - max_features), np.int32(n_features), step, none)
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def draw_counts(keys: Array, first_row: Array, n_rows: int, thresholds: tuple[int, ...]) -> Array:
+    """How often each row stands in each tree's sample, [tree, row]."""
+    low, high = halves(keys)
+    row = first_row + jnp.arange(n_rows, dtype=jnp.uint32)
+    bits = row_bits(low[:, None], high[:, None], row[None, :])
+    counts = jnp.zeros(bits.shape, dtype=jnp.int32)
+    for threshold in thresholds:
+        counts = counts + (bits >= np.uint32(threshold)).astype(jnp.int32)
+    return counts.astype(jnp.int8)
+
+
+@jax.jit
+def mask_counts(counts: Array, bins: Array, routes: tuple[Route, ...], left: Array) -> Array:
+    """The counts of the rows that come to a node: those that go the way of its path at each split above it."""
+    inside = None
+    for i, route in enumerate(routes):
+        bin_ = bins[route.feature]
+        goes_left = (bin_ <= route.cut[:, None]) | (bin_ == route.other[:, None])
+        here = goes_left == left[i]
+        inside = here if inside is None else inside & here
+    return jnp.where(inside, counts, np.int8(0))
+
+
+# ----------------------------------------------------------------------------------------------------------- products
+
+
+def to_digits(numbers: Array, n: int) -> list[Array]:
+    """Digits from -64 to 63 to the base 128, the lowest first; the last one may be 64."""
+    rest, digits = numbers, []
+    for _ in range(n - 1):
+        low = ((rest + 64) & 127) - 64
+        digits.append(low.astype(jnp.int8))
+        rest = (rest - low) >> np.int64(DIGIT)
+    return [*digits, rest.astype(jnp.int8)]
+
+
+def _planes(rows: Rows, shape: Shape) -> tuple[list[Array], list[Array]]:
+    """What each row adds to its cells, and to its node alone; rows that fill up a block add nothing."""
+    there = (jnp.arange(rows.bins.shape[1]) < rows.n_rows).astype(jnp.int64)
+    sizes = there if rows.weights is None else there * rows.weights
+    planes = to_digits(sizes, shape.size_digits) if shape.size_digits else []
+    totals = [there.astype(jnp.int8)]
+    if rows.codes is not None:
+        for slot in range(shape.n_slots):
+            planes += to_digits(jnp.where(rows.codes == slot, sizes, 0), shape.sum_digits)
+        return planes, totals
+    assert rows.values is not None
+    columns = there * rows.values.astype(jnp.int64)
+    for column in columns:
+        planes += to_digits(sizes * column, shape.sum_digits)
+        if shape.weighted:
+            totals += to_digits(column, shape.value_digits)
+        totals += to_digits(column * column, 2 * shape.value_digits)
+    return planes, totals
+
+
+@partial(jax.jit, static_argnums=3)
+def encode(rows: Rows, cell_feature: Array, cell_bin: Array, shape: Shape) -> Array:
+    """The matrix of a block of rows: [row of the matrix, table row]."""
+    planes, totals = _planes(rows, shape)
+    inside = rows.bins[cell_feature] == cell_bin[:, None]
+    cells = [jnp.where(inside, plane, np.int8(0)) for plane in planes]
+    used = shape.n_planes * shape.n_cells + shape.n_totals
+    empty = jnp.zeros((shape.n_rows - used, rows.bins.shape[1]), dtype=jnp.int8)
+    return jnp.concatenate([*cells, jnp.stack([*planes, *totals]), empty])
+
+
+@jax.jit
+def multiply(matrix: Array, counts: Array) -> Array:
+    """Rows of the matrix times counts: [row of the matrix, tree]. By itself, so that nothing is fused into it."""
+    return lax.dot_general(matrix, counts, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32)
+
+
+def join(digits: Array) -> Array:
+    """Numbers from sums of their digits, [digit, ...]."""
+    number = digits[0].astype(jnp.int64)
+    for k in range(1, digits.shape[0]):
+        number = number + (digits[k].astype(jnp.int64) << np.int64(DIGIT * k))
+    return number
+
+
+def _join_slots(planes: Array, shape: Shape) -> Array:
+    """Sizes and sums from planes, [1 + slot, ...]."""
+    sums = [
+        join(planes[shape.size_digits + slot * shape.sum_digits :][: shape.sum_digits]) for slot in range(shape.n_slots)
+    ]
+    size = join(planes[: shape.size_digits]) if shape.size_digits else sum(sums[1:], start=sums[0])
+    return jnp.stack([size, *sums])
+
+
+@partial(jax.jit, static_argnums=1)
+def sums_of(product: Array, shape: Shape) -> Sums:
+    """The sums of a node over a block of rows."""
+    n_trees, n_cells, n_planes = product.shape[1], shape.n_cells, shape.n_planes
+    cells = product[: n_planes * n_cells].reshape(n_planes, n_cells, n_trees)
+    rest = product[n_planes * n_cells :]
+    totals, own = rest[:n_planes], rest[n_planes + 1 : shape.n_totals]
+    total = _join_slots(totals, shape)
+    values, squares = total[1:], jnp.zeros((2, shape.n_slots, n_trees), dtype=jnp.int64)
+    if shape.value_digits:
+        own = own.reshape(shape.n_slots, -1, n_trees).swapaxes(0, 1)
+        if shape.weighted:
+            values = join(own[: shape.value_digits])
+            own = own[shape.value_digits :]
+        squares = jnp.stack([join(own[: shape.value_digits]), join(own[shape.value_digits :])])
+    return Sums(_join_slots(cells, shape), total, rest[n_planes].astype(jnp.int64), values, squares)
+
+
+@partial(jax.jit, donate_argnums=0)
+def add(a: Sums, b: Sums) -> Sums:
+    """The sums of the rows of both."""
+    return jax.tree.map(jnp.add, a, b)
+
+
+@jax.jit
+def subtract(a: Sums, b: Sums) -> Sums:
+    """The sums of the rows of one that are not in the other."""
+    return jax.tree.map(jnp.subtract, a, b)

@@ -1,0 +1,145 @@
+"""Columns and a response in, the rows of the matrix that an accelerator multiplies out.
+
+A cell is a bin of a feature. The matrix has a row for each cell and each plane; a plane is a byte for each table row, a
+digit of what that row adds to a sum. Only the cells that a search reads are there: a feature with c cuts has c of them,
+for the last bin is what is left of the node, and one more for missing values. Features with equally many cuts stand
+together, bin by bin, so that one step of the search adds one bin of all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned
+from pysirus._response.response import Response
+
+DIGIT = 7  # bits: digits go from -64 to 64
+# numbers of cuts that features are padded to, so that tables that differ little share their compiled code
+WIDTHS = (*range(11), 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 255)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Features with equally many cuts, padded ones included."""
+
+    n_features: int
+    n_cuts: int
+    has_missing: bool
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all its features."""
+        return self.n_features * (self.n_cuts + self.has_missing)
+
+    @property
+    def n_splits(self) -> int:
+        """Splits that are tried, padded ones included."""
+        return self.n_features * (2 * self.n_cuts + 1 if self.has_missing else self.n_cuts)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What compiled code depends on, besides the numbers of rows and trees."""
+
+    groups: tuple[Group, ...]
+    n_slots: int  # columns of the response, or classes
+    size_digits: int  # 0: the size of a cell is the sum of its classes
+    sum_digits: int  # of each slot
+    value_digits: int  # of the response itself, 0 for classes
+    weighted: bool
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the table."""
+        return sum(group.n_features for group in self.groups)
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all features."""
+        return sum(group.n_cells for group in self.groups)
+
+    @property
+    def n_splits(self) -> int:
+        """Splits that are tried, padded ones included."""
+        return sum(group.n_splits for group in self.groups)
+
+    @property
+    def n_planes(self) -> int:
+        """Bytes that a table row adds to each of its cells."""
+        return self.size_digits + self.n_slots * self.sum_digits
+
+    @property
+    def n_totals(self) -> int:
+        """Rows of the matrix that are summed over a whole node: the planes, the count, numbers and their squares."""
+        own = self.value_digits if self.weighted else 0
+        return self.n_planes + 1 + self.n_slots * (own + 2 * self.value_digits)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the matrix, in whole tiles."""
+        return -(-(self.n_planes * self.n_cells + self.n_totals) // 16) * 16
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What stands in the groups: the cells, and the splits that are tried, in the order in which they are offered."""
+
+    cell_feature: NDArray[np.int32]
+    cell_bin: NDArray[np.uint8]
+    feature: NDArray[np.int32]  # of each split that is tried
+    number: NDArray[np.int32]  # among all splits of the table; -1 for one that only fills up its group
+    cut: NDArray[np.uint8]  # bins up to it go left ...
+    other: NDArray[np.uint8]  # ... and this one, that of the missing values, or again the cut
+
+
+def columns_of(binned: Binned) -> tuple[tuple[Group, ...], Columns]:
+    """The features of a table in groups."""
+    n_cuts = np.array([c.n_cuts for c in binned.cuts], dtype=np.int32)
+    widths = np.array(WIDTHS)[np.searchsorted(WIDTHS, n_cuts)]
+    missing = binned.has_missing.astype(bool)
+    groups, cells, tried = [], [], []
+    for width, has_missing in sorted(set(zip(widths.tolist(), missing.tolist()))):
+        own = np.flatnonzero((widths == width) & (missing == has_missing))
+        c, first = n_cuts[own], binned.split_offset[own]
+        groups.append(Group(len(own), width, has_missing))
+        for cut in range(width):  # cells beyond a feature's own cuts repeat its last one, and are not read
+            bins = np.minimum(cut, np.maximum(c - 1, 0))
+            cells.append([own, bins])
+            tried.append([own, np.where(cut < c, first + cut, -1), bins, bins])
+            if has_missing:  # on the right, then on the left
+                tried.append([own, np.where(cut < c, first + c + cut, -1), bins, c + 1])
+        if has_missing:
+            cells.append([own, c + 1])
+            tried.append([own, first + 2 * c, c, c])
+    nothing: NDArray[Any] = np.zeros(0, dtype=np.int32)
+    feature, bins = (np.concatenate([nothing, *column]) for column in zip([nothing] * 2, *cells))
+    of, number, upto, other = (np.concatenate([nothing, *column]) for column in zip([nothing] * 4, *tried))
+    return tuple(groups), Columns(
+        *(feature.astype(np.int32), bins.astype(np.uint8), of.astype(np.int32), number.astype(np.int32)),
+        *(upto.astype(np.uint8), other.astype(np.uint8)),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- planes
+
+
+@dataclass(frozen=True)
+class Digits:
+    """How many digits the numbers of a response take; the same for every part of it."""
+
+    size: int
+    sum: int
+    value: int
+
+
+def digits_of(response: Response) -> Digits:
+    """How many digits a response takes, whatever its rows: a number has 20 bits and a sign, and so has a weight."""
+    weighted = response.weights is not None
+    size = 3 if weighted else 1
+    if response.by_class:
+        return Digits(0, size, 0)
+    return Digits(size, 6 if weighted else 3, 3)

@@ -1,0 +1,120 @@
+"""`device` in the estimators: the same models, what is said where there is no card, no JAX until it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
+from pysirus._device import choose, platform
+from pysirus._device.choose import Work, choose_device
+from pysirus._device.platform import TEST_PLATFORM, DeviceError
+from pysirus._parameters import ParameterError
+from survival_table import target
+
+RNG = np.random.default_rng(2)
+X = RNG.integers(0, 4, size=(128, 4)).astype(float)  # the same cuts in every fold, so that all share compiled code
+Y = 2.0 * (X[:, 0] > 1) + X[:, 1] * (X[:, 2] > 2) + RNG.normal(size=128) / 4
+LARGE = Work(n_rows=1_000_000, n_columns=100, n_trees=10_000)
+
+
+def file_of(estimator: Any, path: Path) -> bytes:
+    estimator.save(path)
+    return path.read_bytes()
+
+
+def test_tuned_models_with_stages_are_the_same_on_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
+    monkeypatch.setenv(TEST_PLATFORM, "cpu")
+    given = {"n_trees": 64, "cv": 8, "n_repeats": 1, "n_stages": 2, "random_state": 1, "n_jobs": 2}
+    core, card = (SirusRegressorCV(**given, device=device).fit(X, Y) for device in ("cpu", "gpu"))
+    assert file_of(card, tmp_path / "card.json") == file_of(core, tmp_path / "core.json")
+    assert core.device_ == "cpu" and card.device_ == "gpu: JAX on the cpu, for tests"
+
+
+def test_times_to_an_event_are_the_same_on_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
+    monkeypatch.setenv(TEST_PLATFORM, "cpu")
+    times = target(RNG.random(128) < 0.7, np.exp(-Y) + 0.1)
+    given = {"n_trees": 64, "n_rules": 6, "n_stages": 2, "random_state": 1}
+    core, card = (SirusSurvival(**given, device=device).fit(X, times) for device in ("cpu", "gpu"))
+    assert file_of(card, tmp_path / "card.json") == file_of(core, tmp_path / "core.json")
+    assert card.device_ == "gpu: JAX on the cpu, for tests"
+
+
+def test_device_is_no_part_of_a_model_file(tmp_path: Path) -> None:
+    fitted = SirusRegressor(n_trees=10, random_state=0, device="auto").fit(X, Y)
+    assert fitted.device_ == "cpu"  # too little to do for a card
+    assert file_of(fitted, tmp_path / "a.json") == file_of(
+        SirusRegressor(n_trees=10, random_state=0).fit(X, Y), tmp_path / "b.json"
+    )
+
+
+def test_device_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"^device must be one of 'cpu', 'gpu', 'auto', got 'cuda'"):
+        SirusClassifier(device="cuda").fit(X, Y > 1)
+
+
+def test_gpu_without_a_card_says_what_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    jax = pytest.importorskip("jax", reason="asks JAX for its devices")
+    monkeypatch.setenv(TEST_PLATFORM, "rocm")  # nobody has this here, whether there is a card or not
+    with pytest.raises(
+        DeviceError, match=rf'no card: JAX {jax.__version__} was asked for platform "rocm" and has only '
+    ):
+        SirusRegressor(device="gpu").fit(X, Y)
+    assert choose_device("auto", LARGE) == ("cpu", "cpu")
+
+
+def test_platforms_of_jax_that_cannot_start_are_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with JAX_PLATFORMS=cuda where there is no driver: JAX then has no device at all."""
+    jax = pytest.importorskip("jax", reason="asks JAX for its devices")
+
+    def no_devices(backend: str | None = None) -> None:
+        raise RuntimeError("Unable to initialize backend 'cuda'")
+
+    monkeypatch.setattr(jax, "devices", no_devices)
+    monkeypatch.setenv(TEST_PLATFORM, "cuda")
+    with pytest.raises(DeviceError, match=r"has none at all \(Unable to initialize backend 'cuda'\)"):
+        SirusRegressor(device="gpu").fit(X, Y)
+    assert choose_device("auto", LARGE) == ("cpu", "cpu")
+
+
+def test_gpu_without_jax_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)  # importing it now fails as if it were not installed
+    with pytest.raises(DeviceError, match=r"needs JAX, which is not installed: pip install pysirus\[gpu\]"):
+        SirusRegressor(device="gpu").fit(X, Y)
+
+
+def test_auto_takes_a_card_where_there_is_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax", reason="asks JAX for its devices")
+    monkeypatch.setenv(TEST_PLATFORM, "cpu")
+    assert choose_device("auto", LARGE)[0] == "gpu"
+    assert choose_device("auto", Work(1000, 10, 1000)) == ("cpu", "cpu")
+    assert choose_device("cpu", LARGE) == ("cpu", "cpu")
+
+
+def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ParameterError, match=r'device must be "cpu" or "auto" with interaction_cst, got "gpu"'):
+        SirusRegressor(device="gpu", interaction_cst="no_interactions").fit(X, Y)
+    with pytest.raises(ParameterError, match=r'device must be "cpu" or "auto" with interaction_cst, got "gpu"'):
+        SirusRegressorCV(device="gpu", interaction_cst=[[0, 1]]).fit(X, Y)
+    monkeypatch.setattr(choose, "STARTING", 0)  # enough to do for a card
+    fitted = SirusRegressor(device="auto", interaction_cst="no_interactions", n_trees=20, random_state=0).fit(X, Y)
+    assert fitted.device_ == "cpu"
+
+
+def test_rows_in_parts_refuse_a_card(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = importlib.import_module("pyarrow.parquet")
+    pq.write_table(pa.table({"a": X[:, 0], "y": Y}), tmp_path / "rows.parquet")
+    with pytest.raises(ParameterError, match='device must be "cpu" or "auto" for files, Dask and Spark'):
+        SirusRegressor(device="gpu").fit_files(tmp_path / "rows.parquet", "y")
+
+
+def test_choosing_imports_no_jax() -> None:
+    assert not {name.split(".")[0] for module in (choose, platform) for name in vars(module)} & {"jax", "jaxlib"}
