@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from os import sep
@@ -15,7 +16,9 @@ CALLERS = ("sklearn", "joblib", "dask", "distributed")
 
 def _is_users(file: str) -> bool:
     """Whether a file is neither of this package nor of a library between it and the user."""
-    return not file.startswith(PACKAGE) and not any(f"site-packages{sep}{name}{sep}" in file for name in CALLERS)
+    if file.startswith(PACKAGE) or file == contextlib.__file__:
+        return False
+    return not any(f"site-packages{sep}{name}{sep}" in file for name in CALLERS)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

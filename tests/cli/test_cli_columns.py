@@ -67,7 +67,7 @@ def test_numbers_are_classes_when_asked(run, table):
     assert out.startswith("zip on average: class ")
     code, out, _ = run(*arguments, "--task", "regression")
     assert out.startswith("mean zip = ")
-    code, _, err = run("fit", table, "--target", "color", "--task", "regression")
+    code, _, err = run("fit", table, "--target", "color", "--task", "regression", "--strict")
     assert code == 1 and "'color', the target, is missing" in err
     (table.parent / "t.csv").write_text("a,kind\n1,new\n2,old\n3,new\n")
     code, _, err = run("fit", table.parent / "t.csv", "--target", "kind", "--task", "regression")
@@ -132,8 +132,10 @@ def test_decimal_commas_are_read_in_files_with_semicolons(run, tmp_path):
     assert outputs[0] == outputs[1] == outputs[2]
     frame["b"] = [f"{1000 * value:,.2f}" for value in frame["b"]]  # 1,234.56
     frame.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
-    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 200)
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 200, "--strict")
     assert code == 1 and "Column 'b' holds numbers written as text" in err
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 200)
+    assert code == 0 and "columns: 2 numeric (a, b)" in err
 
 
 def test_a_target_of_whole_numbers_as_text_is_classes(run, tmp_path):
@@ -395,18 +397,39 @@ def test_rows_of_no_weight_need_no_target(run, table, tmp_path):
     frame.to_parquet(tmp_path / "unpriced.parquet")
     for more in (["unpriced.csv"], ["unpriced.parquet"], ["unpriced.parquet", "--memory", "64MB"]):
         assert run("fit", tmp_path / more[0], *options, *more[1:])[:2] == expected[:2]
-    code, _, err = run("fit", tmp_path / "unpriced.csv", "--target", "price")
+    code, _, err = run("fit", tmp_path / "unpriced.csv", "--target", "price", "--strict")
     assert code == 1 and "is missing in" in err
+    code, _, err = run("fit", tmp_path / "unpriced.csv", "--target", "price", "--trees", 10)
+    assert code == 0 and f"Warning: {(frame['w'] == 0).sum()} of 300 rows have no target and are left out." in err
 
 
 def test_all_that_is_wrong_with_a_table_is_said_line_by_line(run, tmp_path):
     rows = "\n".join(f'2024-01-{i:02d},"{i},50",{i}' for i in range(1, 30))
     (tmp_path / "t.csv").write_text(f'when,"a\nb",y\n{rows}\n')
-    code, _, err = run("fit", tmp_path / "t.csv", "--target", "y", "--trees", 10)
+    code, _, err = run("fit", tmp_path / "t.csv", "--target", "y", "--trees", 10, "--strict")
     lines = err.splitlines()
     assert code == 1 and len(lines) == 3
     assert lines[0] == "Error: 2 things are wrong with the table:"
     assert lines[1].startswith("- Column 'when'") and lines[2].startswith("- Column 'a b'")
+
+
+def test_the_command_line_makes_the_best_of_a_table(run, tmp_path):
+    days = [np.datetime64("2024-01-01") + i for i in range(200)]
+    frame = pd.DataFrame(
+        {"when": days, "price": [f"${1000 + i % 9},00" for i in range(200)], "name": list(map(str, days))}
+    )
+    frame["name"] = "n" + frame["name"]
+    frame["y"] = [3.0 * (day.astype(int) % 7 in (2, 3)) for day in days]
+    frame.loc[0, "y"] = np.nan
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 50, "-m", tmp_path / "m.json")
+    assert code == 0 and "if weekday of when in {Monday, Tuesday, Wednesday, Thursday, Friday}" in out
+    assert "Warning: 1 of 200 rows have no target and are left out.\n" in err
+    assert "Warning: Set aside, and not used: 'name' (another text in every row).\n" in err
+    code, out, _ = run("predict", tmp_path / "m.json", tmp_path / "t.csv")
+    assert code == 0 and np.corrcoef(np.array(out.split()[2:], dtype=float), frame["y"][1:])[0, 1] > 0.99
+    assert run("explain", tmp_path / "m.json", tmp_path / "t.csv")[0] == 0
+    assert run("report", tmp_path / "m.json", tmp_path / "t.csv", "-o", tmp_path / "r.html")[0] == 0
 
 
 def test_predict_needs_only_columns_that_a_rule_uses(run, tmp_path):

@@ -180,6 +180,29 @@ def bare() -> Made:
     return model.model_, rows, array
 
 
+def prepared(model: Any) -> Made:
+    """Dates and numbers as text, more levels than are taken, a column that is set aside."""
+    draw = np.random.default_rng(3)
+
+    def frame(n_rows: int) -> pd.DataFrame:
+        day = np.datetime64("2023-01-02") + draw.integers(0, 500, n_rows)
+        return pd.DataFrame(
+            {
+                "when": [f"{d.day:02d}.{d.month:02d}.{d.year}" for d in day.tolist()],
+                "price": [f"${v:,.2f}" for v in draw.random(n_rows) * 3000],
+                "city": [f"c{k}" for k in draw.zipf(1.5, n_rows) % 40],
+                "name": [f"n{k}" for k in range(n_rows)],
+                "b": draw.normal(size=n_rows).round(3),
+            }
+        )
+
+    X, rows = frame(N_TRAIN), frame(N_NEW)
+    late = X["when"].str[6:] == "2024"
+    y = 2.0 * late + (X["city"] == "c1") + X["price"].str.replace("[$,]", "", regex=True).astype(float) / 1000
+    rows.loc[0, ["when", "price", "city"]] = ["tomorrow", "n/a", "never seen"]
+    return model.fit(X, np.round(y, 4)), rows, False
+
+
 WEIGHTS = np.random.default_rng(5).integers(0, 4, N_TRAIN) / 2
 EVERY = ["a", "b", "c", "colour", "size", "flag"]
 KINDS: dict[str, Callable[[], Made]] = {
@@ -214,7 +237,7 @@ KINDS: dict[str, Callable[[], Made]] = {
     "no_rules": no_rules,
     "bare": bare,
 }
-# version 2: models with a link
+# version 2: models with a link, or with a recipe for their columns
 STAGED = {**SIRUS, "n_rules": 1, "n_stages": 4}
 KINDS_2: dict[str, Callable[[], Made]] = {
     "scores_two": lambda: classes(SirusClassifier(**SIRUS), ["no", "yes"]),
@@ -226,6 +249,7 @@ KINDS_2: dict[str, Callable[[], Made]] = {
     "counts": lambda: positive(SirusRegressor(**SIRUS, loss="poisson"), sample_weight=WEIGHTS),
     "counts_tuned": lambda: positive(SirusRegressorCV(**TUNED, loss="poisson", n_stages=3)),
     "amounts_staged": lambda: positive(SirusRegressor(**STAGED, loss="gamma")),
+    "prepared": lambda: prepared(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True, max_levels=6)),
 }
 KINDS |= KINDS_2
 

@@ -6,12 +6,15 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from pysirus._data.column import Column, DataError, date_error, is_number, number_column, number_labels, object_column
 from pysirus._data.problems import Problems
+from pysirus._data.recipe import as_arrow
 
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
 
@@ -69,6 +72,17 @@ def array_columns(X: Any, labelled: Callable[[Sequence[str]], set[int]]) -> tupl
         else number_column(name, array[:, i])
         for i, name in enumerate(names)
     )
+
+
+def array_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """An array as a frame, column by column, for those that hold more than numbers; None for what has no columns."""
+    array = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    if not isinstance(array, np.ndarray) or array.ndim != 2:
+        return None
+    columns = {i: as_arrow(array[:, i]) for i in range(array.shape[1])}
+    table = pa.table({f"x{i}": column for i, column in columns.items()})
+    frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+    return frame
 
 
 def _sparse_error(X: Any) -> DataError:

@@ -42,6 +42,7 @@ class Column:
     levels: tuple[Any, ...] = ()
     order: tuple[Any, ...] = ()  # of an ordered column, all its levels, also those that do not occur
     free_text: bool = False  # labels because it holds text, not because somebody said so
+    other: str = ""  # the level that stands for all rare ones and for those never seen, where there is one
 
     @property
     def is_numeric(self) -> bool:

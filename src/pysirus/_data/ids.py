@@ -11,6 +11,7 @@ from pysirus._data.column import Column
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
+COUNTS = "numbers the rows"
 LEAST_ROWS = 20  # below, numbers in a row and texts that all differ are no surprise
 # rownames, row_id, index; id, customer_id, CustomerID, customerId
 _NAME = re.compile(r"(?i:row[_ .-]?(names?|ids?|numbers?|no|nr)|index|idx|uuid|guid|(.*[_ .-])?ids?)|.*[a-z](ID|Id)")
@@ -33,9 +34,15 @@ def why_id(column: Column) -> str | None:
     if not column.is_numeric:
         return "has another text in every row" if column.free_text and len(column.levels) == n_rows else None
     if _numbers_rows(column):
-        return "numbers the rows"
+        return COUNTS
     named = column.values.dtype.kind in "iu" and _NAME.fullmatch(column.name) is not None
     return "has another number in every row" if named and len(np.unique(column.values)) == n_rows else None
+
+
+def is_certain_id(column: Column) -> bool:
+    """Whether a column can be nothing but an id: its text differs in every row, or it counts the rows and says so."""
+    why = why_id(column)
+    return why is not None and (not column.is_numeric or (why == COUNTS and _NAME.fullmatch(column.name) is not None))
 
 
 def warn_of_ids(columns: Iterable[Column]) -> None:

@@ -6,21 +6,20 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.arrays import array_columns, columns_named
-from pysirus._data.column import MISSING, UNSEEN, Column, ColumnKind, DataError, check_text, number_labels
-from pysirus._data.frame import Source, as_frame, frame_sources, is_index, read_column, without_index
+from pysirus._data.arrays import array_columns, array_frame, columns_named
+from pysirus._data.column import UNSEEN, Column, ColumnKind, DataError, check_text, number_labels
+from pysirus._data.frame import Source, as_frame, frame_sources, read_column, without_index
 from pysirus._data.ids import warn_of_ids
+from pysirus._data.prepare import prepare
 from pysirus._data.problems import Problems
-from pysirus._plain import one_line
+from pysirus._data.recipe import ColumnRecipe
 
 MAX_LEVELS = 255
 
@@ -32,6 +31,7 @@ class Table:
     columns: tuple[Column, ...]
     n_rows: int
     names: tuple[str, ...] | None  # None for arrays, whose columns are called x0, x1, ...
+    recipe: ColumnRecipe | None = None  # how the columns are made of those of the table, where they are not the same
 
     @property
     def n_columns(self) -> int:
@@ -42,13 +42,14 @@ class Table:
         """The table at some rows (a mask or row numbers)."""
         columns = tuple(column.take(rows) for column in self.columns)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Table(columns, n_rows, self.names)
+        return Table(columns, n_rows, self.names, self.recipe)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
 
 
-def _check_size(n_rows: int, n_columns: int, minimum: int) -> None:
+def check_size(n_rows: int, n_columns: int, minimum: int) -> None:
+    """Reject a table without columns, or with too few rows."""
     if n_columns == 0:
         raise DataError(
             f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required: "
@@ -86,11 +87,12 @@ def check_columns(columns: Iterable[HasLevels]) -> None:
     problems = Problems()
     for column in columns:
         with problems.gather():
-            _check_column(column)
+            check_column(column)
     problems.check()
 
 
-def _check_column(column: HasLevels) -> None:
+def check_column(column: HasLevels) -> None:
+    """Reject numbers and dates that were read as text, and labels that are too many."""
     if column.free_text:
         check_text(column.name, column.levels)
     check_levels(column.name, len(column.levels))
@@ -103,32 +105,48 @@ def _read_columns(sources: dict[str, Source], forced: set[int], *, part: bool) -
         with problems.gather():
             column = read_column(name, source, i in forced)
             if not part:
-                _check_column(column)
+                check_column(column)
             columns.append(column)
     problems.check()
     return tuple(columns)
 
 
-def read_table(X: Any, *, categorical: Any = None, part: bool = False) -> Table:
-    """Read the training table, or a part of it, which may be short and whose levels are not judged."""
+def read_table(X: Any, *, categorical: Any = None, part: bool = False, max_levels: int | None = None) -> Table:
+    """Read the training table, or a part of it, which may be short and whose levels are not judged.
+
+    With ``max_levels`` the table is prepared: what cannot be used as it is becomes what can, or is set aside.
+    """
     minimum = 0 if part else 2
     frame = as_frame(X)
-    named = False
+    is_array = frame is None
     if frame is None:
-        columns = array_columns(X, lambda names: columns_named(categorical, names))
-        n_rows = len(columns[0].values) if columns else 0
-        if not part:
-            check_columns(columns)
-    else:
-        sources, named = frame_sources(frame)
-        sources = without_index(sources) if named else sources
-        forced, n_rows = columns_named(categorical, tuple(sources)), len(frame)
-        _check_size(n_rows, len(sources), minimum)
+        try:
+            return _read_array(X, categorical, minimum, part=part)
+        except DataError:
+            frame = None if max_levels is None else array_frame(X)
+            if frame is None:
+                raise
+    sources, named = frame_sources(frame)
+    named &= not is_array
+    sources = without_index(sources) if named else sources
+    forced, n_rows, recipe = columns_named(categorical, tuple(sources)), len(frame), None
+    check_size(n_rows, len(sources), minimum)
+    if max_levels is None:
         columns = _read_columns(sources, forced, part=part)
-    _check_size(n_rows, len(columns), minimum)
+    else:
+        columns, recipe = prepare(sources, forced, max_levels)
     if named and not part:
         warn_of_ids(columns)
-    return Table(columns, n_rows, tuple(column.name for column in columns) if named else None)
+    return Table(columns, n_rows, tuple(column.name for column in columns) if named else None, recipe)
+
+
+def _read_array(X: Any, categorical: Any, minimum: int, *, part: bool) -> Table:
+    columns = array_columns(X, lambda names: columns_named(categorical, names))
+    n_rows = len(columns[0].values) if columns else 0
+    if not part:
+        check_columns(columns)
+    check_size(n_rows, len(columns), minimum)
+    return Table(columns, n_rows, None)
 
 
 @dataclass(frozen=True)
@@ -138,55 +156,14 @@ class Feature:
     name: str
     kind: ColumnKind
     levels: tuple[Any, ...] = ()
-
-
-def _nothing(feature: Feature, n_rows: int) -> Column:
-    """A column of missing values."""
-    if feature.kind == "numeric":
-        return Column(feature.name, "numeric", np.full(n_rows, np.nan))
-    return Column(feature.name, feature.kind, np.full(n_rows, MISSING, dtype=np.int16), feature.levels)
-
-
-def _frame_columns(
-    frame: nw.DataFrame[Any], features: Sequence[Feature], named: bool, owner: str, needed: Container[int]
-) -> tuple[Column, ...]:
-    """The columns of a frame as the model knows them, by name where both have names; only those needed must be there.
-
-    A column that nobody needs is read where that can be done, and is missing elsewhere.
-    """
-    sources, has_names = frame_sources(frame)
-    if has_names and named:
-        known = {feature.name for feature in features}
-        found = [name for name, source in sources.items() if name in known or not is_index(name, source)]
-        _check_names_for(features, found, needed)
-        given = [sources.get(feature.name) for feature in features]
-    else:
-        given = list(sources.values())
-        _check_width(len(given), features, owner)
-    columns, problems = [], Problems()
-    for i, (feature, source) in enumerate(zip(features, given)):
-        with problems.gather() if i in needed else suppress(DataError):
-            if source is not None:
-                columns.append(_read_for(feature, source))
-        if len(columns) <= i:
-            columns.append(_nothing(feature, len(frame)))
-    problems.check()
-    return tuple(columns)
-
-
-def _read_for(feature: Feature, source: Source) -> Column:
-    """A column of new rows as the model knows it."""
-    column = read_column(feature.name, source, feature.kind != "numeric")
-    if column.free_text:
-        _check_column(column)
-    return _as_feature(column, feature)
+    other: str = ""  # the level of rare and unseen categories, where there is one
 
 
 def _is_text(levels: tuple[Any, ...]) -> bool:
     return any(isinstance(level, str) for level in levels[:1])
 
 
-def _as_feature(column: Column, feature: Feature) -> Column:
+def as_feature(column: Column, feature: Feature) -> Column:
     """A column as the model knows it: codes in its levels, -2 for an unseen category."""
     if feature.kind == "numeric":
         if not column.is_numeric and not column.levels:  # nothing but missing values
@@ -206,69 +183,12 @@ def _as_feature(column: Column, feature: Feature) -> Column:
         names = [level.casefold() for level in column.levels]
     elif _is_text(feature.levels) and not _is_text(column.levels):  # none but levels that look like numbers
         names = map(str, column.levels)
-    table = np.array([position.get(name, UNSEEN) for name in names] + [-1], dtype=np.int16)
+    unseen = position.get(feature.other, UNSEEN) if feature.other else UNSEEN
+    table = np.array([position.get(name, unseen) for name in names] + [-1], dtype=np.int16)
     return Column(feature.name, feature.kind, table[column.values], feature.levels)
 
 
 def recode_table(table: Table, features: Sequence[Feature]) -> Table:
     """The same rows as a model knows their columns."""
-    columns = tuple(_as_feature(column, feature) for column, feature in zip(table.columns, features))
+    columns = tuple(as_feature(column, feature) for column, feature in zip(table.columns, features))
     return Table(columns, table.n_rows, table.names)
-
-
-def align_table(
-    X: Any, features: Sequence[Feature], *, named: bool, owner: str, needed: Container[int] | None = None
-) -> Table:
-    """Read a table for a fitted model: columns by name where both have names, by position otherwise.
-
-    ``needed`` are the numbers of the columns that must be there, all of them by default; the others may be missing.
-    """
-    frame = as_frame(X)
-    if frame is None:
-        labels = {i for i, feature in enumerate(features) if feature.kind != "numeric"}
-        columns = array_columns(X, lambda _: labels)
-        _check_width(len(columns), features, owner)
-        columns = tuple(_as_feature(column, feature) for column, feature in zip(columns, features))
-    else:
-        needed = range(len(features)) if needed is None else needed
-        columns = _frame_columns(frame, features, named, owner, needed)
-    n_rows = len(columns[0].values)
-    _check_size(n_rows, len(columns), 1)
-    return Table(columns, n_rows, tuple(f.name for f in features) if named else None)
-
-
-def _check_width(n_columns: int, features: Sequence[Feature], owner: str) -> None:
-    if n_columns != len(features):
-        raise DataError(f"X has {n_columns} features, but {owner} is expecting {len(features)} features as input.")
-
-
-def _check_names_for(features: Sequence[Feature], found: Iterable[str], needed: Container[int]) -> None:
-    """Complain of columns that the model does not know, and of those that it needs and that are not there."""
-    given, expected = set(found), {feature.name for feature in features}
-    unseen, absent = sorted(given - expected), sorted(expected - given)
-    if not unseen and not any(feature.name in absent and i in needed for i, feature in enumerate(features)):
-        return
-    parts = ["The feature names should match those that were passed during fit."]
-    for title, names in (
-        ("Feature names unseen at fit time", unseen),
-        ("Feature names seen at fit time, yet now missing", absent),
-    ):
-        if names:
-            shown = "".join(f"\n- {name}" for name in names[:5]) + ("\n- ..." if len(names) > 5 else "")
-            parts.append(f"{title}:{shown}")
-    raise DataError("\n".join(parts) + "\n")
-
-
-def warn_unseen(table: Table, warn: Callable[[str], None]) -> None:
-    """Warn once about the number of rows with an unseen category."""
-    rows = np.zeros(table.n_rows, dtype=bool)
-    named = []
-    for column in table.columns:
-        if not column.is_numeric and (unseen := column.values == UNSEEN).any():
-            rows |= unseen
-            named.append(column.name)
-    if named:
-        warn(
-            f"{rows.sum()} of {table.n_rows} rows have an unseen category (in "
-            f"{one_line(', '.join(named))}); each condition sends them to the side with more of the training data."
-        )

@@ -116,6 +116,7 @@ class Kind(ABC):
             features=training.features,
             named=training.named,
             target=training.target,
+            recipe=training.columns,
             classes=training.response.labels,
             moments=weighted.moments,
             facts=facts,

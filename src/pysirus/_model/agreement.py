@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import MAX_LEVELS
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
+from pysirus._model.recipe_text import check_recipe
 from pysirus._model.survival_agreement import check_survival
 from pysirus._response.read import MAX_CLASSES
 
@@ -27,6 +28,9 @@ SHARE_ERROR = 1e-6  # class proportions sum to one
 def check_agreement(document: Entry) -> None:
     """Hold the sections of a document against each other."""
     _check_columns(document["features"])
+    if "recipe" in document:
+        ensure(document["version"] == 2, "recipe", "is in files of version 2 only")
+        check_recipe(document["recipe"], document["features"])
     _check_classes(document)
     classes = document["classes"]
     outputs = [("mean", document["mean"]), ("intercept", document["intercept"])]

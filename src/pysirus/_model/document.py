@@ -28,9 +28,10 @@ from pysirus._model.fields import (
 )
 from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.link import LINKS
+from pysirus._model.recipe_text import RECIPE
 
 FORMAT = "pysirus-model"
-VERSIONS = (1, 2)  # 2 has a link
+VERSIONS = (1, 2)  # 2 has a link, and may have a recipe
 
 ROUNDING = 1e-6
 SHARE = number(0, 1 + ROUNDING)  # a sum of shares of the training weight
@@ -235,6 +236,7 @@ DOCUMENT = fields(
     besides={
         "link": one_of(*LINKS),
         "survival": SURVIVAL,
+        "recipe": RECIPE,
         "tuning": optional(TUNING),
         "moments": optional(MOMENTS),
         "likelihood": optional(LIKELIHOOD),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
+from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
@@ -23,6 +24,7 @@ from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json, number_line
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
 from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
+from pysirus._model.recipe_text import recipe_from_json, recipe_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
 from pysirus._plain import PlainError
@@ -199,19 +201,21 @@ def _task(model: Model) -> str:
 
 def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
+    version = 1 if model.link == "identity" and model.recipe is None else 2  # the lowest that can say it
     return {
         "format": FORMAT,
-        "version": 1 if model.link == "identity" else 2,  # the lowest that can say it, for older readers
+        "version": version,
         "task": _task(model),
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),
         "named": model.named,
         "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
+        **({} if model.recipe is None else {"recipe": recipe_to_json(model.recipe)}),
         "mean": _output(model.mean),
         "intercept": _output(model.intercept),
         "aggregation": model.aggregation,
         "root_weight": model.root_weight,
-        **({} if model.link == "identity" else {"link": model.link}),
+        **({} if version == 1 else {"link": model.link}),
         **({} if model.survival is None else {"survival": survival_to_json(model.survival)}),
         "rules": [rule_to_json(rule) for rule in model.selected],
         "terms": [asdict(term) for term in model.terms],
@@ -232,7 +236,8 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes, n_times)
     held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
     longest = selected if tuning is None else tuning.rules
-    features = tuple(Feature(f["name"], f["kind"], tuple(f["levels"])) for f in document["features"])
+    recipe = recipe_from_json(document.get("recipe"))
+    features = tuple(_from_feature(feature, recipe) for feature in document["features"])
     constraints = constraints_from_json(document.get("constraints"), features, classes)
     check_obedience(constraints, selected, "rules")
     if tuning is not None:
@@ -258,7 +263,13 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         link=document.get("link", "identity"),
         constraints=constraints,
         survival=survival,
+        recipe=recipe,
     )
+
+
+def _from_feature(d: Mapping[str, Any], recipe: ColumnRecipe | None) -> Feature:
+    own = None if recipe is None else recipe.of(d["name"])
+    return Feature(d["name"], d["kind"], tuple(d["levels"]), "" if own is None else own.other)
 
 
 def _from_term(d: Mapping[str, Any]) -> LinearTerm:

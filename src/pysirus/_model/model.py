@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._constraints.constraints import Constraints
-from pysirus._data.table import Feature, Table, align_table, warn_unseen
+from pysirus._data.align import Schema, align_table, warn_unseen
+from pysirus._data.recipe import ColumnRecipe
+from pysirus._data.table import Feature, Table
 from pysirus._format import decimals_for, format_number, format_shares
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.hazard import BaselineHazard, Survival
@@ -96,6 +98,8 @@ class Model:
         Of times to an event: the baseline hazard, the number of events and the median time.
     constraints : Constraints or None
         What every rule obeys: directions of columns, and which columns stand in one rule.
+    recipe : ColumnRecipe or None
+        How features are made of the columns of a table; None where each is a column as it is.
     """
 
     selected: RuleSet
@@ -115,6 +119,17 @@ class Model:
     link: Link = "identity"
     constraints: Constraints | None = None
     survival: Survival | None = None
+    recipe: ColumnRecipe | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """What the model knows of its tables."""
+        return Schema(self.features, self.named, self.recipe)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that the model was learned from; features are these unless a recipe made them."""
+        return self.schema.columns
 
     @property
     def rules(self) -> RuleSet:
@@ -193,7 +208,7 @@ class Model:
         The rules are those of positive weight, or ``rules``.
         """
         needed = self.columns_of(self.rules if rules is None else rules)
-        table = align_table(X, self.features, named=self.named, owner=owner, needed=needed)
+        table = align_table(X, self.schema, owner=owner, needed=needed)
         warn_unseen(table, warn_user)
         return table
 
@@ -207,7 +222,7 @@ class Model:
 
     def scores(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
         """The combined outputs before the link; an array of plain numbers is read where it lies."""
-        sums = self._evaluator.matrix_sums(X)
+        sums = None if self.recipe is not None else self._evaluator.matrix_sums(X)
         return self._combine(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -82,4 +82,6 @@ class TreeTable:
         whole(1, 255),
     )
     categorical_features: Any = replaced("categorical_features", None)
+    prepare: bool = replaced("prepare", False)
+    max_levels: int = replaced("max_levels", 255)
     random_state: Any = parameter(None, PARAMETERS["random_state"].metadata["kind"], "The seed.")

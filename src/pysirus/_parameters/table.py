@@ -206,6 +206,32 @@ class Growing:
         "Columns to treat as categorical, by name, by position or by one flag per column. Text, boolean and category "
         "columns of a data frame are always categorical.",
     )
+    prepare: bool = parameter(
+        False,
+        "bool, default=False",
+        "Whether to make the best of columns that cannot be used as they are: dates and times become year, month, "
+        "weekday, hour and days, written numbers (`$1,234.50`, `12 km`, `0.4%`) are read, rare levels are grouped, "
+        "and a column of which nothing can be made is set aside; rows without a target are left out. Warnings say "
+        "what was left out. False refuses such tables.",
+        lambda name, value: check_choice(name, value, (True, False)),
+        Option(
+            "--strict",
+            "",
+            "Refuse columns that cannot be used as they are and rows without a target. Default: make the best of them.",
+            "Columns",
+            type=bool,
+            default=False,
+            parse=lambda strict: not strict,
+        ),
+    )
+    max_levels: int = parameter(
+        255,
+        "int, default=255",
+        "With ``prepare``: a categorical column with more levels keeps the most frequent ones, and all others become "
+        "one, `other`. So does a level that was never seen in training.",
+        whole(2, 255),
+        Option("--max-levels", "N", "Categories of a column; the rarest beyond N are one, `other`.", "Columns"),
+    )
 
 
 def groups_or_name(text: str) -> Any:

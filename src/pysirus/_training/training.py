@@ -14,6 +14,7 @@ from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts, bin_table
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
 from pysirus._constraints.order import order_columns
+from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import Forest, GrowingForest, Recipe
@@ -37,6 +38,7 @@ class Training(ABC):
     named: bool
     target: str
     constraints: Constraints = field(default=NO_CONSTRAINTS, kw_only=True)
+    columns: ColumnRecipe | None = field(default=None, kw_only=True)  # how the features were made, if they were
 
     @property
     def n_rows(self) -> int:
@@ -126,13 +128,20 @@ def bin_rows(table: Table, response: Response, settings: Settings, target: str) 
     )
     features = features_of(binned.cuts)
     return MemoryTraining(
-        binned, response, settings.seed, features, table.names is not None, target, constraints=constraints
+        binned,
+        response,
+        settings.seed,
+        features,
+        table.names is not None,
+        target,
+        constraints=constraints,
+        columns=table.recipe,
     )
 
 
 def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:
     """What a model remembers of the columns."""
-    return tuple(Feature(c.column.name, c.column.kind, c.column.levels) for c in cuts)
+    return tuple(Feature(c.column.name, c.column.kind, c.column.levels, c.column.other) for c in cuts)
 
 
 def made_with() -> dict[str, str]:

@@ -26,15 +26,15 @@ def features_of(table: pa.Table, model: Model, rules: Iterable[Rule] | None = No
     """The columns that the model asks for; others, such as the target, are left out."""
     if not model.named:
         return table
-    names = [feature.name for feature in model.features]
     asked = model.columns_of(model.rules if rules is None else rules)
-    absent = [name for i, name in enumerate(names) if i in asked and name not in table.column_names]
+    wanted = dict.fromkeys(model.schema.column_of(model.features[i]) for i in sorted(asked))
+    absent = [name for name in wanted if name not in table.column_names]
     if absent:
         raise DataError(
             f"The model needs {'a column' if len(absent) == 1 else 'columns'} that the table does not have: "
             f"{list_names(absent)}. The table has: {list_names(table.column_names)}."
         )
-    return table.select([name for name in names if name in table.column_names])
+    return table.select([name for name in model.columns if name in table.column_names])
 
 
 def is_parquet(output: Path | None) -> TypeGuard[Path]:

@@ -15,6 +15,7 @@ from pysirus._data.read import check_column, did_you_mean, list_names, read_file
 from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._model.model import Model
 from pysirus._response.read import check_weights, classes_of, read_labels
+from pysirus._warn import warn_user
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -30,6 +31,7 @@ class Roles(NamedTuple):
     exposure: str | None = None
     increasing: list[str] | None = None
     decreasing: list[str] | None = None
+    strict: bool = False
 
 
 class Training(NamedTuple):
@@ -206,8 +208,9 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
     rows = rows_that_weigh(weights)
     if rows is not None and rows.any():
         table, weights = take(table, rows), take(weights, rows)
-    n_missing = table[target].null_count
-    if n_missing:
+    if table[target].null_count and not roles.strict:
+        table, weights = _with_target(table, target, weights)
+    if n_missing := table[target].null_count:
         raise DataError(
             f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Drop rows without a "
             "target."
@@ -227,6 +230,15 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
     )
+
+
+def _with_target(table: pa.Table, target: str, weights: Any) -> tuple[pa.Table, Any]:
+    """The rows that have a target, and their weights; how many have none is said."""
+    rows = table[target].is_valid().to_numpy()
+    if not rows.any():
+        raise DataError(f"Column '{target}', the target, is missing in every row.")
+    warn_user(f"{(~rows).sum():,} of {len(rows):,} rows have no target and are left out.")
+    return take(table, rows), None if weights is None else take(weights, rows)
 
 
 def weights_of(table: pa.Table, name: str) -> Any:

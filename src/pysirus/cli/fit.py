@@ -56,7 +56,8 @@ def fit(
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
 
-    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing)
+    strict = not parameters["prepare"]
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict)
     if tuned:
         learn_tuned(table, target, roles, parameters, model=model)
         return

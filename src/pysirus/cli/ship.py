@@ -128,7 +128,7 @@ def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[st
 
     rows = open_table(table, model)
     found: dict[str, object] = {"X": features_of(rows, model)}
-    if with_target and model.target in rows.column_names and model.target not in {f.name for f in model.features}:
+    if with_target and model.target in rows.column_names and model.target not in model.columns:
         found["y"] = rows[model.target].to_pylist()
     return found
 
@@ -168,7 +168,7 @@ def report(
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()
-        if loaded.target in rows.column_names and loaded.target not in {f.name for f in loaded.features}:
+        if loaded.target in rows.column_names and loaded.target not in loaded.columns:
             options["y"] = rows[loaded.target].to_pylist()
     loaded.report(output, title=title, max_rows=max_rows, **options)
     say(f"Report written to {output}")

@@ -45,7 +45,8 @@ def tune(
     """
     from pysirus.cli._table import Roles
 
-    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing)
+    strict = not parameters["prepare"]
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict)
     learn_tuned(table, target, roles, parameters, model=model, plot=plot)
 
 

@@ -116,7 +116,7 @@ def predict(
             f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
             param_hint="--probabilities",
         )
-    others = [name for name in split_names(keep) if name not in {feature.name for feature in rules.features}]
+    others = [name for name in split_names(keep) if name not in rules.columns]
     # from CSV to CSV what is kept stays as it is written
     rows = open_table(table, rules, labels=others, text=[] if is_parquet(output) else others)
     kept = {name: rows[name] for name in names_of(rows, keep, "--keep")}

@@ -76,9 +76,9 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
 
     def _set_model(self, model: Model) -> None:
         self.model_ = RuleModel.of(model)
-        self.n_features_in_ = len(model.features)
+        self.n_features_in_ = len(model.columns)
         if model.named:
-            self.feature_names_in_ = np.array([f.name for f in model.features], dtype=object)
+            self.feature_names_in_ = np.array(model.columns, dtype=object)
         elif "feature_names_in_" in self.__dict__:
             del self.feature_names_in_
         for name in self._fitted_facts:

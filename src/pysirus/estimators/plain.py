@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from sklearn.base import clone
 
 from pysirus._data.table import recode_table
-from pysirus._data.zero_weights import rows_that_weigh
 from pysirus._kind.held_out import Predicted, all_folds, held_out_of
 from pysirus._model.held_out import HeldOut
 from pysirus._parameters import ParameterError
@@ -83,8 +81,7 @@ class PlainSirus(SirusBase, ListSize):
         """
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
-        weighing = rows_that_weigh(sample_weight)
-        kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
+        kept = self._counting(y, sample_weight, table.n_rows)
         (splits,) = draw_folds(cv, 1, y=response.strata, groups=groups, kept=kept, seed=settings.seed)
         parts = []
         settings = self._choose_device(settings, table, len(splits))

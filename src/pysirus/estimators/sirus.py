@@ -19,7 +19,7 @@ from pysirus._constraints.read import Known
 from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
-from pysirus._data.zero_weights import without_weightless
+from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
 from pysirus._forest.forest import Paths
 from pysirus._kind.class_likelihood import ClassLikelihood
@@ -84,14 +84,20 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         return replace(settings, device=device)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
-        """The table, the response and its name, without rows of weight zero."""
-        with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+        """The table, the response and its name, without rows that do not count."""
+        with rows_that_count(X, y, sample_weight, need_target=self.prepare) as (X, y, sample_weight):
             try:
-                table = read_table(X, categorical=self.categorical_features)
+                max_levels = self.max_levels if self.prepare else None
+                table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:  # what is wrong with the target is said at once too
                 raise together(error, lambda: self._kind.read(y, sample_weight, len(y))) from error
             response = self._kind.read(y, sample_weight, table.n_rows)
         return table, response, target_name(y)
+
+    def _counting(self, y: Any, sample_weight: Any, n_rows: int) -> NDArray[np.bool_]:
+        """Which of the rows given count, of which ``n_rows`` do."""
+        rows = which_count(y, sample_weight, need_target=self.prepare)
+        return np.ones(n_rows, dtype=bool) if rows is None else rows
 
     def _keep_paths(self, training: Training, paths: Paths) -> None:
         self._paths = paths

@@ -18,7 +18,7 @@ from pysirus._rules.rule import RuleSet
 from pysirus.engine.holders.spark import SparkRows
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
-from pysirus.export._conditions import level_type, used_features
+from pysirus.export._conditions import check_derived, level_type, used_features
 from pysirus.export._dialects import SPARK
 from pysirus.export._writer import Writer
 
@@ -112,6 +112,7 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
     from pyspark.sql import functions as F
 
     rules: Model = model._as_model()
+    check_derived(rules, "Spark")
     names = {i: f"_pysirus_{i}" for i in used_features(rules)}
     inputs = {name: _input(frame, rules.features[i], rules, i) for i, name in names.items()}
     renamed = _with_inputs(rules, names)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Feature, Table, read_table
-from pysirus._data.zero_weights import without_weightless
+from pysirus._data.zero_weights import rows_that_count
 from pysirus._model.model import Model
 from pysirus._parameters.peers import TreeTable
 from pysirus._parameters.seed import to_seed
@@ -45,8 +45,9 @@ class TreeTraining:
     @property
     def schema(self) -> dict[str, Any]:
         """What a model remembers of the table."""
-        features = tuple(Feature(c.column.name, c.column.kind, c.levels) for c in self.coded.cuts)
-        return {"features": features, "named": self.table.names is not None, "target": self.target}
+        features = tuple(Feature(c.column.name, c.column.kind, c.levels, c.column.other) for c in self.coded.cuts)
+        named, recipe = self.table.names is not None, self.table.recipe
+        return {"features": features, "named": named, "target": self.target, "recipe": recipe}
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,10 @@ class TreeRuleRegressor(RuleRegressor, TreeTable):
         """The distinct nodes of the trees, and the model made of some."""
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TreeTraining:
-        with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+        with rows_that_count(X, y, sample_weight, need_target=self.prepare) as (X, y, sample_weight):
             try:
-                table = read_table(X, categorical=self.categorical_features)
+                max_levels = self.max_levels if self.prepare else None
+                table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:
                 raise together(error, lambda: read_numbers(y, len(y))) from error
             values = read_numbers(y, table.n_rows)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
-
-from pysirus._data.zero_weights import rows_that_weigh
 from pysirus._model.model import Model
 from pysirus._parameters.table import Folds
 from pysirus._training.training import bin_rows
@@ -45,8 +42,7 @@ class TunedSirus(SirusBase, Folds):
         """
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
-        weighing = rows_that_weigh(sample_weight)
-        kept = np.ones(table.n_rows, dtype=bool) if weighing is None else weighing
+        kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
         splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
         settings = self._choose_device(settings, table, 1 + sum(map(len, splits)))

@@ -13,7 +13,7 @@ from typing import Any
 
 from pysirus._model.model import Model
 from pysirus._output import MODEL, check_output, write_bytes, write_text
-from pysirus.export._conditions import ExportError
+from pysirus.export._conditions import ExportError, check_derived
 from pysirus.export.scorecard import kind_of
 
 __all__ = ["FORMATS", "ExportError", "check_extra", "export", "format_of"]
@@ -33,6 +33,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 
 
+LISTS = ("latex", "markdown", "html", "json")  # which are read, or hold the recipe: nothing is computed there
 # format -> what needs which library, of the extra that has the name of the format
 LIBRARIES = {
     "sql": ("SQL dialects", "sqlglot"),
@@ -88,6 +89,8 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
             raise ExportError(f"The format {format} does not take this option: {name}. {known}")
     if format == "scorecard" and path is not None and "kind" not in options:
         options["kind"] = kind_of(path) or "text"
+    if format not in LISTS:
+        check_derived(model, format)
     if path is not None:
         check_output(path, kind=MODEL if format == "json" else None)
     content: str | bytes = write(model, **options)

@@ -57,7 +57,11 @@ def resolve(condition: Condition, model: Model) -> Test:
         level for level in feature.levels if not condition.only_missing and level in (condition.levels or ())
     )
     others = tuple(level for level in feature.levels if level not in wanted)
-    if condition.unseen:
+    unseen = condition.unseen
+    if feature.other in feature.levels:  # it stands for all that is not listed
+        unseen = feature.other in wanted
+        wanted, others = (tuple(v for v in levels if v != feature.other) for levels in (wanted, others))
+    if unseen:
         return Test(*names, "not in" if others else "known", missing, levels=others)
     return Test(*names, "in" if wanted else "never", missing, levels=wanted)
 
@@ -118,6 +122,19 @@ def all_sums(model: Model) -> list[Sums]:
     if model.link != "identity":
         return _score_sums(model)
     return [sums_of(model, k) for k in range(len(model.classes or (None,)))]
+
+
+def check_derived(model: Model, format: str) -> None:
+    """Reject features that are made of a column in a way that only Python knows; levels that are grouped are fine."""
+    for index in used_features(model):
+        own = None if model.recipe is None else model.recipe.of(model.features[index].name)
+        if own is not None and own.take != "group":
+            what = {"number": "a number written as text", "finite": "numbers with infinite ones", "time": "a time"}
+            raise ExportError(
+                f"The rules use '{own.feature}', made of column '{own.column}' "
+                f"({what.get(own.take, 'a length of time' if own.take == 'duration' else 'a date')}), which {format} "
+                f"does not do. Make that column in the table itself and fit again, or predict in Python."
+            )
 
 
 def used_features(model: Model) -> list[int]:

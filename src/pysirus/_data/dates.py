@@ -1,0 +1,170 @@
+"""Dates, times and durations in, numbers out that a rule can be read with: year, month, weekday, hour, days.
+
+Moments are the clock on the wall, to the microsecond: a time zone is not converted, for the hour of the day is what
+matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pysirus._data.written import is_missing_word
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+PARTS = ("year", "month", "weekday", "hour", "days")
+ORDERS = ("ymd", "dmy", "mdy", "named")
+DURATIONS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+DAY = 86_400_000_000  # microseconds
+
+_TIME = (
+    r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>[.,]\d+)?)?"
+    r"\s*(?P<noon>[AaPp]\.?[Mm]\.?)?"
+)
+_REST = rf"(?:(?:T|,?\s+){_TIME}\s*(?:Z|UTC|[+-]\d\d:?\d\d)?)?\s*$"
+_NAMES = r"(?P<name>(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[A-Za-z]{0,6})"
+_WEEKDAY = r"^\s*(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,?\s+)?"
+_PATTERNS = {
+    "ymd": (rf"^\s*(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_REST}",),
+    "dmy": (rf"^\s*(?P<day>\d{{1,2}})[-/.](?P<month>\d{{1,2}})[-/.](?P<year>\d{{4}}|\d{{2}}){_REST}",),
+    "mdy": (rf"^\s*(?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})[-/.](?P<year>\d{{4}}|\d{{2}}){_REST}",),
+    "named": (
+        rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[\s./-]*{_NAMES}\.?[\s,./-]*(?P<year>\d{{4}}|\d{{2}}){_REST}",
+        rf"{_WEEKDAY}{_NAMES}\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}}){_REST}",
+    ),
+}
+
+
+def _whole(found: pa.Array, name: str, empty: int = 0) -> NDArray[np.int64]:
+    """The whole numbers of a part, ``empty`` where it is not written."""
+    text = pc.struct_field(found, name)
+    text = pc.if_else(pc.equal(text, ""), None, text)
+    return np.asarray(pc.fill_null(pc.cast(text, pa.int64()), empty).to_numpy(zero_copy_only=False))
+
+
+def _clock(found: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The time of day in microseconds, and whether there is such a time."""
+    hour, noon = _whole(found, "hour"), pc.utf8_lower(pc.fill_null(pc.struct_field(found, "noon"), ""))
+    is_pm = pc.starts_with(noon, "p").to_numpy(zero_copy_only=False)
+    is_12 = pc.not_equal(noon, "").to_numpy(zero_copy_only=False)
+    good = np.where(is_12, (hour >= 1) & (hour <= 12), True)
+    hour = np.where(is_12, hour % 12 + 12 * is_pm, hour)
+    fraction = pc.fill_null(pc.struct_field(found, "fraction"), "")
+    fraction = pc.replace_substring(pc.if_else(pc.equal(fraction, ""), "0", fraction), ",", ".")
+    micro = np.round(pc.cast(fraction, pa.float64()).to_numpy(zero_copy_only=False) * 1e6).astype(np.int64)
+    return ((hour * 60 + _whole(found, "minute")) * 60 + _whole(found, "second")) * 1_000_000 + micro, good
+
+
+def _months(found: pa.Array) -> NDArray[np.int64]:
+    names = pc.utf8_lower(pc.utf8_slice_codeunits(pc.struct_field(found, "name"), 0, 3))
+    return np.asarray(pc.fill_null(pc.index_in(names, pa.array(MONTHS)), -1).to_numpy(zero_copy_only=False)) + 1
+
+
+def _years(found: pa.Array) -> NDArray[np.int64]:
+    """Years; of two digits, from 1969 to 2068."""
+    year = _whole(found, "year")
+    length = pc.fill_null(pc.utf8_length(pc.struct_field(found, "year")), 4).to_numpy(zero_copy_only=False)
+    return np.where(length == 2, year + np.where(year >= 69, 1900, 2000), year)
+
+
+def read_dates(texts: Sequence[str], order: str) -> NDArray[np.datetime64]:
+    """The moments that texts write in an order of day, month and year; NaT for those that are none."""
+    array = pa.array(texts, pa.string())
+    moments = np.full(len(texts), np.datetime64("NaT", "us"))
+    for pattern in _PATTERNS[order]:
+        found = pc.extract_regex(array, pattern=pattern)
+        year, day = _years(found), _whole(found, "day", 1)
+        month = _months(found) if order == "named" else _whole(found, "month", 1)
+        clock, good = _clock(found)
+        start = ((year - 1970) * 12 + (month - 1)).astype("M8[M]")
+        date = start.astype("M8[D]") + (day - 1)
+        good &= (month >= 1) & (month <= 12) & (day >= 1) & (date.astype("M8[M]") == start)
+        good &= (clock < DAY) & found.is_valid().to_numpy(zero_copy_only=False)
+        moments[good] = (date.astype("M8[us]") + clock)[good]
+    return moments
+
+
+def read_times(texts: Sequence[str]) -> NDArray[np.float64]:
+    """The hours that texts such as 10:22:00 write; NaN for those that are none."""
+    found = pc.extract_regex(pa.array(texts, pa.string()), pattern=rf"^\s*{_TIME}\s*$")
+    clock, good = _clock(found)
+    good &= found.is_valid().to_numpy(zero_copy_only=False)
+    return np.where(good, clock / 3.6e9, np.nan)
+
+
+def _is_rising(moments: NDArray[np.datetime64]) -> bool:
+    known = moments[~np.isnat(moments)]
+    return bool((known[1:] >= known[:-1]).all()) and len(np.unique(known)) > 2
+
+
+def date_orders(texts: Sequence[str], codes: NDArray[Any]) -> list[str]:
+    """The orders in which all of these texts are dates: none, one, or two where day and month cannot be told apart.
+
+    ``codes`` are the texts of the rows: dates that rise from row to row in one order only are in that order.
+    """
+    known = [text for text in texts if not is_missing_word(text)]
+    if not known:
+        return []
+    some = known[:: max(1, len(known) // 50)]  # most columns are no dates, which a few texts show
+    orders = [order for order in ORDERS if not np.isnat(read_dates(some, order)).any()]
+    orders = [order for order in orders if not np.isnat(read_dates(known, order)).any()]
+    if len(orders) < 2:
+        return orders
+    if all("." in text for text in known):  # nobody writes month.day.year
+        return ["dmy"]
+    rows = codes[codes >= 0]
+    rising = [order for order in orders if _is_rising(read_dates(texts, order)[rows])]
+    return rising if len(rising) == 1 else orders
+
+
+def are_times(texts: Sequence[str]) -> bool:
+    """Whether all of these texts are times of day, or durations written like them."""
+    known = [text for text in texts if not is_missing_word(text)]
+    some = known[:: max(1, len(known) // 50)]
+    return bool(known) and not np.isnan(read_times(some)).any() and not np.isnan(read_times(known)).any()
+
+
+# ------------------------------------------------------------------------------------------- columns of a type of dates
+
+
+def moments_of(array: pa.Array | pa.ChunkedArray) -> NDArray[np.datetime64]:
+    """Dates or timestamps as moments."""
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+        array = pc.local_timestamp(array)
+    return np.asarray(array.cast(pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False))
+
+
+def seconds_of(array: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
+    """Times of day or durations in seconds, NaN for missing."""
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    per = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[array.type.unit]
+    whole = array.cast(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    return np.asarray(whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)) / per
+
+
+# --------------------------------------------------------------------------------------------------------------- parts
+
+
+def part_of(moments: NDArray[np.datetime64], part: str, since: str | None = None) -> NDArray[np.float64]:
+    """A part of moments as numbers, NaN for missing: weekdays from 0 for Monday, days from the day ``since``."""
+    missing = np.isnat(moments)
+    filled = np.where(missing, np.datetime64(0, "us"), moments)
+    if part == "year":
+        values = filled.astype("M8[Y]").astype(np.int64) + 1970.0
+    elif part == "month":
+        values = filled.astype("M8[M]").astype(np.int64) % 12 + 1.0
+    elif part == "weekday":
+        values = (filled.astype("M8[D]").astype(np.int64) + 3) % 7 + 0.0
+    elif part == "hour":
+        values = filled.astype(np.int64) // 3_600_000_000 % 24 + 0.0
+    else:
+        values = (filled - np.datetime64(since, "us")).astype(np.int64) / DAY
+    values[missing] = np.nan
+    return np.asarray(values)

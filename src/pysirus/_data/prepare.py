@@ -1,0 +1,197 @@
+"""Any columns in, columns that can be used out, and the recipe that makes them: the lenient way to read a table.
+
+Dates and times become numbers, written numbers are read, rare levels are grouped, and a column of which nothing can be
+made is set aside, with a reason. Columns that can be used as they are stay as they are, bit for bit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pysirus._data.column import Column, DataError, check_text, with_levels
+from pysirus._data.dates import DURATIONS, PARTS, are_times, date_orders, moments_of, part_of, read_dates, seconds_of
+from pysirus._data.frame import Source, read_column
+from pysirus._data.ids import is_certain_id, why_id
+from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, spread
+from pysirus._data.written import NumberForm, number_form
+from pysirus._plain import one_line
+from pysirus._warn import warn_user
+
+MOSTLY = 0.5  # a column with more levels than this share of its rows is a name or a text, not a category
+LEAST_KEPT = 0.05  # of the rows, in the levels that a group keeps
+SHOWN = 10  # columns in a message
+OTHER = ("other", "other levels", "all other levels")
+
+Feature = tuple[Column, Derived | None]
+
+
+class _SetAside(Exception):
+    """A column cannot be used, and why."""
+
+
+class Preparation:
+    """Turns the columns of a training table into features."""
+
+    def __init__(self, names: Sequence[str], max_levels: int) -> None:
+        self._taken = set(names)
+        self._max_levels = max_levels
+        self._deriver = Deriver(warn=False)
+
+    def features(self, name: str, source: Source, forced: bool) -> list[Feature]:
+        """The features of a column, each with how it is derived; a ``_SetAside`` where there is none."""
+        if isinstance(source, nw.Series) and source.dtype.is_temporal():
+            return self._temporal(name, source)
+        try:
+            column = read_column(name, source, forced)
+        except DataError as error:
+            return self._repaired(name, source, error)
+        if column.free_text:
+            found = self._written(name, column, source)
+            if found:
+                return found
+            _check_mixed(name, column.levels)
+        if is_certain_id(column):
+            raise _SetAside((why_id(column) or "").removeprefix("has "))
+        return [self._grouped(column) if len(column.levels) > self._max_levels else (column, None)]
+
+    def _name(self, wanted: str) -> str:
+        """A name that no other feature has."""
+        while wanted in self._taken:
+            wanted = f"{wanted} (derived)"
+        self._taken.add(wanted)
+        return wanted
+
+    def _repaired(self, name: str, source: Source, error: DataError) -> list[Feature]:
+        """What can be made of a column that cannot be read as it is."""
+        if not isinstance(source, nw.Series) or source.dtype.is_numeric():  # which only infinite numbers spoil
+            own = Derived(name, name, "finite")
+            return [(self._deriver.column(own, source), own)]
+        if isinstance(source.dtype, nw.Object) and pa.types.is_temporal(as_arrow(source).type):
+            return self._temporal(name, source)
+        raise _SetAside(_reason(name, error))
+
+    # ----------------------------------------------------------------------------------------------- dates and times
+
+    def _temporal(self, name: str, source: Source) -> list[Feature]:
+        array = as_arrow(source)
+        if pa.types.is_time(array.type):
+            return self._one(Derived(self._name(f"{name} (hours)"), name, "time"), source)
+        if pa.types.is_duration(array.type):
+            unit = _unit_of_durations(seconds_of(array))
+            own = Derived(self._name(f"{name} ({unit})"), name, "duration", NumberForm(unit))
+            return self._one(own, source)
+        if not pa.types.is_date(array.type) and not pa.types.is_timestamp(array.type):
+            raise _SetAside(f"of type {array.type}")
+        return self._dates(name, source, moments_of(array), "")
+
+    def _one(self, own: Derived, source: Source) -> list[Feature]:
+        return [(self._deriver.column(own, source), own)]
+
+    def _dates(self, name: str, source: Source, moments: NDArray[np.datetime64], order: str) -> list[Feature]:
+        """The parts of dates that are not the same in all rows."""
+        known = moments[~np.isnat(moments)]
+        if not len(known):
+            raise _SetAside("all missing")
+        since = str(known.min().astype("M8[D]"))
+        names = {part: f"{part} of {name}" for part in PARTS} | {"days": f"days from {since} to {name}"}
+        varying = [part for part in PARTS if part == "days" or np.ptp(part_of(known, part)) > 0]
+        made = [Derived(self._name(names[p]), name, p, order=order, since=since * (p == "days")) for p in varying]
+        return [(self._deriver.column(own, source), own) for own in made]
+
+    # -------------------------------------------------------------------------------------------------- written values
+
+    def _written(self, name: str, column: Column, source: Source) -> list[Feature]:
+        """The features of text that writes dates, times or numbers, all of it; none for other text."""
+        texts = column.levels
+        orders = date_orders(texts, column.values)
+        if len(orders) == 1:
+            return self._dates(name, source, spread(read_dates(texts, orders[0]), column), orders[0])
+        if orders:
+            raise _SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
+        if are_times(texts):
+            return self._one(Derived(self._name(f"{name} (hours)"), name, "time"), source)
+        form = number_form(texts)
+        if form is None:
+            return []
+        named = not form.unit or form.unit.casefold() in re.split(r"[\W_]+", name.casefold())
+        own = Derived(name if named else self._name(f"{name} ({form.unit})"), name, "number", form)
+        return self._one(own, source)
+
+    # --------------------------------------------------------------------------------------------------------- levels
+
+    def _grouped(self, column: Column) -> Feature:
+        """A column of which the rare levels are one."""
+        sizes = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
+        n_levels, n_rows = len(column.levels), int(sizes.sum())
+        if column.kind == "ordered":
+            raise _SetAside(f"{n_levels:,} ordered categories, at most {self._max_levels} are taken")
+        if n_levels > MOSTLY * n_rows:
+            raise _SetAside("another value in nearly every row")
+        kept = np.sort(np.argsort(-sizes, kind="stable")[: self._max_levels - 1])
+        if sizes[kept].sum() < LEAST_KEPT * n_rows:
+            raise _SetAside(f"{n_levels:,} categories, none of them frequent")
+        names = [str(column.levels[i]) for i in kept]
+        other = next((word for word in OTHER if word not in names), f"other than {names[0]}")
+        levels = tuple(sorted([*names, other]))
+        position = {level: i for i, level in enumerate(levels)}
+        table = np.full(n_levels + 1, position[other])
+        table[kept], table[-1] = [position[level] for level in names], -1
+        grouped = replace(column, kind="categorical", levels=levels, order=(), free_text=False, other=other)
+        return with_levels(grouped, table[column.values]), Derived(column.name, column.name, "group", other=other)
+
+
+def _unit_of_durations(seconds: NDArray[np.float64]) -> str:
+    """The unit in which most lengths of time are above one."""
+    known = np.abs(seconds[~np.isnan(seconds)])
+    typical = float(np.median(known)) if len(known) else 0.0
+    return next((unit for unit, length in DURATIONS.items() if typical >= length), "seconds")
+
+
+def _check_mixed(name: str, levels: Sequence[Any]) -> None:
+    """Set aside a column of which some texts are numbers or dates, and others not; codes such as 0123 are fine."""
+    if all(re.fullmatch(r"\s*\d+\s*", level) for level in levels):
+        return
+    try:
+        check_text(name, levels)
+    except DataError as error:
+        raise _SetAside(_reason(name, error)) from error
+
+
+def _reason(name: str, error: DataError) -> str:
+    """The reason of an error, without the name of its column and its advice."""
+    text = " ".join(str(error).split("\n")).removeprefix(f"Column '{one_line(name)}' ")
+    return text.split(". ")[0].rstrip(".").removeprefix("holds ").removeprefix("has ")
+
+
+Made = tuple[tuple[Column, ...], ColumnRecipe | None]
+
+
+def prepare(sources: dict[str, Source], forced: set[int], max_levels: int) -> Made:
+    """The columns that can be made of a frame, and how; None where they are as they were."""
+    preparation = Preparation(list(sources), max_levels)
+    columns: list[Column] = []
+    derived: list[Derived] = []
+    aside: dict[str, str] = {}
+    for i, (name, source) in enumerate(sources.items()):
+        try:
+            features = preparation.features(name, source, i in forced)
+        except _SetAside as reason:
+            aside[name] = str(reason)
+            continue
+        columns += [column for column, _ in features]
+        derived += [own for _, own in features if own is not None]
+    said = "; ".join(f"'{one_line(name)}' ({one_line(why)})" for name, why in list(aside.items())[:SHOWN])
+    said += f"; and {len(aside) - SHOWN} more" if len(aside) > SHOWN else ""
+    if not columns:
+        raise DataError(f"No column of the table can be used: {said}.")
+    if aside:
+        warn_user(f"Set aside, and not used: {said}.")
+    return tuple(columns), ColumnRecipe(tuple(sources), tuple(derived), aside) if derived or aside else None

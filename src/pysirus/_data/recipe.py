@@ -1,0 +1,181 @@
+"""Columns of a table in, features out: what was derived from which column, remembered so that new rows get the same.
+
+A feature is a column as it is, unless the recipe derives it: a part of a date, the number that a text writes, a
+category of which the rare levels are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pysirus._data.column import Column, DataError, is_missing, label_column, with_levels
+from pysirus._data.dates import (
+    DURATIONS,
+    PARTS,
+    WEEKDAYS,
+    moments_of,
+    part_of,
+    read_dates,
+    read_times,
+    seconds_of,
+)
+from pysirus._data.frame import Source
+from pysirus._data.written import NumberForm, is_missing_word, read_written
+from pysirus._plain import one_line
+from pysirus._warn import warn_user
+
+# what is taken of a column: parts of a date; hours of a time; a length of time; a written number; finite numbers;
+# the most frequent levels
+TAKES = (*PARTS, "time", "duration", "number", "finite", "group")
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A feature that is made of a column."""
+
+    feature: str
+    column: str
+    take: str  # one of TAKES
+    form: NumberForm = field(default_factory=NumberForm)  # of written numbers; of a duration, its unit
+    order: str = ""  # of written dates
+    since: str = ""  # of days, the first
+    other: str = ""  # of a group, what the rare levels are called
+
+    def __str__(self) -> str:
+        return f"'{one_line(self.feature)}' from '{one_line(self.column)}'"
+
+
+@dataclass(frozen=True)
+class ColumnRecipe:
+    """How the columns of a table become features."""
+
+    columns: tuple[str, ...]  # of the table, in their order
+    derived: tuple[Derived, ...] = ()
+    aside: Mapping[str, str] = field(default_factory=dict)  # columns that are not used, and why
+
+    def of(self, feature: str) -> Derived | None:
+        """How a feature is derived; None for a column as it is."""
+        return next((own for own in self.derived if own.feature == feature), None)
+
+    def column_of(self, feature: str) -> str:
+        """The column that a feature is made of."""
+        own = self.of(feature)
+        return feature if own is None else own.column
+
+
+# ----------------------------------------------------------------------------------------------------------- reading
+
+
+def as_arrow(source: Source) -> pa.Array | pa.ChunkedArray:
+    """A column as Arrow has it; objects that it has no type for are text."""
+    if isinstance(source, nw.Series) and not isinstance(source.dtype, nw.Object):
+        return source.to_arrow()
+    items = source.to_list() if isinstance(source, nw.Series) else source.tolist()
+    items = [None if is_missing(item) else item for item in items]
+    try:
+        return pa.array(items)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return pa.array([None if item is None else str(item) for item in items])
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text, also as a dictionary."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view")
+
+
+def is_number_type(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers, or nothing."""
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def spread(values: NDArray[Any], texts: Column) -> NDArray[Any]:
+    """What the texts of a column stand for, row by row; the last entry is for missing ones."""
+    nothing = np.datetime64("NaT") if values.dtype.kind == "M" else np.nan
+    return np.asarray(np.append(values, np.array([nothing], dtype=values.dtype))[texts.values])
+
+
+def as_numbers(array: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
+    """Numbers as doubles, NaN for missing and for infinite ones."""
+    values = np.array(array.cast(pa.float64(), safe=False).to_numpy())
+    values[np.isinf(values)] = np.nan
+    return values
+
+
+class Deriver:
+    """Derives features from the columns of some rows; each column is read once."""
+
+    def __init__(self, warn: bool = True) -> None:
+        self._moments: dict[tuple[str, str], NDArray[np.datetime64]] = {}
+        self._warn = warn
+
+    def column(self, own: Derived, source: Source) -> Column:
+        """A derived feature of a column; a group is left to the model, which knows its levels."""
+        if own.take in PARTS:
+            return self._part(own, source)
+        if own.take == "finite":
+            return Column(own.feature, "numeric", as_numbers(as_arrow(source)))
+        return Column(own.feature, "numeric", self._number(own, as_arrow(source)))
+
+    def _part(self, own: Derived, source: Source) -> Column:
+        key = (own.column, own.order)
+        if key not in self._moments:
+            self._moments[key] = self._read_moments(own, as_arrow(source))
+        values = part_of(self._moments[key], own.take, own.since)
+        if own.take != "weekday":
+            return Column(own.feature, "numeric", values)
+        codes = np.where(np.isnan(values), -1, values).astype(np.int64)
+        return with_levels(Column(own.feature, "ordered", codes, WEEKDAYS, WEEKDAYS), codes)
+
+    def _read_moments(self, own: Derived, array: pa.Array | pa.ChunkedArray) -> NDArray[np.datetime64]:
+        kind = array.type
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            return moments_of(array)
+        if is_text(kind):
+            texts = label_column(own.column, array)
+            values = read_dates(texts.levels, own.order or "ymd")
+            self._complain(own, texts, np.isnat(values), "dates")
+            return spread(values, texts)
+        if pa.types.is_null(kind):
+            return np.full(len(array), np.datetime64("NaT", "us"))
+        raise wrong_type(own, "dates", kind)
+
+    def _number(self, own: Derived, array: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
+        kind = array.type
+        if own.take == "duration" and pa.types.is_duration(kind):
+            return seconds_of(array) / DURATIONS[own.form.unit]
+        if own.take == "time" and pa.types.is_time(kind):
+            return seconds_of(array) / 3600
+        if is_number_type(kind) and (own.take == "number" or pa.types.is_null(kind)):
+            return as_numbers(array)
+        if own.take == "duration" or not is_text(kind):
+            raise wrong_type(own, {"number": "numbers", "time": "times", "duration": "durations"}[own.take], kind)
+        texts = label_column(own.column, array)
+        values = read_times(texts.levels) if own.take == "time" else read_written(texts.levels, own.form)[0]
+        self._complain(own, texts, np.isnan(values), "times" if own.take == "time" else "numbers")
+        return spread(values, texts)
+
+    def _complain(self, own: Derived, texts: Column, unread: NDArray[np.bool_], what: str) -> None:
+        """Warn of texts that are not what they were in training; those that say that nothing is known are fine."""
+        odd = [i for i in np.flatnonzero(unread) if not is_missing_word(texts.levels[i])] if self._warn else []
+        if odd:
+            n_rows = int(np.isin(texts.values, odd).sum())
+            warn_user(
+                f"Column '{one_line(own.column)}' held {what} in training. Now {n_rows} of {len(texts.values)} rows "
+                f"hold something else, for example {texts.levels[odd[0]]!r}, and are taken as missing."
+            )
+
+
+def wrong_type(own: Derived, what: str, kind: Any) -> DataError:
+    """The error for a column that is no longer what it was."""
+    return DataError(
+        f"Column '{own.column}' held {what} in training, now it has type {kind}. Give it as {what}, as before."
+    )
