@@ -7,7 +7,7 @@ read off each line of a list. The promise is for known values: a missing one has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,15 +38,18 @@ class Constraints:
 
     directions: dict[int, int] = field(default_factory=dict)  # of columns, by number: 1 rises, -1 falls
     together: Together = ANY
+    forbidden: tuple[Rule, ...] = ()  # conditions that no rule asks together
 
     @property
     def is_limited(self) -> bool:
         """Whether anything is ruled out."""
-        return bool(self.directions) or self.together.is_limited
+        return bool(self.directions) or self.together.is_limited or bool(self.forbidden)
 
     def allows_form(self, rule: Rule) -> bool:
         """Whether a rule without outputs may obey."""
         if not self.together.allows([condition.index for condition in rule.conditions]):
+            return False
+        if any(_holds_all(rule, forbidden) for forbidden in self.forbidden):
             return False
         return all(side_of(c) != BOTH_WAYS for c in rule.conditions if c.index in self.directions)
 
@@ -66,6 +69,7 @@ class Constraints:
             found.append(
                 f"{_listed(names)} may not stand in one rule" if len(names) > 1 else f"'{names[0]}' is forbidden"
             )
+        found += [f"'{f.condition_text}' is forbidden" for f in self.forbidden if _holds_all(rule, f)]
         for condition in rule.conditions:
             wanted, side = self.directions.get(condition.index, 0), side_of(condition)
             if wanted and side == BOTH_WAYS:
@@ -87,7 +91,18 @@ class Constraints:
         if together.groups:
             groups = [f"{{{', '.join(names[i] for i in sorted(group))}}}" for group in together.groups]
             parts.append(f"interactions within {', '.join(groups)}")
+        apart = sorted(" with ".join(names[i] for i in sorted(group)) for group in together.apart)
+        parts += [f"never {own}" for own in [*apart, *(rule.condition_text for rule in self.forbidden)]]
         return "; ".join(parts)
+
+
+def _holds_all(rule: Rule, asked: Rule) -> bool:
+    """Whether a rule holds some conditions: either side of their cuts, with missing values or without."""
+
+    def keys(conditions: Sequence[Condition]) -> set[Hashable]:
+        return {(c.index, frozenset((c.lower_cut, c.upper_cut)), c.only_missing) for c in conditions}
+
+    return keys(asked.conditions) <= keys(rule.conditions)
 
 
 NO_CONSTRAINTS = Constraints()

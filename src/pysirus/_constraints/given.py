@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pysirus._constraints.read import number_of
+from pysirus._bins.cuts import Cuts
+from pysirus._constraints.constraints import Constraints
+from pysirus._constraints.read import Known, as_columns, listed, number_of
 from pysirus._parameters import ParameterError
-from pysirus._rules.read import KnownColumn, read_rule, rule_on
+from pysirus._rules.read import KnownColumn, columns_of_cuts, read_rule, rule_on
 from pysirus._rules.rule import Rule
 
 
@@ -29,3 +32,22 @@ def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> R
     if not rule.conditions:
         raise ParameterError(f"{parameter} has a rule without conditions, which holds everywhere.")
     return rule_on(rule, columns, [number_of(condition.feature, names, parameter) for condition in rule.conditions])
+
+
+def read_given(known: Known, constraints: Constraints, cuts: Sequence[Cuts]) -> tuple[Constraints, tuple[Rule, ...]]:
+    """The constraints with conditions that are forbidden, and the rules that are required, in the cuts of training."""
+    if known.forbidden is None and known.required_rules is None:
+        return constraints, ()
+    columns = columns_of_cuts(cuts)
+    names = [column.name for column in columns]
+    conditions = [item for item in listed(known.forbidden) if as_columns(item, names) is None]
+    forbidden = tuple(as_rules(conditions, columns, "forbidden"))
+    constraints = replace(constraints, forbidden=forbidden) if forbidden else constraints
+    required = as_rules(known.required_rules, columns, "required_rules")
+    return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)
+
+
+def rows_of_given(required: Sequence[Rule]) -> list[Rule]:
+    """What must be known of every row: where required rules hold, and where each of their conditions does."""
+    singles = [Rule((condition,)) for rule in required for condition in rule.conditions]
+    return list(dict.fromkeys([*required, *singles]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
@@ -12,6 +12,7 @@ from pysirus._constraints.together import ANY, Together
 from pysirus._data.column import ColumnKind
 from pysirus._data.read import did_you_mean
 from pysirus._parameters import ParameterError
+from pysirus._rules.rule import Rule
 
 MOST = {"no_interactions": 1, "pairwise": 2}
 
@@ -33,11 +34,16 @@ class Known:
 
     monotonic_cst: Any = None
     interaction_cst: Any = None
+    forbidden: Any = None
+    required_rules: Any = None
 
     def read(self, columns: Sequence[HasKind], n_classes: int) -> Constraints:
         """The constraints on the columns of a table; ``n_classes`` is 0 for numbers."""
         directions = read_directions(self.monotonic_cst, columns, n_classes)
-        together = read_together(self.interaction_cst, [column.name for column in columns])
+        names = [column.name for column in columns]
+        together = read_together(self.interaction_cst, names)
+        apart = frozenset(own for own in (as_columns(item, names) for item in listed(self.forbidden)) if own)
+        together = replace(together, apart=apart) if apart else together
         return Constraints(directions, together) if directions or together.is_limited else NO_CONSTRAINTS
 
 
@@ -133,3 +139,33 @@ def _no_groups(given: Any) -> ParameterError:
         "interaction_cst must be 'no_interactions', 'pairwise', a list of groups of columns such as "
         f"[['age', 'income'], ['debt']], or None, got {given!r}."
     )
+
+
+# -------------------------------------------------------------------------------------------------------- forbidden
+
+
+def listed(given: Any) -> list[Any]:
+    """What is forbidden, item by item: a column, a pair of columns, or the text of conditions."""
+    if given is None:
+        return []
+    items = [given] if isinstance(given, (str, Rule)) else list(given) if isinstance(given, Iterable) else None
+    if items is None:
+        raise ParameterError(
+            "forbidden must be a list of columns, pairs of columns or conditions such as 'age < 25', or None, got "
+            f"{given!r}."
+        )
+    return items
+
+
+def as_columns(item: Any, names: Sequence[str]) -> frozenset[int] | None:
+    """The column or the pair that an item names; None where it is conditions."""
+    if isinstance(item, Rule):
+        return None
+    if isinstance(item, str):
+        parts = [item] if item in names else [part.strip() for part in item.split(",")]
+        known = all(part in names for part in parts) and len(parts) <= 2
+        return frozenset(number_of(part, names, "forbidden") for part in parts) if known else None
+    pair = list(item) if isinstance(item, Iterable) else [item]
+    if len(pair) not in (1, 2):
+        raise ParameterError(f"forbidden takes columns and pairs of them, got {item!r}.")
+    return frozenset(number_of(column, names, "forbidden") for column in pair)

@@ -104,7 +104,7 @@ class DeviceForest(GrowingForest):
         self._rows = list(self._blocks_of_rows())
 
     def _blocks_of_rows(self) -> Iterator[RowBlock]:
-        blocks, bins = self.blocks, self._binned.bins
+        blocks, bins = self.blocks, self._binned.bins[: len(self._binned.cuts)]
         values, codes = self._response.forest_arrays()
         weights = self._response.forest_weights()
         if values is not None:

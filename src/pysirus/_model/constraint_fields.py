@@ -9,6 +9,8 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.together import Together
 from pysirus._data.table import Feature
 from pysirus._model.fields import Damage, ensure, fields, items, mapping, one_of, optional, text, whole
+from pysirus._rules.parse import RuleTextError
+from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule
 
 CONSTRAINTS = fields(
@@ -17,7 +19,8 @@ CONSTRAINTS = fields(
         "most_together": optional(whole(1)),
         "groups": items(items(text)),
         "apart": items(items(text, least=1)),
-    }
+    },
+    besides={"forbidden": items(text)},
 )
 
 
@@ -30,17 +33,22 @@ def constraints_to_json(constraints: Constraints | None, features: Sequence[Feat
     def named(columns: frozenset[int]) -> list[str]:
         return [features[i].name for i in sorted(columns)]
 
-    section = {
+    section: dict[str, Any] = {
         "monotonic": {features[i].name: sign for i, sign in constraints.directions.items()},
         "most_together": together.most,
         "groups": [named(group) for group in together.groups],
         "apart": sorted(named(group) for group in together.apart),
     }
+    if constraints.forbidden:
+        section["forbidden"] = [rule.condition_text for rule in constraints.forbidden]
     return {"constraints": section}
 
 
 def constraints_from_json(
-    section: Mapping[str, Any] | None, features: Sequence[Feature], classes: Sequence[Any] | None
+    section: Mapping[str, Any] | None,
+    features: Sequence[Feature],
+    classes: Sequence[Any] | None,
+    rules: Sequence[Rule],
 ) -> Constraints | None:
     """Constraints back; a ``Damage`` where they do not go with the columns."""
     if section is None:
@@ -62,7 +70,15 @@ def constraints_from_json(
     groups = tuple(numbers(group, "groups") for group in section["groups"])
     apart = frozenset(numbers(group, "apart") for group in section["apart"])
     ensure(all(len(group) <= 2 for group in apart), "constraints.apart", "is of single columns and pairs")
-    return Constraints(directions, Together(section["most_together"], groups, apart))
+    forbidden = tuple(_conditions(text, features, rules) for text in section.get("forbidden", ()))
+    return Constraints(directions, Together(section["most_together"], groups, apart), forbidden)
+
+
+def _conditions(text: str, features: Sequence[Feature], rules: Sequence[Rule]) -> Rule:
+    try:
+        return read_rule(text, columns_of_rules(features, rules))
+    except RuleTextError as error:
+        raise Damage(f"constraints.forbidden has {text!r:.60}, which is no text of a rule: {error.problem}") from error
 
 
 def check_obedience(constraints: Constraints | None, rules: Sequence[Rule], place: str) -> None:

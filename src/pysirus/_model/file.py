@@ -238,7 +238,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     longest = selected if tuning is None else tuning.rules
     recipe = recipe_from_json(document.get("recipe"))
     features = tuple(_from_feature(feature, recipe) for feature in document["features"])
-    constraints = constraints_from_json(document.get("constraints"), features, classes)
+    constraints = constraints_from_json(document.get("constraints"), features, classes, longest)
     check_obedience(constraints, selected, "rules")
     if tuning is not None:
         check_obedience(constraints, tuning.rules, "tuning.rules")

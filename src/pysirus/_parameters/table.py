@@ -265,6 +265,32 @@ class Constraining:
             parse=groups_or_name,
         ),
     )
+    forbidden: Any = parameter(
+        None,
+        "list of str or pairs, optional",
+        "What appears in no rule: columns, pairs of columns (in no rule together), and conditions as text, such as "
+        "'age < 25' (nor its other side 'age >= 25') or 'age < 25 & sport' (not both in one rule).",
+        option=Option(
+            "--forbid",
+            "COL|A,B|TEXT",
+            "A column, a pair of columns or conditions that no rule may have. May be repeated.",
+            "Columns",
+            type=list[str],
+        ),
+    )
+    required_rules: Any = parameter(
+        None,
+        "list of str or Rule, optional",
+        "Rules that the list begins with, as text such as 'age < 25 & sport'. Their outputs and weights come from the "
+        "data; they stay listed at weight 0. Thresholds may be any numbers.",
+        option=Option(
+            "--require",
+            "TEXT",
+            "A rule that the list begins with, such as 'age < 25 & sport'. May be repeated.",
+            "Columns",
+            type=list[str],
+        ),
+    )
 
 
 @dataclass(eq=False, repr=False)

@@ -23,15 +23,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import gcd
 
-from pysirus._bins.cuts import Binned
+import numpy as np
+
+from pysirus._bins.cuts import Binned, Cuts
 from pysirus._forest.forest import Paths
-from pysirus._rules.rule import SplitSide, decode
+from pysirus._rules.rule import Condition, Rule, SplitSide, decode
 
 Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
 Monomial = tuple[Atom, ...]
 Vector = dict[Monomial, int]
 ONE: Monomial = ()
 MISSING = -1
+MAX_CUTS = 256
 
 
 def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict[Monomial, int]:
@@ -72,6 +75,52 @@ def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
         # monomials of different features: no two products are the same
         vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
     return vector
+
+
+def condition_vector(rule: Rule, binned: Binned) -> Vector:
+    """The same of a rule that was given. Cuts that its features do not have are numbered after those they have."""
+    vector: Vector = {ONE: 1}
+    for condition in sorted(rule.conditions, key=lambda condition: condition.index):
+        factor = _condition_factor(condition, binned.cuts[condition.index])
+        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
+    return vector
+
+
+def _condition_factor(condition: Condition, cuts: Cuts) -> dict[Monomial, int]:
+    """The indicator of a condition in the basis 1, u(j,c), m_j: of levels the sum over runs of neighbouring bins."""
+    terms: dict[Monomial, int] = {}
+
+    def add(cut: int | None, coefficient: int) -> None:
+        monomial: Monomial = ONE if cut is None else ((condition.index, cut),)
+        terms[monomial] = terms.get(monomial, 0) + coefficient
+
+    def up_to(cut: int | None, coefficient: int) -> None:
+        """The known values left of a cut, or all."""
+        add(cut, coefficient)
+        if cut is None and cuts.has_missing:
+            add(MISSING, -coefficient)
+
+    if not condition.only_missing and condition.levels is None:
+        up_to(None if condition.upper is None else _place(condition.upper, cuts), 1)
+        if condition.lower is not None:
+            up_to(_place(condition.lower, cuts), -1)
+    elif not condition.only_missing:
+        for k, level in enumerate(cuts.levels):
+            if level in (condition.levels or ()):
+                up_to(k if k < cuts.n_cuts else None, 1)
+                if k > 0:
+                    up_to(k - 1, -1)
+    if cuts.has_missing and condition.missing:
+        add(MISSING, 1)
+    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+
+
+def _place(threshold: float, cuts: Cuts) -> int:
+    """The number of a cut; one that is not there has the bits of its threshold for a number."""
+    k = int(np.searchsorted(cuts.thresholds, threshold))
+    if k < cuts.n_cuts and cuts.thresholds[k] == threshold:
+        return k
+    return MAX_CUTS + int(np.float64(threshold).view(np.uint64))
 
 
 def _rank(monomial: Monomial) -> tuple[int, Monomial]:

@@ -12,7 +12,7 @@ from pysirus._forest.forest import Paths
 from pysirus._model.moments import Moments
 from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
-from pysirus._select.select import Span, independent_paths, rule_vector
+from pysirus._select.select import Span, condition_vector, independent_paths, rule_vector
 from pysirus._training.grow import rules_of
 from pysirus._training.permit import Permit
 from pysirus._training.training import Training
@@ -49,26 +49,30 @@ def keep_rules(
 
     ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
     Of the paths that break a constraint none is kept; ``answering`` are the rows with the response that outputs will be
-    means of, where it is another.
+    means of, where it is another. A list begins with the rules that are required.
     """
     span = Span() if span is None else span
+    first = [] if before else list(training.required)
+    for rule in first:
+        span.add(condition_vector(rule, training.binned))
+    before, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
     permit = Permit(answering or training, paths) if training.constraints.is_limited else None
     walk = independent_paths(paths, training.binned, limits.p0, Span(dict(span.rows)), permit)
     on_rows = limits.post_treatment == "sample"
     kept: list[int] = []
     while True:
-        asked = limits.n_rules - len(kept) + (SPARE if on_rows else 0)
+        asked = n_rules - len(kept) + (SPARE if on_rows else 0)
         batch = list(islice(walk, asked))
         positions = [*kept, *batch]
         sums = training.moment_sums([*before, *rules_of(paths, positions, training.binned)])
         fresh = np.ones(len(positions), dtype=bool)
         if on_rows:
             fresh = independent_columns(sums.gram())[1 + len(before) :]
-        chosen = np.flatnonzero(fresh)[: limits.n_rules]
+        chosen = np.flatnonzero(fresh)[:n_rules]
         kept = [positions[i] for i in chosen]
-        if len(kept) == limits.n_rules or len(batch) < asked:
+        if len(kept) == n_rules or len(batch) < asked:
             break
     for position in kept:
         span.add(rule_vector(paths.codes[position].tolist(), training.binned))
     moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
-    return KeptRules(rules_of(paths, kept, training.binned), moments)
+    return KeptRules([*first, *rules_of(paths, kept, training.binned)], moments)

@@ -13,6 +13,7 @@ import numpy as np
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts, bin_table
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
+from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._constraints.order import order_columns
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
@@ -39,6 +40,7 @@ class Training(ABC):
     target: str
     constraints: Constraints = field(default=NO_CONSTRAINTS, kw_only=True)
     columns: ColumnRecipe | None = field(default=None, kw_only=True)  # how the features were made, if they were
+    required: tuple[Rule, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
 
     @property
     def n_rows(self) -> int:
@@ -126,6 +128,8 @@ def bin_rows(table: Table, response: Response, settings: Settings, target: str) 
         discrete_limit=settings.discrete_limit,
         n_threads=settings.n_threads,
     )
+    constraints, required = read_given(settings.known, constraints, binned.cuts)
+    binned = with_given(binned, rows_of_given(required), table)
     features = features_of(binned.cuts)
     return MemoryTraining(
         binned,
@@ -135,8 +139,18 @@ def bin_rows(table: Table, response: Response, settings: Settings, target: str) 
         table.names is not None,
         target,
         constraints=constraints,
+        required=required,
         columns=table.recipe,
     )
+
+
+def with_given(binned: Binned, rules: Sequence[Rule], table: Table) -> Binned:
+    """Bins with a row for each of some rules, which says where it holds."""
+    if not rules:
+        return binned
+    holds = np.array([rule.holds(table) for rule in rules], dtype=np.uint8)
+    places = {rule.key: len(binned.cuts) + i for i, rule in enumerate(rules)}
+    return Binned(np.concatenate([binned.bins, holds]), binned.cuts, places)
 
 
 def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:

@@ -16,6 +16,7 @@ from pysirus._progress import show_folds
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.grow import NO_PATHS, has_splits
+from pysirus._training.required import with_required
 from pysirus._training.training import bin_rows
 from pysirus._tuning.folds import Split, derive
 from pysirus._tuning.held_out import HeldRows, Use, held_rows
@@ -51,13 +52,16 @@ class FoldResult:
     judged: Any
     rows: HeldRows
     staged: GrowingList | None = None
+    n_required: int = 0
 
     @property
     def by_length(self) -> GrowingList:
-        """The plain list, one rule per step."""
+        """The plain list, one rule per step; the first has those that are required."""
         if not len(self.plain.frequencies):
             return GrowingList(self.plain.in_use, (1.0,), self.judged, self.rows)
-        return GrowingList(self.plain.in_use[1:], tuple(self.plain.frequencies), self.judged, self.rows, first=1)
+        least = max(1, self.n_required)
+        frequencies = tuple(self.plain.frequencies[least - 1 :])
+        return GrowingList(self.plain.in_use[least:], frequencies, self.judged, self.rows, first=least)
 
     def use(self, p0: float) -> Use:
         """The held-out rows, and the list above p0 that predicts them."""
@@ -77,7 +81,7 @@ def fit_fold(
 ) -> FoldResult:
     """One fold: bins, forest, list, weights of every prefix, and what they say of the held-out rows."""
     train, test = split
-    training = bin_rows(table.take(train), response.take(train), plan.settings, "")
+    training = with_required(bin_rows(table.take(train), response.take(train), plan.settings, ""), strict=False)
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=1, stop=stop)
     paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
     weighted = plan.plain_list(training, paths)
@@ -87,8 +91,9 @@ def fit_fold(
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
     if not plan.with_stages:
         return FoldResult(plain, judged, rows)
+    n_required = len(training.required)
     lists = plan.staged_lists(training, paths, recipe)
-    return FoldResult(plain, judged, rows, _judge_stages(lists, held_out, answers, plan))
+    return FoldResult(plain, judged, rows, _judge_stages(lists, held_out, answers, plan), n_required)
 
 
 def _judge_stages(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._kind.kind import Kind
@@ -48,6 +48,7 @@ class TuningPlan:
         """The list after each stage; the first is the beginning of the plain list."""
         span = Span()
         each = Limits(PER_STAGE, post_treatment=self.post_treatment)
-        first = self.kind.weigh_kept(training, keep_rules(training, paths, each, span))
+        begin = replace(each, n_rules=max(PER_STAGE, len(training.required)))
+        first = self.kind.weigh_kept(training, keep_rules(training, paths, begin, span))
         limits = StageLimits(self.n_stages, min(STAGE_TREES, paths.n_trees), self.max_rules, each)
         return correct(training, first, paths.n_trees, kind=self.kind, span=span, recipe=recipe, limits=limits)

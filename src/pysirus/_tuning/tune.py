@@ -133,11 +133,13 @@ def _choose_length(plain: Model, folds: Sequence[Sequence[FoldResult]], plan: Tu
 
     def model() -> Model:
         tuning, last = plain.tuned, len(path) - 1
+        least = max(1, sum(rule.given for rule in tuning.rules)) - 1  # no list is shorter than what is required
+        at = [min(max(0, k - least), last) for k in range(len(tuning.sizes))]
         sizes = [
-            replace(size, error=float(path.error[min(k, last)]), stability=float(path.stability[min(k, last)]))
-            for k, size in enumerate(tuning.sizes)
+            replace(size, error=float(path.error[k]), stability=float(path.stability[k]))
+            for k, size in zip(at, tuning.sizes)
         ]
-        own = min(step, len(sizes) - 1)
+        own = min(step + least, len(sizes) - 1)
         chosen = sizes[own]
         choice = (chosen.p0, chosen.error, chosen.stability, tuning.criterion, own)
         tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -70,7 +70,7 @@ class RuleMoments:
     seed: int
 
     def __call__(self, shard: Shard) -> MomentSums:
-        binned = Binned(shard.bins, self.shape.cuts)
+        binned = replace(self.shape, bins=shard.bins)
         return moment_sums(self.rules, binned, shard.response, self.seed, shard.first_row)
 
 
@@ -83,7 +83,7 @@ class RulePatterns:
     seed: int
 
     def __call__(self, shard: Shard) -> Patterns:
-        binned = Binned(shard.bins, self.shape.cuts)
+        binned = replace(self.shape, bins=shard.bins)
         return rule_patterns(self.rules, binned, shard.response, self.seed, shard.first_row)
 
 

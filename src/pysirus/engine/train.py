@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._bins.cuts import Binned, Cuts, with_sizes
+from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, check_columns, read_table, recode_table
 from pysirus._forest.forest import GrowingForest, Recipe
@@ -151,6 +152,7 @@ class Encoder:
     features: tuple[Feature, ...]
     cuts: tuple[Cuts, ...]
     first_rows: dict[int, int]
+    given: tuple[Rule, ...] = ()  # rules of which is written where they hold
 
     def __call__(self, part: Part) -> Shard:
         table, response, marks = self.read(part)
@@ -158,9 +160,11 @@ class Encoder:
             raise changed(part.name, "it had no rows in an earlier pass", self.read.reading.advice)
         with naming(part):
             table = recode_table(table, self.features)
-        bins = np.empty((len(self.cuts), table.n_rows), dtype=np.uint8)
+        bins = np.empty((len(self.cuts) + len(self.given), table.n_rows), dtype=np.uint8)
         for cuts, column, out in zip(self.cuts, table.columns, bins):
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
+        for rule, out in zip(self.given, bins[len(self.cuts) :]):
+            out[:] = rule.holds(table)
         return Shard(bins, response, self.first_rows[part.number], marks)
 
 
@@ -186,13 +190,15 @@ def train(
         summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
     cuts = cuts_of_columns(summaries, **limits)
     features = features_of(cuts)
-    shards = rows.encode(Encoder(read, features, cuts, extent.first_rows))
+    constraints, required = read_given(settings.known, constraints, cuts)
+    given = tuple(rows_of_given(required))
+    shards = rows.encode(Encoder(read, features, cuts, extent.first_rows, given))
     try:
         marked = shards.ask(WithMarks(SizeQuestion([c.n_bins for c in cuts])))
         sizes = watch(marked)
         cuts = tuple(with_sizes(own, size) for own, size in zip(cuts, sizes.sizes))
         return ShardTraining(
-            Binned(np.empty((len(cuts), 0), dtype=np.uint8), cuts),
+            Binned(np.empty((len(cuts), 0), dtype=np.uint8), cuts, {r.key: len(cuts) + i for i, r in enumerate(given)}),
             reading.no_rows(),
             settings.seed,
             features,
@@ -203,6 +209,7 @@ def train(
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
             constraints=constraints,
+            required=required,
         )
     except BaseException:
         shards.close()

@@ -18,7 +18,7 @@ from pysirus._model.fields import Damage, ensure
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.model import Model
 from pysirus._parameters import check_jobs
-from pysirus._rules.rule import RuleSet
+from pysirus._rules.rule import Rule, RuleSet
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
@@ -149,6 +149,8 @@ def _plain(value: Any) -> Any:
     """Numbers and labels of NumPy as those of Python."""
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Rule):
+        return value.condition_text
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value

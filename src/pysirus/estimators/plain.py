@@ -18,6 +18,7 @@ from pysirus._select.select import Span
 from pysirus._stages.correct import StageLimits, correct
 from pysirus._training.grow import grow_paths
 from pysirus._training.keep import Limits, keep_rules
+from pysirus._training.required import with_required
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
 from pysirus._tuning.folds import draw_folds
@@ -56,7 +57,7 @@ class PlainSirus(SirusBase, ListSize):
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
         settings = self._choose_device(settings, table)
-        self._learn(bin_rows(table, response, settings, target), settings)
+        self._learn(with_required(bin_rows(table, response, settings, target)), settings)
         return self
 
     def cross_validate(
@@ -87,7 +88,8 @@ class PlainSirus(SirusBase, ListSize):
         settings = self._choose_device(settings, table, len(splits))
         for train, test in splits:
             fold = clone(self)
-            fold._learn(bin_rows(table.take(train), response.take(train), settings, target), settings)
+            rows_of_fold = bin_rows(table.take(train), response.take(train), settings, target)
+            fold._learn(with_required(rows_of_fold, strict=False), settings)
             rows = recode_table(table.take(test), fold.model_.features)
             values = fold.model_.decision(rows).reshape(len(test), -1)
             truth = response.take(test)
@@ -175,7 +177,7 @@ class PlainSirus(SirusBase, ListSize):
             )
         training = train(rows, self._kind, settings, options, categorical=self.categorical_features, target=target)
         try:
-            self._learn(training, settings)
+            self._learn(with_required(training), settings)
         finally:
             training.shards.close()
         return self

@@ -16,6 +16,7 @@ from pysirus._model.model import Model
 
 if TYPE_CHECKING:
     from pysirus._rules.rule import Rule
+    from pysirus._use.coverage import Coverage
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
     from pysirus._use.score import Score
@@ -194,6 +195,24 @@ class Actions(ABC):
         from pysirus._use.edit import with_rules
 
         return with_rules(self._as_model(), n_rules, X, y, sample_weight)
+
+    def coverage(self, X: Any) -> Coverage:
+        """How the rules share rows out: how many each covers, which fire together, which contradict each other.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+
+        Returns
+        -------
+        coverage : Coverage
+            Prints as a table; ``to_frame`` is a data frame, ``counts == 0`` are the rows that no rule covers.
+        """
+        from pysirus._use.coverage import coverage
+
+        model = self._as_model()
+        return coverage(model, model.align(X))
 
     def figures(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
         """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.

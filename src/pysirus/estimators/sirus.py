@@ -64,18 +64,19 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             max_samples=self.max_samples,
             n_trees=None if self.n_trees == "auto" else int(self.n_trees),
             alpha=self.alpha,
-            known=Known(self.monotonic_cst, self.interaction_cst),
+            known=Known(self.monotonic_cst, self.interaction_cst, self.forbidden, self.required_rules),
             n_threads=self._n_threads(),
             verbose=self.verbose,
         )
 
     def _choose_device(self, settings: Settings, table: Table, n_forests: int = 1) -> Settings:
         """Settle where trees are grown, and say so in ``device_``."""
-        if self.interaction_cst is not None:
+        limit = next((name for name in ("interaction_cst", "forbidden") if getattr(self, name) is not None), None)
+        if limit is not None:
             if self.device == "gpu":
                 raise ParameterError(
-                    'device must be "cpu" or "auto" with interaction_cst, got "gpu": a card grows trees that may put '
-                    "any columns together."
+                    f'device must be "cpu" or "auto" with {limit}, got "gpu": a card grows trees that may put any '
+                    "columns together."
                 )
             self.device_ = "cpu"
             return settings

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pysirus._model.model import Model
 from pysirus._parameters.table import Folds
+from pysirus._training.required import with_required
 from pysirus._training.training import bin_rows
 from pysirus._tuning.folds import draw_folds
 from pysirus._tuning.plan import TuningPlan
@@ -46,7 +47,7 @@ class TunedSirus(SirusBase, Folds):
         seed = settings.seed
         splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
         settings = self._choose_device(settings, table, 1 + sum(map(len, splits)))
-        training = bin_rows(table, response, settings, target)
+        training = with_required(bin_rows(table, response, settings, target))
         plan = TuningPlan(
             kind=self._kind,
             settings=settings,

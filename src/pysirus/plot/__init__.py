@@ -5,8 +5,9 @@ and saved in matplotlib's own way.
 """
 
 from pysirus.plot._effect import effect
+from pysirus.plot._overlap import overlap
 from pysirus.plot._rules import rules
 from pysirus.plot._tuning import pareto, tuning_path
 from pysirus.plot._waterfall import waterfall
 
-__all__ = ["effect", "pareto", "rules", "tuning_path", "waterfall"]
+__all__ = ["effect", "overlap", "pareto", "rules", "tuning_path", "waterfall"]

@@ -12,6 +12,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from pysirus.report._checks import checks_html
+
 MAX_BYTES = 2_000_000
 
 
@@ -64,6 +66,7 @@ def page(data: dict[str, Any]) -> str:
         "script": _read("report.js"),
         "title": html.escape(data["title"]),
         "static_rules": _static_rules(data),
+        "checks": checks_html(data),
     }
     template = _read("template.html")
     room = MAX_BYTES - len(template.encode()) - sum(len(part.encode()) for part in parts.values())

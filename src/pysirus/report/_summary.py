@@ -23,6 +23,7 @@ from pysirus._use.audit import trail_lines
 from pysirus._use.edit import with_rules
 from pysirus._use.effect import Effect, effect
 from pysirus._use.explain import feature_importance
+from pysirus.report._checks import coverage_data, obeys
 
 MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced
@@ -268,5 +269,7 @@ def summary(
         "path": path,
         "effects": [_effects(each, some) for each in models],
         "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),
+        "obeys": obeys(model),
+        "coverage": None if table is None else coverage_data(model, table),
         "made": _made(model, data),
     }

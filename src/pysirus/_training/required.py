@@ -1,0 +1,52 @@
+"""Training rows and the rules that are required in, rules that a list can begin with out.
+
+On all rows one that cannot be kept is an error. In a fold it is left out: there it may hold nowhere, or turn round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pysirus._parameters import ParameterError
+from pysirus._rules.rule import Rule
+from pysirus._select.sample import independent_columns
+from pysirus._select.select import Span, condition_vector
+from pysirus._training.training import Training
+from pysirus._weights.weighted import with_outputs
+
+
+def with_required(training: Training, *, strict: bool = True) -> Training:
+    """The training rows with the required rules that can be kept, all of them where that is ``strict``."""
+    if not training.required:
+        return training
+    settled = [_settle(rule, training) for rule in training.required]
+    sums = training.moment_sums(settled)
+    gram = sums.gram()
+    partial = [i for i in range(len(settled)) if 0 < gram[1 + i, 1 + i] < gram[0, 0]]  # neither nowhere nor everywhere
+    some = [settled[i] for i in partial]
+    answered = dict(zip(partial, with_outputs(some, training.restore(sums.take(partial)), training.response)))
+    span, kept = Span(), []
+    for i, (rule, is_fresh) in enumerate(zip(settled, independent_columns(gram)[1:].tolist())):
+        fault = _fault(answered.get(i), training, span, is_fresh)
+        if fault and strict:
+            raise ParameterError(f"required_rules: the rule '{rule.condition_text}' cannot be kept: {fault}.")
+        if not fault:
+            kept.append(rule)
+    return replace(training, required=tuple(kept))
+
+
+def _fault(rule: Rule | None, training: Training, span: Span, is_fresh: bool) -> str:
+    """Why a rule cannot be kept; the span takes it in where it can."""
+    if rule is None:
+        return "it holds in every row or in none"
+    if not is_fresh or not span.add(condition_vector(rule, training.binned)):
+        return "it is a combination of the required rules before it"
+    return next(iter(training.constraints.faults(rule)), "")
+
+
+def _settle(rule: Rule, training: Training) -> Rule:
+    """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
+    gram = training.moment_sums([Rule((condition,)) for condition in rule.conditions]).gram()
+    shares = [float(gram[i, i] / gram[0, 0]) for i in range(1, len(gram))]
+    conditions = [replace(c, share=share, unseen=share >= 0.5) for c, share in zip(rule.conditions, shares)]
+    return replace(rule, conditions=tuple(conditions))
