@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
+from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, SirusSurvival
 
 MARKUP = "<script>window.hacked = 1</script>"
 COLOUR = 'größe "μ" \'<img src=x onerror="window.hacked=2">\''
@@ -66,15 +66,21 @@ def make_model(kind: str):
         labels = np.array(CLASSES, dtype=object)[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
         equal = SirusClassifier(n_rules=30, n_trees=2000, weighting="equal", random_state=1)
         return equal.set_params(categorical_features=["grade"]).fit(X, labels)
-    if kind in SCORED:
+    if kind in SCORES:
         return _fit_scores(kind, X, y)
+    if kind == "counts":
+        counts = SirusRegressor(loss="poisson", n_rules=15, n_trees=1000, random_state=1)
+        return counts.set_params(categorical_features=["grade"]).fit(X, np.floor(np.abs(y)))
+    if kind == "survival":
+        times = SirusSurvival(n_rules=15, n_trees=1000, random_state=1, categorical_features=["grade"])
+        return times.fit(X, np.column_stack([np.arange(len(y)) % 3 > 0, np.exp((y - y.mean()) / y.std())]))
     if kind == "linear terms":
         return RuleFitRegressor(n_trees=100, linear_terms=True, random_state=0).fit(X, y)
     return NodeHarvestRegressor(n_nodes=200, random_state=0).fit(X, y)
 
 
 SCORES = {"two scores": 2, "four scores": 4, "staged scores": 2, "four staged scores": 4}
-SCORED = list(SCORES)
+SCORED = [*SCORES, "counts", "survival"]
 
 
 def _fit_scores(kind: str, X: pd.DataFrame, y: np.ndarray) -> SirusClassifier:

@@ -28,6 +28,7 @@ NO_SUMS = (
     "This model keeps no sums",
     "The rules of this model have unequal weights",
     "This model does not keep its likelihood",
+    "Give X and y, the training rows",
 )
 
 
@@ -82,6 +83,11 @@ def answers(model: Any, X: Any) -> np.ndarray:
         found = model.predict_proba(X)
         ensure(set(labels.tolist()) <= set(rules.classes), "predict: a label that is no class")
     ensure(np.isfinite(found).all(), "predict: not finite")
+    if rules.survival is not None:
+        alive = model.predict_survival_function(X, return_array=True)
+        ensure(((alive >= 0) & (alive <= 1)).all(), "survival: no probabilities")
+        ensure((np.diff(alive, axis=1) <= 0).all(), "survival: rises")
+        ensure(np.isfinite(model.predict_survival_function(X)[0](1.0)), "survival: no function")
     return found
 
 

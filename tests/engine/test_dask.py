@@ -67,6 +67,17 @@ def test_frames_give_the_model_of_memory(kind, n_partitions, client):
     assert found.idle_columns_ == expected.idle_columns_
 
 
+def test_counts_give_the_model_of_memory_and_predict_the_same(client):
+    frame, y, rng = make_frame()
+    counts, exposure = np.floor(np.abs(y)), rng.integers(1, 9, len(y)) / 4
+    expected = pysirus.SirusRegressor(**OPTIONS, loss="poisson").fit(frame, counts / exposure, sample_weight=exposure)
+    table = dd.from_pandas(frame.assign(y=counts / exposure, w=exposure), npartitions=3)
+    found = SirusRegressor(**OPTIONS, loss="poisson").fit(table, "y", sample_weight="w")
+    assert_equal_models(found.model_, expected.model_)
+    predicted = found.predict(table.drop(columns=["y", "w"])).compute().to_numpy()
+    assert np.array_equal(predicted, expected.predict(frame))
+
+
 def test_series_and_the_scheduler_of_this_process(cluster, client):
     frame, y, rng = make_frame()
     _, y, weights = response_of("two weighted", y, rng)

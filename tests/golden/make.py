@@ -31,6 +31,8 @@ from pysirus import (
     SirusClassifierCV,
     SirusRegressor,
     SirusRegressorCV,
+    SirusSurvival,
+    SirusSurvivalCV,
 )
 
 N_TRAIN, N_NEW = 150, 12
@@ -103,6 +105,16 @@ def positive(model: Any, **fit: Any) -> Made:
     """A model of positive numbers."""
     y = np.exp(response(table(0, N_TRAIN)) / 4).round(2)
     return model.fit(table(0, N_TRAIN)[NUMBERS], y, **fit), new_rows()[NUMBERS], False
+
+
+def followed(model: Any, columns: list[str] = NUMBERS, **fit: Any) -> Made:
+    """A survival model."""
+    X = table(0, N_TRAIN)
+    y = np.empty(N_TRAIN, dtype=[("died", bool), ("years", float)])
+    draw = np.random.default_rng(98)
+    until, end = draw.exponential(np.exp(-response(X) / 4)), draw.exponential(1.0, N_TRAIN)
+    y["died"], y["years"] = until <= end, np.ceil(8 * np.minimum(until, end)) / 8
+    return model.fit(ordered(X)[columns], y, **fit), new_rows()[columns], False
 
 
 def new_rows() -> pd.DataFrame:
@@ -248,6 +260,9 @@ KINDS_2: dict[str, Callable[[], Made]] = {
     "scores_three_tuned": lambda: classes(SirusClassifierCV(**TUNED), ["low", "mid", "high"]),
     "counts": lambda: positive(SirusRegressor(**SIRUS, loss="poisson"), sample_weight=WEIGHTS),
     "counts_tuned": lambda: positive(SirusRegressorCV(**TUNED, loss="poisson", n_stages=3)),
+    "survival": lambda: followed(SirusSurvival(**SIRUS), sample_weight=WEIGHTS),
+    "survival_staged": lambda: followed(SirusSurvival(**STAGED), EVERY),
+    "survival_tuned": lambda: followed(SirusSurvivalCV(**TUNED, n_stages=3)),
     "amounts_staged": lambda: positive(SirusRegressor(**STAGED, loss="gamma")),
     "prepared": lambda: prepared(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True, max_levels=6)),
 }
@@ -274,6 +289,9 @@ def write(name: str, folder: Path) -> int:
         "predict": [v.hex() for v in answers.tolist()] if proba is None else answers.tolist(),
         "predict_proba": None if proba is None else [[v.hex() for v in row] for row in proba.tolist()],
     }
+    if hasattr(model, "predict_survival_function") and model._as_model().survival is not None:
+        alive = model.predict_survival_function(X, return_array=True)
+        record["survival"] = [[v.hex() for v in row] for row in alive.tolist()]
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in record.items())
     (folder / f"{name}.rows.json").write_text("{" + lines + "}\n", encoding="utf-8")
     return sum((folder / f"{name}{end}").stat().st_size for end in (".json", ".rows.json"))

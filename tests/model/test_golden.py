@@ -48,6 +48,10 @@ def ask(model: Any, X: Any) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of levels and missing values that training never saw
         answers = model.predict(X).tolist()
+        if model._as_model().survival is not None:
+            alive = model.predict_survival_function(X, return_array=True)
+            curves = [[v.hex() for v in row] for row in alive.tolist()]
+            return {"predict": [v.hex() for v in answers], "predict_proba": None, "survival": curves}
         if getattr(model, "classes_", None) is None:
             return {"predict": [v.hex() for v in answers], "predict_proba": None}
         return {
@@ -63,7 +67,7 @@ def test_there_are_golden_files():
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_golden_file_answers_as_on_the_day_it_was_made(path, tmp_path):
     X, record = rows_of(path)
-    expected = {name: record[name] for name in ("predict", "predict_proba")}
+    expected = {name: record[name] for name in ("predict", "predict_proba", "survival") if name in record}
     model = pysirus.load(path)
     assert ask(model, X) == expected
     model.save(tmp_path / "again.json")

@@ -324,3 +324,17 @@ def test_stages_have_headings(open_report, ozone):
     tab.locator("#search").fill("5")
     tab.locator("#matches li").first.click()
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])
+
+
+def test_survival_is_read_by_factors_medians_and_events(open_report):
+    model = make_model("survival")
+    X, y = new_rows()[:40], np.column_stack([np.arange(40) % 2, np.arange(1.0, 41.0)])
+    tab = open_report(model, X, y=y)
+    assert "rules for time · event: median" in tab.inner_text("#lead")
+    rule = next(iter(model.rules_))
+    card = tab.inner_text("#rule-list li >> nth=0")
+    assert " / ".join(rule.event_texts) in card and "×" in card and "median" in card
+    tab.fill("#search", "7")
+    tab.keyboard.press("Enter")
+    assert "of an average row" in tab.inner_text("#row h3") and "8 (event)" in tab.inner_text("#row h3")
+    assert float(tab.get_attribute("#row", "data-prediction")) == pytest.approx(model.predict(X)[7], abs=1e-6)

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._kind.held_out import Predicted, figures_of
+from pysirus._model.hazard import BaselineHazard
 from pysirus._model.held_out import Figures, format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._response.read import UnknownLabelError, class_codes, read_labels, read_numbers, read_weights
-from pysirus._response.read_survival import read_survival
+from pysirus._response.read_survival import Times, read_survival
+from pysirus._weights.survival_error import censoring, count_pairs, integrated_brier_score
+
+BRIER_TIMES = 50
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Score:
         ``balanced_accuracy``, ``auc`` (of more than two classes the mean of each against the rest), ``log_loss``,
         ``brier`` (of two classes the squared error of the second's probability, of more summed over classes),
         ``calibration_error`` (ten groups of equal size). Numbers: ``r2``, ``rmse``, ``mae``, ``unexplained_variance``.
+        Times to an event: ``concordance``, ``integrated_brier`` (between the first and last decile of their times).
     n_rows : int
         Rows that weigh something.
     target : str
@@ -59,13 +64,25 @@ def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
         found = model.decision(table)
         if model.survival is not None:
             times = read_survival(y, table.n_rows)
-            truth = np.array(list(zip(times.events, times.times)), dtype=[("event", bool), ("time", np.float64)])
-            predicted = Predicted(found[:, None], truth, weights)
-        elif model.classes is None:
+            figures = _survival_figures(model.survival.hazard, found, times, weights)
+            return Score(figures, table.n_rows, model.target)
+        if model.classes is None:
             predicted = Predicted(found[:, None], read_numbers(y, table.n_rows), weights)
         else:
             predicted = Predicted(found, read_codes(model, y, table.n_rows), weights)
     return Score(figures_of(predicted, model.classes is not None), len(predicted.truth), model.target)
+
+
+def _survival_figures(
+    hazard: BaselineHazard, scores: NDArray[np.float64], times: Times, weights: NDArray[np.float64] | None
+) -> Figures:
+    """Concordance and integrated Brier score, from the first to the ninth decile of the times of these rows."""
+    pairs = count_pairs(times.times, times.events, np.round(scores, 12), weights)
+    at = np.unique(np.quantile(times.times, np.linspace(0.1, 0.9, BRIER_TIMES)))
+    known = censoring(times.times, times.events, weights)
+    survival = hazard.survival(scores, at)
+    brier = integrated_brier_score(times.times, times.events, survival, at, known, weights)
+    return {"concordance": (pairs.concordance, None), "integrated_brier": (brier, None)}
 
 
 def read_codes(model: Model, y: Any, n_rows: int) -> NDArray[np.uint8]:

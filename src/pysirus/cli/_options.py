@@ -55,6 +55,24 @@ Exposure = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COL",
+        help="Survival: the time to the event or to the end of the observation, instead of --target.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="COL",
+        help="Survival: whether the time ended with the event (1, true) or was censored (0, false).",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Memory = Annotated[
     str | None,
     typer.Option(

@@ -73,13 +73,21 @@ def _parse(option: Option, value: Any) -> Any:
         raise typer.BadParameter(str(error), param_hint=option.name) from None
 
 
-def make_estimator(estimator: Any, parameters: dict[str, Any], training: Any) -> Any:
+FOR_OTHERS = "is not for times to an event. Leave the option out."
+
+
+def make_estimator(task: str, parameters: dict[str, Any], training: Any, *, tuned: bool = False) -> Any:
     """An estimator with the parameters that were typed; one that it does not have is refused."""
+    import pysirus
+
+    names = {"regression": "SirusRegressor", "classification": "SirusClassifier", "survival": "SirusSurvival"}
+    estimator = getattr(pysirus, f"{names[task]}{'CV' if tuned else ''}")
     taken = estimator._get_param_names()
     for name, value in parameters.items():
         if name not in taken and value != PARAMETERS[name].default:
             option = _of(PARAMETERS[name])
-            raise typer.BadParameter(option.refusal, param_hint=option.name)
+            refusal = FOR_OTHERS if task == "survival" else option.refusal
+            raise typer.BadParameter(refusal, param_hint=option.name)
     given = {name: value for name, value in parameters.items() if name in taken}
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"], training.classes())

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+import typer
 
 from pysirus._data.column import DataError
 from pysirus._data.read import list_names
@@ -35,6 +37,21 @@ def features_of(table: pa.Table, model: Model, rules: Iterable[Rule] | None = No
             f"{list_names(absent)}. The table has: {list_names(table.column_names)}."
         )
     return table.select([name for name in model.columns if name in table.column_names])
+
+
+def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any]:
+    """The probability of no event until each of some times, by the name of its column."""
+    if model.survival is None:
+        raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint="--at")
+    words = [word.strip() for word in at.split(",")]
+    try:
+        times = np.array([float(word) for word in words])
+    except ValueError:
+        times = np.array([-1.0])
+    if not (np.isfinite(times) & (times >= 0)).all():
+        raise typer.BadParameter(f"times from 0 on, such as 365,730, got '{at}'.", param_hint="--at")
+    found = model.survival.hazard.survival(model.scores(features), times)
+    return {f"survival_{word}": column for word, column in zip(words, found.T)}
 
 
 def is_parquet(output: Path | None) -> TypeGuard[Path]:

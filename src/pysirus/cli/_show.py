@@ -44,11 +44,14 @@ def _rule_table(model: Model) -> Table:
         table.add_column("stage", justify="right", no_wrap=True)
     table.add_column("frequency", justify="right", no_wrap=True)
     table.add_column("rule", overflow="fold")
-    table.add_column("weight" if shown.reading is None else "adds", justify="right", no_wrap=True)
+    table.add_column("weight" if shown.reading is None else shown.reading.adds_name, justify="right", no_wrap=True)
+    if model.survival is not None:
+        table.add_column("events", justify="right", no_wrap=True)
     for rule in shown:
         last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
         stage = [str(rule.stage)] if staged else []
-        table.add_row(*stage, rule.frequency_text, _rule_text(rule, shown), last)
+        events = [] if rule.survival is None else [" / ".join(rule.event_texts)]
+        table.add_row(*stage, rule.frequency_text, _rule_text(rule, shown), last, *events)
     return table
 
 

@@ -32,6 +32,8 @@ class Roles(NamedTuple):
     increasing: list[str] | None = None
     decreasing: list[str] | None = None
     strict: bool = False
+    time: str | None = None
+    event: str | None = None
 
 
 class Training(NamedTuple):
@@ -39,7 +41,7 @@ class Training(NamedTuple):
 
     features: pa.Table
     target: Any
-    is_regression: bool
+    task: str  # regression, classification or survival
     weights: Any = None
     categorical: list[str] | None = None
     monotonic: dict[str, int] | None = None
@@ -62,7 +64,7 @@ class FileTraining(NamedTuple):
 
     paths: str
     target: str
-    is_regression: bool
+    task: str
     weights: str | None
     categorical: list[str] | None
     drop: list[str]
@@ -139,6 +141,10 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
             "as --weights.",
             param_hint="--exposure",
         )
+    if roles.time is not None or roles.event is not None:
+        from pysirus._kind.survival import IN_MEMORY
+
+        raise typer.BadParameter(IN_MEMORY, param_hint="--time")
     files = [look_at(path) for path in find_files(name)]
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)
@@ -148,7 +154,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
     return FileTraining(
         paths=name,
         target=target,
-        is_regression=_is_regression(response, roles),
+        task=_task_of(response, roles),
         weights=roles.weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
@@ -173,7 +179,7 @@ def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
     return target
 
 
-def _is_regression(response: Any, roles: Roles) -> bool:
+def _task_of(response: Any, roles: Roles) -> str:
     if roles.task not in TASKS:
         raise typer.BadParameter(f"one of {', '.join(TASKS)}, got '{roles.task}'.", param_hint="--task")
     if roles.task == "regression" and isinstance(response.dtype, nw.String):
@@ -181,7 +187,9 @@ def _is_regression(response: Any, roles: Roles) -> bool:
         raise typer.BadParameter(
             f"regression predicts numbers, and column '{response.name}' holds text{found}.", param_hint="--task"
         )
-    return bool(response.dtype.is_numeric() if roles.task == "auto" else roles.task == "regression")
+    if roles.task != "auto":
+        return roles.task
+    return "regression" if response.dtype.is_numeric() else "classification"
 
 
 def _check_labels(target: str, response: Any) -> None:
@@ -200,6 +208,8 @@ def _check_labels(target: str, response: Any) -> None:
 def open_training(name: str, target: str | None, roles: Roles | None = None) -> Training:
     """A training table, split into features, target and weights."""
     roles = Roles() if roles is None else roles
+    if roles.time is not None or roles.event is not None:
+        return _open_times(name, target, roles)
     if target is None and not Path(name).exists() and name in SHIPPED:
         target = SHIPPED[name].target
     table = open_table(name, labels=split_names(roles.categorical))
@@ -219,13 +229,13 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
     response = nw.from_native(table, eager_only=True)[target]
     if roles.task == "auto":
         _check_labels(target, response)
-    is_regression = _is_regression(response, roles)
+    task = _task_of(response, roles)
     if roles.exposure is not None:
-        response, weights = _rates(table, response, roles.exposure, weights, is_regression)
+        response, weights = _rates(table, response, roles.exposure, weights, task == "regression")
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
-        is_regression=is_regression,
+        task=task,
         weights=weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
@@ -239,6 +249,41 @@ def _with_target(table: pa.Table, target: str, weights: Any) -> tuple[pa.Table, 
         raise DataError(f"Column '{target}', the target, is missing in every row.")
     warn_user(f"{(~rows).sum():,} of {len(rows):,} rows have no target and are left out.")
     return take(table, rows), None if weights is None else take(weights, rows)
+
+
+def _open_times(name: str, target: str | None, roles: Roles) -> Training:
+    """A training table of times to an event."""
+    time, event = roles.time, roles.event
+    if time is None or event is None:
+        missing, given = ("--time", "--event") if time is None else ("--event", "--time")
+        raise typer.BadParameter(f"goes with {missing}: give both, or --target.", param_hint=given)
+    for value, option in ((target, "--target"), (roles.exposure, "--exposure")):
+        if value is not None:
+            raise typer.BadParameter("--time and --event say what is predicted. Leave it out.", param_hint=option)
+    if roles.task != "auto":
+        raise typer.BadParameter(f"'{roles.task}' does not go with --time and --event.", param_hint="--task")
+    table = open_table(name, labels=split_names(roles.categorical))
+    y = times_of(table, time, event)
+    if roles.weights is not None:
+        check_column(table, roles.weights, "weights")
+    if roles.weights in (time, event) or time == event:
+        raise typer.BadParameter(f"'{time if time == event else roles.weights}' has two roles.", param_hint="--time")
+    used = {time, event, roles.weights, *names_of(table, roles.drop, "--drop")}
+    return Training(
+        features=table.select([column for column in table.column_names if column not in used]),
+        target=y,
+        task="survival",
+        weights=None if roles.weights is None else weights_of(table, roles.weights),
+        categorical=names_of(table, roles.categorical, "--categorical") or None,
+        monotonic=_directions(table, roles),
+    )
+
+
+def times_of(table: pa.Table, time: str, event: str) -> pa.Table:
+    """The columns of events and times."""
+    check_column(table, time, "time")
+    check_column(table, event, "event")
+    return table.select([event, time])
 
 
 def weights_of(table: pa.Table, name: str) -> Any:

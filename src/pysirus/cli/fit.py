@@ -32,12 +32,16 @@ def fit(
     increasing: options.Increasing = None,
     decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
+    time: options.Time = None,
+    event: options.Event = None,
     memory: options.Memory = None,
     task: options.Task = "auto",
 ) -> None:
     """Learn rules from a table and print them. A target of text is classes, a target of numbers is regression.
 
     Example: [bold]pysirus fit houses.csv --target price --rules 10 --model houses.json[/bold]
+
+    Survival: [bold]pysirus fit gbsg.csv --time rfstime --event status[/bold]
 
     Larger than memory: [bold]pysirus fit 'houses/*.parquet' --target price --memory 2GB[/bold]
     """
@@ -52,12 +56,11 @@ def fit(
         )
     if cv and memory is not None:
         raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
-    from pysirus import SirusClassifier, SirusRegressor
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
 
     strict = not parameters["prepare"]
-    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict)
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event)
     if tuned:
         learn_tuned(table, target, roles, parameters, model=model)
         return
@@ -69,7 +72,7 @@ def fit(
         training = open_files(table, target, roles, options.parse_memory(memory))
     else:
         training = open_training(table, target, roles)
-    estimator = make_estimator(SirusRegressor if training.is_regression else SirusClassifier, parameters, training)
+    estimator = make_estimator(training.task, parameters, training)
     training.fit(estimator)
     if cv and isinstance(training, Training):
         training.cross_validate(estimator)

@@ -157,7 +157,7 @@ def report(
     from pysirus._data.read import check_column
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table, paths_of
+    from pysirus.cli._table import open_table, paths_of, times_of
 
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])])
     loaded = model_of(load_model(model))
@@ -168,7 +168,10 @@ def report(
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()
-        if loaded.target in rows.column_names and loaded.target not in loaded.columns:
+        if loaded.survival is not None:
+            if {loaded.target, loaded.survival.event} <= set(rows.column_names):
+                options["y"] = times_of(rows, loaded.target, loaded.survival.event)
+        elif loaded.target in rows.column_names and loaded.target not in loaded.columns:
             options["y"] = rows[loaded.target].to_pylist()
     loaded.report(output, title=title, max_rows=max_rows, **options)
     say(f"Report written to {output}")

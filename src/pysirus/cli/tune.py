@@ -37,6 +37,8 @@ def tune(
     increasing: options.Increasing = None,
     decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
+    time: options.Time = None,
+    event: options.Event = None,
     task: options.Task = "auto",
 ) -> None:
     """Choose the number of rules for accuracy and stability, and print the rules.
@@ -46,7 +48,7 @@ def tune(
     from pysirus.cli._table import Roles
 
     strict = not parameters["prepare"]
-    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict)
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event)
     learn_tuned(table, target, roles, parameters, model=model, plot=plot)
 
 
@@ -60,7 +62,6 @@ def learn_tuned(
     plot: Path | None = None,
 ) -> None:
     """Tune, write what is asked for, and print the rules."""
-    from pysirus import SirusClassifierCV, SirusRegressorCV
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import is_files, open_training, paths_of
 
@@ -75,8 +76,7 @@ def learn_tuned(
     if plot is not None and model is not None and plot.resolve() == model.resolve():
         raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
     training = open_training(table, target, roles)
-    kind = SirusRegressorCV if training.is_regression else SirusClassifierCV
-    estimator = make_estimator(kind, parameters, training)
+    estimator = make_estimator(training.task, parameters, training, tuned=True)
     training.fit(estimator)
     files: list[tuple[Callable[[], None], str]] = []
     if model is not None:

@@ -46,12 +46,18 @@ def score(
         typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
     ] = None,
     weights: Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.")] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="COL", help="Survival: the column of times. Default: the model's.")
+    ] = None,
+    event: Annotated[
+        str | None, typer.Option("--event", metavar="COL", help="Survival: the column of events. Default: the model's.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Compare the predictions for a table with the truth.
 
     Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
-    unexplained variance. After ± stands the standard error.
+    unexplained variance. Survival: concordance and the integrated Brier score. After ± stands the standard error.
 
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
@@ -61,15 +67,25 @@ def score(
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_text
-    from pysirus.cli._table import open_table, weights_of
+    from pysirus.cli._table import open_table, times_of, weights_of
 
     rules = model_of(load_model(model))
     name = rules.target if target is None else target
     rows = open_table(table, rules, text=[name] if any(isinstance(c, str) for c in rules.classes or ()) else [])
-    check_column(rows, name, "target")
-    aside = [name] if weights is None else [name, weights]
+    if rules.survival is None:
+        for given, option in ((time, "--time"), (event, "--event")):
+            if given is not None:
+                raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint=option)
+        check_column(rows, name, "target")
+        aside, y = [name], rows[name]
+    else:
+        if target is not None:
+            raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
+        aside = [time or rules.target, event or rules.survival.event]
+        y = times_of(rows, *aside)
+    aside += [] if weights is None else [weights]
     features = features_of(rows if rules.named else rows.drop_columns(aside), rules)
-    found = rules.figures(features, rows[name], None if weights is None else weights_of(rows, weights))
+    found = rules.figures(features, y, None if weights is None else weights_of(rows, weights))
     print_text(dumps(found.to_dict(), indent=1) if json else found)
 
 
@@ -88,12 +104,16 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),
     ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="T,...", help="Survival: also the probability of no event until these times."),
+    ] = None,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),
     ] = False,
 ) -> None:
-    """Predict each row of a table: a column named prediction, in the order of the rows.
+    """Predict each row of a table: a column named prediction, in the order of the rows. Survival: the risk score.
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
@@ -104,7 +124,7 @@ def predict(
     import pyarrow as pa
 
     from pysirus._output import PARQUET
-    from pysirus.cli._predict import features_of, is_parquet, write_predictions
+    from pysirus.cli._predict import features_of, is_parquet, survival_columns, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
 
@@ -127,6 +147,8 @@ def predict(
         columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
     else:
         columns = {"prediction": loaded.predict(features)}
+    if at is not None:
+        columns |= survival_columns(rules, features, at)
     for name in kept.keys() & columns:
         raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
     predicted = pa.table(kept | {name: pa.array(values) for name, values in columns.items()})

@@ -201,7 +201,7 @@ class Workbook:
     def _sum_name(self, label: Any) -> str:
         if self.model.link != "identity":
             if self.model.classes is None:
-                return "score" if self.model.survival is None else "risk score"
+                return "score" if self.model.survival is None else "prediction"
             return f"{'log-odds' if is_odds(self.model) else 'score'} of {label}"
         return "prediction" if self.model.classes is None else f"probability of {label}"
 

@@ -18,6 +18,7 @@ from pysirus._format import format_number
 from pysirus._model.held_out import FIGURES, figure_texts
 from pysirus._model.model import Model
 from pysirus._parameters import check_integer
+from pysirus._response.read_survival import read_survival
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._use.audit import trail_lines
 from pysirus._use.edit import with_rules
@@ -43,6 +44,10 @@ def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     points: dict[str, Any] = {}
     if model.link != "identity":
         points = {"shown": model.points.shown_class(rule), "average": _short(model.average_output(rule).tolist())}
+    if rule.survival is not None:
+        rows = (rule.n_inside or 1, rule.n_outside or 1)
+        points["events"] = _short([side.n_events / n for side, n in zip(rule.survival, rows)])
+        points["eventsText"] = " / ".join(rule.event_texts)
     if points and own is not None:
         points["adds"] = model.points.adds(own)
     return {
@@ -137,6 +142,17 @@ def _as_list(values: Any, what: str, n_rows: int) -> list[Any]:
     return items
 
 
+def _truth(model: Model, y: Any, n_rows: int) -> list[str]:
+    """What came true, as text; of times to an event whether it was one."""
+    if model.survival is None:
+        return [_number_text(v) if isinstance(v, float) else str(v) for v in _as_list(y, "y", n_rows)]
+    found = read_survival(y, n_rows)
+    return [
+        f"{_number_text(time)} ({'event' if event else 'censored'})"
+        for time, event in zip(found.times.tolist(), found.events.tolist())
+    ]
+
+
 def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
     """Rows to look up: their names, values, and which rules of the longest list fire."""
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
@@ -145,7 +161,7 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
     shown = (used + [i for i in range(len(table.columns)) if i not in used])[:MAX_FEATURES_IN_ROWS]
     fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
     names = [str(i) for i in range(table.n_rows)] if labels is None else _as_list(labels, "labels", table.n_rows)
-    truth = None if y is None else _as_list(y, "y", table.n_rows)[: kept.n_rows]
+    truth = None if y is None else _truth(model, y, table.n_rows)[: kept.n_rows]
     return {
         "total": table.n_rows,
         "labels": [str(name) for name in names[: kept.n_rows]],
@@ -153,7 +169,7 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
         "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
         "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
         "terms": [_short(term.weight * (term.values(kept) - term.missing)) for term in model.terms],
-        "truth": None if truth is None else [_number_text(v) if isinstance(v, float) else str(v) for v in truth],
+        "truth": truth,
     }
 
 
@@ -163,6 +179,8 @@ def _effect_name(model: Model) -> str:
         return "prediction"
     if model.link == "log":
         return "logarithm of the prediction"
+    if model.link == "hazard":
+        return "logarithm of the hazard"
     return "log-odds of the class" if len(model.classes or ()) == 2 else "score of the class"
 
 
@@ -257,6 +275,8 @@ def summary(
         "classes": None if model.classes is None else [str(label) for label in model.classes],
         "errorName": model.error_name.replace("-", "−"),
         "link": model.link,
+        "scaleName": model.points.scale if model.link != "identity" else "",
+        "outcome": model.points.outcome_text if model.survival is not None else None,
         "effectName": _effect_name(model),
         "heldOut": _held_out(model),
         "mean": _short(model.mean),

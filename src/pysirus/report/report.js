@@ -24,7 +24,9 @@ function part(value, k) {
 }
 
 const scored = data.link !== "identity";
-const scaleName = (k) => !data.classes ? `logarithm of ${data.target}` : `${data.classes.length === 2 ? "log-odds" : "score"} of ${data.classes[k]}`;
+const hazard = data.link === "hazard";
+const factor = (score, digits = 3) => `×${format(Math.exp(score), digits)}`;
+const scaleName = (k) => !data.classes ? data.scaleName : `${data.classes.length === 2 ? "log-odds" : "score"} of ${data.classes[k]}`;
 
 /* What scores of all classes stand for in class k; of two classes each has its log-odds. */
 function respond(scores, k) {
@@ -39,7 +41,7 @@ function respond(scores, k) {
 
 function showSize() {
   const size = data.sizes[state.size], chosen = data.sizes[data.chosen];
-  const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : `mean ${format(data.mean, 4)}`];
+  const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : data.outcome || `mean ${format(data.mean, 4)}`];
   if (size.error !== null) lead.push(`${data.errorName} ${format(size.error, 3)}`, `stability ${format(size.stability, 2)}`);
   else if (!data.heldOut) lead.push("not cross-validated");
   byId("lead").textContent = lead.join(" · ");
@@ -95,10 +97,12 @@ function ruleCard(r, status, top) {
   const label = { came: "comes", went: "goes" }[status];
   if (label) sentence.append(element("span", { class: "badge" }, label));
   const points = scored ? pointsOf(r) : null;
+  const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
   return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
     ["frequency", rule.frequency / top.frequency, format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
-    scored ? ["adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
+    ...events,
+    scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
   ]));
 }
 
@@ -106,7 +110,7 @@ function ruleCard(r, status, top) {
 const pointsOf = (r) => [true, false].map((fired) => contribution(r, fired, data.rules[r].shown).value);
 
 function pointsText(points) {
-  if (data.link === "log") return points.map((v) => `×${format(Math.exp(v), 3)}`).join(" / ");
+  if (data.link === "log" || hazard) return points.map((v) => factor(v)).join(" / ");
   const decimals = Math.max(...points.map(Math.abs)) >= 0.01 ? 2 : 4;
   return points.map((v) => `${+v.toFixed(decimals) < 0 ? "−" : "+"}${Math.abs(v).toFixed(decimals)}`).join(" / ");
 }
@@ -142,6 +146,7 @@ function averageScore(k) {
 }
 
 function howToReadScores() {
+  if (hazard) return "A rule says the median time to the event where it holds and elsewhere (Kaplan and Meier), how many of the training rows had the event, and by what factor it multiplies the hazard of an average row. Factors of several rules multiply.";
   if (!data.classes) return `A rule says the mean ${data.target} where it holds and elsewhere. Each rule multiplies the prediction: that is what it adds to its logarithm.`;
   if (data.classes.length > 2) {
     return "A rule says what share of the training rows is of a class where the rule holds and elsewhere: of the class that it moves most. It adds points to the score of each class (shown: that class, where the rule holds / elsewhere). Probabilities are proportional to the exponentials of the scores.";
@@ -255,7 +260,7 @@ function showRow() {
     const rest = steps.splice(19);
     steps.push({ text: `the other ${rest.length} together`, fired: true, value: d3.sum(rest, (d) => d.value) });
   }
-  let text = `predicted ${format(scored ? respond([end], 0) : end, 5)}`;
+  let text = hazard ? `hazard ${factor(end)} that of an average row` : `predicted ${format(scored ? respond([end], 0) : end, 5)}`;
   if (data.classes) {
     const shares = data.classes.map((_, c) => predicted(row, c));
     const best = d3.maxIndex(shares);
@@ -267,7 +272,7 @@ function showRow() {
   byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box);
   const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
   const ends = scored ? ["start", "end"].map((which) => respondAt(row, k, which)) : null;
-  const texts = ends && ends.map((value) => data.classes ? `${(100 * value).toFixed(1)}%` : format(value, 4));
+  const texts = ends && ends.map((value) => data.classes ? `${(100 * value).toFixed(1)}%` : hazard ? factor(value) : format(value, 4));
   box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860), texts));
   byId("row").dataset.prediction = scored ? ends[1] : end;
 }
@@ -326,6 +331,8 @@ function prepareScores() {
   byId("effect-what").textContent = data.effectName;
   byId("rule-meaning").textContent = data.classes
     ? "The shares are those of the class among the training rows inside and outside the rule. The points are what the rule adds to the score of the class, measured from what it adds on average; with two classes the score is the log-odds. Weights are fitted together by penalised likelihood, so points are what a rule adds given all the others: rules that say nearly the same share their points."
+    : hazard
+    ? "The numbers are median times to the event of the training rows inside and outside the rule. Each rule multiplies the hazard: weights are fitted together by Cox's penalised partial likelihood, so a factor is what a rule says given all the others."
     : "The numbers are the mean target of the training rows inside and outside the rule. Each rule multiplies the prediction.";
 }
 
@@ -333,7 +340,9 @@ function prepare() {
   byId("error-name").textContent = data.errorName;
   byId("correction-meaning").hidden = !data.rules.some((rule) => rule.stage > 1);
   if (scored) prepareScores();
-  byId("error-meaning").textContent = scored
+  byId("error-meaning").textContent = hazard
+    ? "Twice one minus the concordance of held-out rows: of two rows of which one is known to have its event first, how often the higher score is the other's. 1 is guessing, 0 is perfect."
+    : scored
     ? "The deviance of held-out rows (twice their log loss) over that of the constant: 1 is no better than the constant, 0 is perfect."
     : data.classes
     ? "One minus the area under the ROC curve on held-out rows: 0.5 is guessing, 0 is perfect."
