@@ -22,12 +22,11 @@ from pysirus._format import (
     format_outputs,
     format_percents,
     format_shares,
-    format_threshold,
 )
 from pysirus._model.hazard import Survival
 from pysirus._model.link import Link, log_odds
 from pysirus._plain import one_line
-from pysirus._rules.outcome import NOT_REACHED, format_factors, median_texts, unit_of
+from pysirus._rules.outcome import format_factors, median_text, median_texts, unit_of
 from pysirus._rules.rule import Rule
 
 Floats = NDArray[np.float64]
@@ -124,7 +123,7 @@ class Points:
         """What became of all training rows of a survival model: ``status: median 4.9 years, 299 events``."""
         assert self.survival is not None
         median, n_events = self.survival.median, self.survival.n_events
-        shown = NOT_REACHED if median is None else f"{format_threshold(median)}{unit_of(self.target)}"
+        shown = median_text(median) + (unit_of(self.target) if median is not None else "")
         return one_line(f"{self.survival.event}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pysirus._format import format_number, format_outputs, format_threshold
+from pysirus._format import decimals_for, format_number, format_outputs
 
 NOT_REACHED = "not reached"
 # names of columns that say in what their times are measured
@@ -34,11 +34,16 @@ def unit_of(name: str) -> str:
     return f" {name}" if name.lower().removesuffix("s") in UNITS else ""
 
 
+def median_text(median: float | None) -> str:
+    """A median with three digits, or that it is not reached."""
+    return NOT_REACHED if median is None else f"{median:.{decimals_for([median], 0.0)}f}"
+
+
 def median_texts(sides: Sequence[Outcome], unit: str = "") -> tuple[str, str]:
     """Medians inside and outside as text: ``median 3.1 years``, ``9.8``; one that is not reached is said so."""
     inside, outside = (side.median for side in sides)
     if inside is None or outside is None:
-        first, second = (NOT_REACHED if median is None else format_threshold(median) for median in (inside, outside))
+        first, second = map(median_text, (inside, outside))
     else:
         first, second = format_outputs(inside, outside, None)
     return f"median {first}{unit if inside is not None else ''}", second

@@ -13,7 +13,7 @@ import numpy as np
 
 from pysirus._format import decimals_for, format_label, format_levels, format_number, format_outputs, format_threshold
 from pysirus._model.model import Model
-from pysirus._rules.outcome import NOT_REACHED
+from pysirus._rules.outcome import median_text
 from pysirus._rules.rule import Condition, Rule
 from pysirus.export._conditions import all_sums, is_odds
 
@@ -153,8 +153,10 @@ def _score_pairs(model: Model) -> list[tuple[str, str]]:
             ("its log-odds at the start", f"{bases[0]:+.2f}"),
         ]
     if model.survival is not None:
-        median = NOT_REACHED if model.survival.median is None else format_threshold(model.survival.median)
-        return [(f"median {model.target}", median), ("events", str(model.survival.n_events))]
+        return [
+            (f"median {model.target}", median_text(model.survival.median)),
+            ("events", str(model.survival.n_events)),
+        ]
     if model.classes is None:
         return [
             (f"mean {model.target}", format_number(float(np.ravel(model.mean)[0]), 3)),
