@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from pysirus._device import choose, platform
 from pysirus._device.choose import Work, choose_device
 from pysirus._device.platform import TEST_PLATFORM, DeviceError
 from pysirus._parameters import ParameterError
+from pysirus.engine.holders.memory import MemoryRows
+from pysirus.engine.options import EngineOptions
 from survival_table import target
 
 RNG = np.random.default_rng(2)
@@ -108,12 +111,52 @@ def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.Mon
     assert fitted.device_ == "cpu"
 
 
-def test_rows_in_parts_refuse_a_card(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    pq = importlib.import_module("pyarrow.parquet")
-    pq.write_table(pa.table({"a": X[:, 0], "y": Y}), tmp_path / "rows.parquet")
-    with pytest.raises(ParameterError, match='device must be "cpu" or "auto" for files, Dask and Spark'):
-        SirusRegressor(device="gpu").fit_files(tmp_path / "rows.parquet", "y")
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_files_are_sent_to_a_card_in_blocks(
+    weights: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block of the card holds rows of two files."""
+    pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
+    pa, pq = pytest.importorskip("pyarrow"), importlib.import_module("pyarrow.parquet")
+    monkeypatch.setenv(TEST_PLATFORM, "cpu")
+    table = pa.table({**{f"x{j}": column for j, column in enumerate(X.T)}, "y": Y, "w": np.arange(128.0) % 3})
+    table = table if weights else table.drop_columns(["w"])
+    pq.write_table(table[:50], tmp_path / "1.parquet")
+    pq.write_table(table[50:], tmp_path / "2.parquet")
+    core, card = (
+        SirusRegressor(n_trees=64, random_state=1, device=device).fit_files(tmp_path, "y", weights=weights)
+        for device in ("cpu", "gpu")
+    )
+    assert file_of(card, tmp_path / "card.json") == file_of(core, tmp_path / "core.json")
+    assert core.device_ == "cpu" and card.device_ == "gpu: JAX on the cpu, for tests"
+
+
+def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
+    from pysirus._device import forest, room
+
+    monkeypatch.setenv(TEST_PLATFORM, "cpu")
+    sent = []
+
+    def blocks_of(*given: Any) -> Any:
+        return replace(room.blocks_of(*given), keep_rows=False, keep_matrix=False, keep_counts=False)
+
+    def put(self: Any, array: Any) -> Any:
+        sent.append(type(array).__name__)
+        return accelerator_put(self, array)
+
+    accelerator_put = platform.Accelerator.put
+    monkeypatch.setattr(forest, "blocks_of", blocks_of)
+    monkeypatch.setattr(platform.Accelerator, "put", put)
+    core, card = (
+        SirusRegressor(n_trees=64, random_state=1, device=device).fit(X, Y).candidates_ for device in ("cpu", "gpu")
+    )
+    assert core == card and sent.count("Rows") == 2  # once a level
+
+
+def test_rows_on_other_machines_refuse_a_card() -> None:
+    with pytest.raises(ParameterError, match='device must be "cpu" or "auto" for Dask and Spark, got "gpu"'):
+        SirusRegressor(device="gpu")._fit_parts(MemoryRows([]), "y", EngineOptions())
 
 
 def test_choosing_imports_no_jax() -> None:

@@ -55,13 +55,13 @@ def test_card_grows_the_trees_of_three_classes_with_missing_values() -> None:
     assert (splits[:, 0] >= 0).any() and (splits[:, 1:] < 0).any()  # some nodes hold one class
 
 
-def test_card_grows_the_trees_of_weighted_vectors_and_categories_in_blocks_of_rows_and_trees() -> None:
+def test_card_grows_the_trees_of_vectors_and_categories_in_blocks_of_rows_and_trees() -> None:
     """Nodes of few rows are full of ties, and many of them are constant."""
     pa = pytest.importorskip("pyarrow")
     places = np.array(["north", "south", "east", "west"])[RNG.integers(0, 4, N_ROWS)]
     few = np.clip(X[:, 1], -1, 2)
     table = pa.table({"place": places, "a": few, "b": few + 0.0, "c": X[:, 4]})
-    response = VectorResponse(np.column_stack([np.round(Y), X[:, 4]]), weights=WEIGHTS)
+    response = VectorResponse(np.column_stack([np.round(Y), X[:, 4]]))
     blocks = Most(rows=100, trees=32)
     splits, forest = both(table, response, most=blocks, max_depth=3, max_samples=0.1, min_node_size=1)
     assert forest.blocks.n_rows == 128 and forest.blocks.trees_together(60) == 32

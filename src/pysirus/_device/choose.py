@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from pysirus._bins.cuts import Binned
 from pysirus._device.platform import DeviceError, accelerator
+from pysirus._device.rows import RowSource
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._response.response import Response
 
@@ -45,9 +46,21 @@ def choose_device(device: str, work: Work) -> tuple[str, str]:
     return "cpu", "cpu"
 
 
-def device_forest(binned: Binned, response: Response, recipe: Recipe, first_tree: int) -> GrowingForest:
-    """A forest on rows in memory, to be grown on the card."""
+def device_forest(
+    binned: Binned,
+    response: Response,
+    recipe: Recipe,
+    first_tree: int,
+    source: RowSource | None = None,
+    most_bytes: int | None = None,
+) -> GrowingForest:
+    """A forest to be grown on the card, on rows in memory or on those of a source, some bytes of them at a time."""
     card = accelerator()
     from pysirus._device.forest import DeviceForest  # imports JAX
+    from pysirus._device.room import Most
 
-    return DeviceForest(binned, response, recipe, card, first_tree)
+    most = Most()
+    if most_bytes is not None:
+        a_row = len(binned.cuts) + 4 * response.n_outputs + 4
+        most = Most(rows=max(1, min(most.rows, most_bytes // a_row)))
+    return DeviceForest(binned, response, recipe, card, first_tree, most=most, source=source)

@@ -1,8 +1,7 @@
-"""Rows in memory in, a forest grown on an accelerator out: split for split the one that the core grows."""
+"""Rows in, a forest grown on an accelerator out: split for split the one that the core grows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from threading import Lock
 from typing import Any
 
@@ -15,6 +14,7 @@ from pysirus._device import kernels
 from pysirus._device.kernels import Rows, Sums
 from pysirus._device.platform import Accelerator
 from pysirus._device.room import Blocks, Most, Need, blocks_of
+from pysirus._device.rows import RowSource, in_memory
 from pysirus._device.search import Found, Table, search
 from pysirus._device.shape import Shape, columns_of, digits_of
 from pysirus._forest.forest import GrowingForest, Recipe, poisson_thresholds
@@ -26,17 +26,23 @@ _ONE_AT_A_TIME = Lock()  # forests of several threads share the card, and each r
 class RowBlock:
     """Some rows of the table: on the accelerator, or sent to it whenever they are needed."""
 
-    def __init__(self, first_row: int, rows: Rows, forest: DeviceForest) -> None:
+    def __init__(self, first_row: int, forest: DeviceForest) -> None:
         self.first_row = first_row
         self._forest = forest
-        self._keep = forest.blocks.keep_rows
-        self._rows = forest.card.put(rows) if self._keep else rows
+        self._rows = self._send() if forest.blocks.keep_rows else None
         self._matrix: Any = None
+
+    def _send(self) -> Rows:
+        source, size = self._forest.source, self._forest.blocks.n_rows
+        end = min(source.n_rows, self.first_row + size)
+        rows = Rows(*source.read(self.first_row, end).padded(size), np.int64(end - self.first_row))
+        sent: Rows = self._forest.card.put(rows)
+        return sent
 
     def load(self) -> tuple[Any, Any]:
         """Its bins, and its matrix."""
         forest = self._forest
-        rows = self._rows if self._keep else forest.card.put(self._rows)
+        rows = self._send() if self._rows is None else self._rows
         if self._matrix is not None:
             return rows.bins, self._matrix
         matrix = kernels.encode(rows, *forest.cells, forest.shape)
@@ -46,7 +52,7 @@ class RowBlock:
 
 
 class DeviceForest(GrowingForest):
-    """A forest on rows in memory, grown on an accelerator."""
+    """A forest grown on an accelerator."""
 
     def __init__(
         self,
@@ -57,21 +63,22 @@ class DeviceForest(GrowingForest):
         first_tree: int = 0,
         room: int | None = None,
         most: Most | None = None,
+        source: RowSource | None = None,
     ) -> None:
         super().__init__(first_tree)
+        self.source = in_memory(binned, response) if source is None else source
         self.card = card
         self._recipe = recipe
         self._room, self._most = room, most or Most()
-        self._binned, self._response = binned, response
         groups, self._columns = columns_of(binned)
-        digits = digits_of(response)
+        digits = digits_of(response, self.source.weighted)
         self.shape = Shape(
             groups=groups,
             n_slots=response.n_outputs,
             size_digits=digits.size,
             sum_digits=digits.sum,
             value_digits=digits.value,
-            weighted=response.weights is not None,
+            weighted=self.source.weighted,
         )
         self._max_features = recipe.n_candidates(len(binned.cuts))
         self._n_nodes = (1 << recipe.max_depth) - 1
@@ -96,26 +103,12 @@ class DeviceForest(GrowingForest):
         columns, put = self._columns, self.card.put
         room = self.card.free_bytes() if self._room is None else self._room
         self.blocks: Blocks = blocks_of(
-            Need(self.shape, self._recipe.max_depth), self._response.n_rows, n_trees, room, self._most
+            Need(self.shape, self._recipe.max_depth), self.source.n_rows, n_trees, room, self._most
         )
         self.table = Table(*map(put, (columns.feature, columns.number, columns.cut, columns.other)))
         self.cells = (put(columns.cell_feature), put(columns.cell_bin))
         self._zero = put(np.int64(0))
-        self._rows = list(self._blocks_of_rows())
-
-    def _blocks_of_rows(self) -> Iterator[RowBlock]:
-        blocks, bins = self.blocks, self._binned.bins[: len(self._binned.cuts)]
-        values, codes = self._response.forest_arrays()
-        weights = self._response.forest_weights()
-        if values is not None:
-            values = np.atleast_2d(values)
-        for first in range(0, bins.shape[1], blocks.n_rows):
-            parts = [
-                None if array is None else _pad(array[..., first : first + blocks.n_rows], blocks.n_rows)
-                for array in (bins, values, codes, weights)
-            ]
-            rows = Rows._make([*parts, np.int64(min(blocks.n_rows, bins.shape[1] - first))])
-            yield RowBlock(first, rows, self)
+        self._rows = [RowBlock(first, self) for first in range(0, self.source.n_rows, self.blocks.n_rows)]
 
     # -------------------------------------------------------------------------------------------------------- growing
 
@@ -178,12 +171,3 @@ def _inside(drawn: Any, bins: Any, found: list[Found], node: int) -> Any:
         sides.append(node % 2 == 1)
         node = (node - 1) // 2
     return kernels.mask_counts(drawn, bins, tuple(routes), np.array(sides))
-
-
-def _pad(array: NDArray[Any], n_rows: int) -> NDArray[Any]:
-    """The same rows, and zeros after them."""
-    if array.shape[-1] == n_rows:
-        return array
-    padded = np.zeros((*array.shape[:-1], n_rows), dtype=array.dtype)
-    padded[..., : array.shape[-1]] = array
-    return padded

@@ -136,9 +136,8 @@ class Digits:
     value: int
 
 
-def digits_of(response: Response) -> Digits:
+def digits_of(response: Response, weighted: bool) -> Digits:
     """How many digits a response takes, whatever its rows: a number has 20 bits and a sign, and so has a weight."""
-    weighted = response.weights is not None
     size = 3 if weighted else 1
     if response.by_class:
         return Digits(0, size, 0)

@@ -393,8 +393,8 @@ class Running:
         "cpu",
         '{"cpu", "gpu", "auto"}, default="cpu"',
         'Where trees are grown; the rules do not depend on it. "gpu" needs a card and ``pip install pysirus[gpu]``, '
-        'and is for tables in memory. "auto" takes a card where there is one and enough to do. ``device_`` says '
-        "what was used.",
+        'and takes rows in memory or in files. "auto" takes a card where there is one and enough to do. ``device_`` '
+        "says what was used.",
         lambda name, value: check_choice(name, value, ("cpu", "gpu", "auto")),
         Option("--device", "NAME", "cpu, gpu, or auto: a card where it pays. The rules stay the same.", "Forest"),
     )

@@ -12,6 +12,7 @@ from pysirus._bins.cuts import Binned, Cuts, with_sizes
 from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, check_columns, read_table, recode_table
+from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._kind.kind import Kind
 from pysirus._response.response import Response
@@ -32,6 +33,7 @@ from pysirus.engine.columns import (
     summarise_columns,
     zoom_columns,
 )
+from pysirus.engine.device import in_shards
 from pysirus.engine.forest import ShardForest
 from pysirus.engine.marks import Marked, Marks, changed, marks_of
 from pysirus.engine.options import EngineOptions
@@ -69,7 +71,11 @@ class ShardTraining(Training):
 
     def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
-        return ShardForest(self.shards, self.binned, self.response, self.within(recipe), self.sum_bytes, first_tree)
+        recipe = self.within(recipe)
+        if recipe.device == "cpu":
+            return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes, first_tree)
+        source = in_shards(self.shards, self.binned, self.response)
+        return device_forest(self.binned, self.response, recipe, first_tree, source, self.sum_bytes)
 
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""

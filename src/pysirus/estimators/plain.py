@@ -56,7 +56,7 @@ class PlainSirus(SirusBase, ListSize):
         """
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
-        settings = self._choose_device(settings, table)
+        settings = self._choose_device(settings, table.n_rows, table.n_columns)
         self._learn(with_required(bin_rows(table, response, settings, target)), settings)
         return self
 
@@ -85,7 +85,7 @@ class PlainSirus(SirusBase, ListSize):
         kept = self._counting(y, sample_weight, table.n_rows)
         (splits,) = draw_folds(cv, 1, y=response.strata, groups=groups, kept=kept, seed=settings.seed)
         parts = []
-        settings = self._choose_device(settings, table, len(splits))
+        settings = self._choose_device(settings, table.n_rows, table.n_columns, len(splits))
         for train, test in splits:
             fold = clone(self)
             rows_of_fold = bin_rows(table.take(train), response.take(train), settings, target)
@@ -154,6 +154,7 @@ class PlainSirus(SirusBase, ListSize):
             n_threads=settings.n_threads,
             verbose=self.verbose,
         )
+        settings = self._choose_device(settings, rows.n_rows, len(rows.features))
         with within(memory):
             return self._fit_parts(rows, target, options, settings)
 
@@ -163,13 +164,14 @@ class PlainSirus(SirusBase, ListSize):
         """Learn the rules from rows in parts."""
         from pysirus.engine.train import train  # as long as nobody has rows in parts, nobody waits for it
 
-        settings = self._settings() if settings is None else settings
-        if self.device == "gpu":
-            raise ParameterError(
-                'device must be "cpu" or "auto" for files, Dask and Spark, got "gpu": a card takes rows that are in '
-                "memory."
-            )
-        self.device_ = "cpu"
+        if settings is None:  # of rows on other machines
+            settings = self._settings()
+            if self.device == "gpu":
+                raise ParameterError(
+                    'device must be "cpu" or "auto" for Dask and Spark, got "gpu": a card takes rows that are in '
+                    "memory or in files."
+                )
+            self.device_ = "cpu"
         if self.n_stages != 1:
             raise ParameterError(
                 f"n_stages must be 1 for files, Dask and Spark, got {self.n_stages!r}: later stages need the rows in "

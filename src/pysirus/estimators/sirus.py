@@ -69,7 +69,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             verbose=self.verbose,
         )
 
-    def _choose_device(self, settings: Settings, table: Table, n_forests: int = 1) -> Settings:
+    def _choose_device(self, settings: Settings, n_rows: int, n_columns: int, n_forests: int = 1) -> Settings:
         """Settle where trees are grown, and say so in ``device_``."""
         limit = next((name for name in ("interaction_cst", "forbidden") if getattr(self, name) is not None), None)
         if limit is not None:
@@ -80,7 +80,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
                 )
             self.device_ = "cpu"
             return settings
-        work = Work(table.n_rows, table.n_columns, settings.n_trees, n_forests, settings.n_threads)
+        work = Work(n_rows, n_columns, settings.n_trees, n_forests, settings.n_threads)
         device, self.device_ = choose_device(self.device, work)
         return replace(settings, device=device)
 

@@ -46,7 +46,7 @@ class TunedSirus(SirusBase, Folds):
         kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
         splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
-        settings = self._choose_device(settings, table, 1 + sum(map(len, splits)))
+        settings = self._choose_device(settings, table.n_rows, table.n_columns, 1 + sum(map(len, splits)))
         training = with_required(bin_rows(table, response, settings, target))
         plan = TuningPlan(
             kind=self._kind,

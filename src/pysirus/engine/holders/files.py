@@ -65,10 +65,15 @@ class ParquetRows:
         self._buffer = max(BUFFER[0], min(BUFFER[1], memory // (4 * len(schema.names))))
 
     @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return sum(file.n_rows for file in self._files)
+
+    @property
     def scratch_bytes(self) -> int:
         """What the rows in bins take."""
         a_row = len(self.features) + 8 + (0 if self._weights is None else 8)
-        return sum(file.n_rows for file in self._files) * a_row
+        return self.n_rows * a_row
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
