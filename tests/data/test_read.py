@@ -177,7 +177,7 @@ def test_read_csv_infers_types_from_every_row(tmp_path: Path) -> None:
         ("a;b\n1.5;1,25\n2;5\n", [1.5, 2], ["1,25", "5"]),  # both kinds
         ("a;b\n1,234;x\n5;y\n", ["1,234", "5"], ["x", "y"]),  # may be thousands
         ("a;b\n1,234;1,25\n5;x\n", ["1,234", "5"], ["1,25", "x"]),
-        ("a;b\n1.234,5;1,25\n2;x\n", ["1.234,5", "2"], ["1,25", "x"]),
+        ("a;b\n1.234,5;1,25\n2;x\n", [1234.5, 2], ["1,25", "x"]),
         ("a;b\n1,234,567;1,25\n2;5\n", ["1,234,567", "2"], [1.25, 5]),
         ('a,b\n"12,5",x\n3,y\n', ["12,5", "3"], ["x", "y"]),  # commas between columns
     ],
@@ -222,11 +222,9 @@ def test_read_csv_names_an_index_without_name(tmp_path: Path) -> None:
         ("t.csv", b"a,b\n", "no rows"),
         ("t.csv", b"a,a\n1,2\n", "'a' occurs more than once"),
         ("t.csv", b"a,b\n1,2\n3\n", "cannot be read as CSV"),
-        ("t.csv", b"a,b\n1,\xff\xfe\n", "UTF-8"),
-        ("t.csv", "höhe;b\n1;2\n".encode("cp1252"), "column names are not UTF-8 text. Save the file as UTF-8"),
-        ("t.csv", "a;b\n1;2\n".encode("utf-16"), "is in UTF-16. Save it as CSV in UTF-8"),
-        ("t.xlsx", b"PK\x03\x04" + bytes(range(256)), "is an Excel workbook or a zip archive. Save it as CSV"),
-        ("t.xls", b"\xd0\xcf\x11\xe0" * 9, "is an Excel workbook of the old kind. Save it as CSV"),
+        ("t.csv", b"\xff\xfea", "begins like UTF-16 and cannot be read as that"),
+        ("t.xlsx", b"PK\x03\x04" + bytes(range(256)), "is a zip archive. Unpack it"),
+        ("t.xls", b"\xd0\xcf\x11\xe0" * 9, "is an Excel workbook of the old kind.* Save it as .xlsx"),
         ("t.csv", bytes(range(256)) * 4, "t.csv"),
         ("t.parquet", b"a,b\n1,2\n", "not a Parquet file"),
         ("t.parquet", b"PAR1 and then nothing", "begins like a Parquet file"),

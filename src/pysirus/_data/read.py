@@ -1,11 +1,13 @@
-"""A file in, a pyarrow table out: CSV or Parquet, told apart by content, with a message for each way it can fail."""
+"""A file in, a pyarrow table out: CSV, Parquet or Excel, told apart by content; a message for each way it can fail."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -16,6 +18,7 @@ import pyarrow.parquet
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
+from pysirus._warn import warn_user
 
 # Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most this many bytes
 # are read, and of a compressed file at most this many times its own size, but some in any case.
@@ -35,33 +38,39 @@ _DECIMAL_COMMA = r"^\s*[-+]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+)\s*$"
 _LEADING_ZERO = r"^\s*0\d+\s*$"
 # how files begin that are often taken for CSV
 _FOREIGN = {
-    b"PK\x03\x04": "is an Excel workbook or a zip archive",
-    b"\xd0\xcf\x11\xe0": "is an Excel workbook of the old kind",
-    b"\xff\xfe": "is in UTF-16",
-    b"\xfe\xff": "is in UTF-16",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook of the old kind, which only Excel reads. Save it as .xlsx, as CSV",
 }
+_ZIP_MAGIC = b"PK\x03\x04"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# numbers with a decimal comma and points between thousands; those that show which is which
+_GERMAN = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*$"
+_SURELY_GERMAN = r"^\s*[-+]?\d{1,3}(\.\d{3})+,\d+\s*$"
+STDIN = "-"
 
 
 def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Sequence[str] = ()) -> pa.Table:
-    """Read a CSV (comma, semicolon or tab; also .gz) or Parquet file that has rows and distinct column names.
+    """Read a CSV (comma, semicolon or tab; also .gz), Parquet or Excel file that has rows and distinct column names.
 
-    Of a CSV file the columns ``text`` are text, and the columns ``labels`` where a number begins with a zero.
+    A name of ``-`` is standard input. Of a CSV file the columns ``text`` are text, and the columns ``labels`` where a
+    number begins with a zero.
     """
     path = Path(path)
-    if not path.exists():
+    if not path.exists() and str(path) != STDIN:
         raise DataError(f"There is no file '{path}'.")
     if path.is_dir():
-        raise DataError(f"'{path}' is a folder. Give a CSV or Parquet file.")
+        raise DataError(f"'{path}' is a folder. Give a CSV, Parquet or Excel file.")
     try:
-        with path.open("rb") as file:  # once: what a pipe gave is gone
+        with _opened(path) as file:  # once: what a pipe gave is gone
             start = file.read(4)
             if not start:
                 raise DataError(f"'{path}' is empty: it has no header and no rows.")
             for mark, found in _FOREIGN.items():
                 if start.startswith(mark):
-                    raise DataError(f"'{path}' {found}. Save it as CSV in UTF-8, or as Parquet.")
+                    raise DataError(f"'{path}' {found} or as Parquet.")
             if start == _PARQUET_MAGIC:
                 table = _read_parquet(path, None if path.is_file() else _read_stream(path, file, start))
+            elif start == _ZIP_MAGIC:
+                table = _read_archive(path, start + file.read(MAX_UNSEEN), [*text, *labels])
             elif path.suffix == ".parquet":
                 raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
             else:
@@ -72,6 +81,24 @@ def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Se
     if table.num_rows == 0:
         raise DataError(f"'{path}' has columns but no rows.")
     return table
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file, or standard input, to read from."""
+    if str(path) == STDIN and not path.exists():
+        yield sys.stdin.buffer
+    else:
+        with path.open("rb") as file:
+            yield file
+
+
+def _read_archive(path: Path, content: bytes, text: Sequence[str]) -> pa.Table:
+    from pysirus._data.excel import is_workbook, read_excel
+
+    if not is_workbook(content):
+        raise DataError(f"'{path}' is a zip archive. Unpack it, and give a CSV, Parquet or Excel file.")
+    return read_excel(path, content, text)
 
 
 def _read_text(path: Path, file: IO[bytes], start: bytes) -> pa.Buffer:
@@ -152,16 +179,20 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _read_csv(path: Path, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
+    if content.size > 1 and memoryview(content)[:2].tobytes() in _UTF16_MARKS:
+        content = _transcoded(path, content, "utf-16")
     try:
         delimiter = _delimiter(content)
         table = _parse_csv(content, delimiter, text)
+        if not _is_utf8(table):
+            raise pa.ArrowInvalid("invalid UTF8 data")
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise DataError(f"'{path}' cannot be read as CSV or Parquet: {_first_line(error)}.") from error
-    for name, kind in zip(_names(table, path), table.schema.types):
-        if pa.types.is_binary(kind):
-            raise DataError(f"'{path}': column '{name}' is not UTF-8 text. Save the file as UTF-8.")
-    if delimiter == ";" and any(map(_has_decimal_comma, table.columns)):
-        table = _better(table, _parse_csv(content, delimiter, text, decimal_point=","))
+        if "UTF8" not in str(error):
+            raise DataError(f"'{path}' cannot be read as CSV, Parquet or Excel: {_first_line(error)}.") from error
+        warn_user(f"'{path}' is not in UTF-8. It is read as Windows-1252 (Latin-1).")
+        return _read_csv(path, _transcoded(path, content, "cp1252"), text, labels)
+    if delimiter == ";":
+        table = _with_commas(table, content, text, labels)
     known = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1]
     if known:
         table = _with_zeros(table, _parse_csv(content, delimiter, known, only=known))
@@ -201,9 +232,14 @@ def _matches(column: pa.ChunkedArray, pattern: str) -> bool:
 def _better(points: pa.Table, commas: pa.Table) -> pa.Table:
     """A file read with decimal points or with decimal commas: commas where a column has them and none has points."""
     pairs = list(zip(points.columns, commas.columns))
-    has_points = any(pa.types.is_floating(old.type) and not pa.types.is_floating(new.type) for old, new in pairs)
+    has_points = any(pa.types.is_floating(old.type) and _needs_point(new) for old, new in pairs)
     has_commas = any(pa.types.is_floating(new.type) and _has_decimal_comma(old) for old, new in pairs)
     return commas if has_commas and not has_points else points
+
+
+def _needs_point(column: pa.ChunkedArray) -> bool:
+    """Whether a column read with decimal commas shows that its points are decimal: they part no thousands."""
+    return pa.types.is_string(column.type) and not _all_match(column, _GERMAN)
 
 
 def _with_zeros(table: pa.Table, codes: pa.Table) -> pa.Table:
@@ -214,11 +250,50 @@ def _with_zeros(table: pa.Table, codes: pa.Table) -> pa.Table:
     return table
 
 
-def _names(table: pa.Table, path: Path) -> list[str]:
+def _is_utf8(table: pa.Table) -> bool:
+    """Whether names and values are text; pyarrow decodes names when asked, and leaves values as they are."""
     try:
-        return list(table.column_names)
-    except UnicodeDecodeError as error:  # pyarrow reads the bytes and decodes them when asked
-        raise DataError(f"'{path}': its column names are not UTF-8 text. Save the file as UTF-8.") from error
+        return bool(table.column_names) and not any(map(pa.types.is_binary, table.schema.types))
+    except UnicodeDecodeError:
+        return False
+
+
+def _transcoded(path: Path, content: pa.Buffer, encoding: str) -> pa.Buffer:
+    """Text of another encoding in UTF-8."""
+    try:
+        text = memoryview(content).tobytes().decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "cp1252":  # which has a few holes, Latin-1 has none
+            return _transcoded(path, content, "latin-1")
+        raise DataError(f"'{path}' begins like UTF-16 and cannot be read as that. Save it in UTF-8.") from error
+    if "\0" in text:
+        raise DataError(f"'{path}' is no text file. Give a CSV, Parquet or Excel file.")
+    return pa.py_buffer(text.encode("utf-8"))
+
+
+def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
+    """A table of a file with semicolons, whose numbers may have decimal commas, and points between thousands."""
+    german = False
+    if any(map(_has_decimal_comma, table.columns)):
+        better = _better(table, _parse_csv(content, ";", text, decimal_point=","))
+        table, german = better, better is not table
+    sure = _GERMAN if german else None
+    for i, name in enumerate(table.column_names):
+        column = table.column(i)
+        if not pa.types.is_string(column.type) or name in text or name in labels or not column.length():
+            continue
+        if not (sure or _matches(column, _SURELY_GERMAN)) or not _all_match(column, _GERMAN):
+            continue
+        plain = pyarrow.compute.replace_substring(pyarrow.compute.replace_substring(column, ".", ""), ",", ".")
+        numbers = pyarrow.compute.utf8_trim_whitespace(plain).cast(pa.float64())
+        table = table.set_column(i, name, numbers)
+    return table
+
+
+def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
+    """Whether all known values of a text column match a pattern, and there is one."""
+    found = pyarrow.compute.match_substring_regex(column, pattern)
+    return bool(pyarrow.compute.all(found).as_py()) and column.null_count < column.length()
 
 
 def _delimiter(content: pa.Buffer) -> str:

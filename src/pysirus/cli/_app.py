@@ -17,8 +17,8 @@ app = typer.Typer(
 )
 
 DATASETS = "ozone, mpg, prostate, housing, diabetes, machine"
-TABLE_HELP = f"A CSV or Parquet file, or a shipped dataset: {DATASETS}."
-MODEL_HELP = "A model file that `fit --model` or `save` wrote."
+TABLE_HELP = f"A CSV, Parquet or Excel file, - for standard input, or a shipped dataset: {DATASETS}."
+MODEL_HELP = "A model file that `fit --model` or `save` wrote; - for standard input."
 
 
 def _print_version(wanted: bool) -> None:

@@ -156,6 +156,11 @@ def _parse_weight(name: str, text: str) -> float:
     return weight
 
 
+def standard_output(path: Path | None) -> Path | None:
+    """Where to write: standard output for -."""
+    return Path("/dev/stdout") if path == Path("-") else path
+
+
 def check_output(path: Path | None, option: str, inputs: Sequence[Path] = (), kind: str | None = None) -> None:
     """Complain about an output before the work, not after it."""
     from pysirus import _output

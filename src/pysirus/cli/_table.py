@@ -11,7 +11,7 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
-from pysirus._data.read import check_column, did_you_mean, list_names, read_file
+from pysirus._data.read import STDIN, check_column, did_you_mean, list_names, read_file
 from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._model.model import Model
 from pysirus._response.read import check_weights, classes_of, read_labels
@@ -98,7 +98,9 @@ def is_files(name: str) -> bool:
 
 
 def paths_of(name: str) -> list[Path]:
-    """The files that a table is read from: one, several, or one that is shipped."""
+    """The files that a table is read from: one, several, one that is shipped, or none for standard input."""
+    if name == STDIN:
+        return []
     if is_files(name):
         from pysirus.engine.holders.parquet import find_files
 
@@ -116,11 +118,13 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
     words = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
     if is_files(name):
         raise DataError(
-            f"'{name}' is a folder or a pattern, and only `pysirus fit` takes several files. Give one CSV or Parquet "
-            "file."
+            f"'{name}' is a folder or a pattern, and only `pysirus fit` takes several files. Give one CSV, "
+            "Parquet or Excel file."
         )
     path = Path(name)
-    if not path.exists() and name in SHIPPED:
+    if name == STDIN:
+        pass
+    elif not path.exists() and name in SHIPPED:
         path = SHIPPED[name].path
     elif not path.exists() and path.parent == Path():
         known = did_you_mean(name, list(SHIPPED)) if not path.suffix else ""

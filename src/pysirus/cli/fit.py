@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -66,6 +67,7 @@ def fit(
         return
     if cv and is_files(table):
         raise typer.BadParameter(f"takes one table, and '{table}' is a folder or a pattern.", param_hint="--cv")
+    model, printed = options.standard_output(model), model != Path("-")  # a model on standard output stands alone
     options.check_output(model, "--model", paths_of(table), MODEL)
     training: Training | FileTraining
     if memory is not None or is_files(table):
@@ -77,4 +79,5 @@ def fit(
     if cv and isinstance(training, Training):
         training.cross_validate(estimator)
     files = [] if model is None else [(lambda: save(estimator, model), f"Model written to {model}")]
-    deliver(files, lambda: print_learned(estimator, weighed=bool(weights or "class_weight" in parameters)))
+    weighed = bool(weights or "class_weight" in parameters)
+    deliver(files, lambda: print_learned(estimator, weighed=weighed) if printed else None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
-from pysirus.cli._options import check_output
+from pysirus.cli._options import check_output, standard_output
 from pysirus.cli._streams import print_data, print_text, say
 from pysirus.cli.use import Model, load_model
 
@@ -98,6 +98,8 @@ def export(
     if format not in FORMATS:
         found = f"got '{to}'" if to else "say which"
         raise typer.BadParameter(f"one of {', '.join(FORMATS)}; {found}.", param_hint="--to")
+    if output == Path("-"):  # text is printed
+        output = standard_output(output) if format in ("excel", "onnx") else None
     kind = None if format != "scorecard" or output is None else kind_of(output)
     if format in ("excel", "onnx") and output is None:
         raise typer.BadParameter(f"{format} is a binary file: say where to write it.", param_hint="--output")
@@ -159,6 +161,7 @@ def report(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of, times_of
 
+    output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])])
     loaded = model_of(load_model(model))
     options: dict[str, object] = {}

@@ -71,6 +71,7 @@ def learn_tuned(
             "as a sample of the rows, and give the p0 that it finds to `pysirus fit --p0` for all of them.",
             param_hint="TABLE",
         )
+    model, printed = options.standard_output(model), model != Path("-")
     options.check_output(model, "--model", paths_of(table), MODEL)
     options.check_figure(plot, "--plot", paths_of(table))
     if plot is not None and model is not None and plot.resolve() == model.resolve():
@@ -84,7 +85,7 @@ def learn_tuned(
     if plot is not None:
         files.append((lambda: _draw(estimator, plot), f"Figure written to {plot}"))
     weighed = bool(roles.weights or "class_weight" in parameters)
-    deliver(files, lambda: print_learned(estimator, _verdict(estimator), weighed=weighed))
+    deliver(files, lambda: print_learned(estimator, _verdict(estimator), weighed=weighed) if printed else None)
 
 
 def save(estimator: Any, path: Path) -> None:

@@ -19,6 +19,8 @@ def load_model(path: Path) -> Any:
     """What a model file holds."""
     from pysirus import ModelFileError, load
 
+    if path == Path("-"):
+        path = Path("/dev/stdin")
     if not path.exists() or path.is_dir():
         raise ModelFileError(f"There is no model file '{path}'. Make one with: pysirus fit TABLE --model {path}")
     return load(path)
@@ -117,6 +119,7 @@ def predict(
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
+    output = None if output == Path("-") else output
     if output is not None and output.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
     if spreadsheet and output is not None and output.suffix.lower() == ".parquet":
