@@ -1,5 +1,14 @@
 """SIRUS on Dask DataFrames and Dask arrays: ``pip install pysirus[dask]``."""
 
+from typing import Any
+
+from pysirus._kind.survival import IN_MEMORY
 from pysirus.estimators.dask import SirusClassifier, SirusRegressor
 
 __all__ = ["SirusClassifier", "SirusRegressor"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SirusSurvival", "SirusSurvivalCV"):
+        raise AttributeError(f"pysirus.dask has no {name}. {IN_MEMORY}")
+    raise AttributeError(f"module 'pysirus.dask' has no attribute '{name}'")

@@ -1,5 +1,14 @@
 """SIRUS on Spark data frames: ``pip install pysirus[spark]``."""
 
+from typing import Any
+
+from pysirus._kind.survival import IN_MEMORY
 from pysirus.estimators.spark import SirusClassifier, SirusRegressor, transform
 
 __all__ = ["SirusClassifier", "SirusRegressor", "transform"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SirusSurvival", "SirusSurvivalCV"):
+        raise AttributeError(f"pysirus.spark has no {name}. {IN_MEMORY}")
+    raise AttributeError(f"module 'pysirus.spark' has no attribute '{name}'")

@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 SCORE_DIGITS = 12  # scores that agree to so many digits are equal: sums of the same numbers in another order
 IN_MEMORY = (
     "Survival needs all rows in memory, as whoever is at risk counts in the likelihood of everybody's event. Fit "
-    "SirusSurvival on a sample of the rows; its score can be predicted for files, Dask and Spark by its SQL or Python."
+    "SirusSurvival on a sample of the rows; elsewhere its score can be predicted by SQL, or pysirus.spark.transform."
 )
 
 
