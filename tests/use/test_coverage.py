@@ -66,6 +66,8 @@ def test_a_report_shows_how_each_rule_obeys(rows):
     page = model.report()
     assert "Constraints: increasing in b; decreasing in a" in page
     assert "decreasing in a: its output is larger below the cut" in page
+    given = SirusRegressor(n_rules=3, n_trees=50, random_state=0, required_rules=["c < 0.5"]).fit(X, y).report()
+    assert '"given": true' in given.replace('"given":true', '"given": true') and "c &lt; 0.5" in given
     assert 'id="obeys"' not in SirusRegressor(n_rules=2, n_trees=50, random_state=0).fit(X, y).report()
 
 

@@ -28,7 +28,7 @@ def overlap(model: Any, X: Any, ax: Any = None) -> Any:
     found = model._as_model().coverage(X)
     n = len(found.rules)
     if ax is None:
-        _, ax = pyplot().subplots(figsize=(4.5 + 0.45 * n, 1.6 + 0.45 * n), layout="constrained")
+        _, ax = pyplot().subplots(figsize=(5.5 + 0.5 * n, 1.6 + 0.45 * n), layout="constrained")
     shown = np.where(np.tri(n, dtype=bool), found.together, np.nan)
     ax.imshow(shown, cmap="Blues", vmin=0, vmax=1)
     for i in range(n):

@@ -26,9 +26,9 @@ def obeys(model: Model) -> dict[str, Any] | None:
             gap = gap_of(rule)
             word = "larger" if gap > 0 else "smaller" if gap < 0 else "equal"
             parts.append(f"{WORDS[wanted]} in {condition.feature}: its output is {word} {larger}")
-        columns = len(rule.conditions)
-        if constraints.together.is_limited:
-            parts.append(f"{columns} column{'s' if columns > 1 else ''}, which may stand together")
+        names = [condition.feature for condition in rule.conditions]
+        if constraints.together.is_limited and len(names) > 1:
+            parts.append(f"{', '.join(names[:-1])} and {names[-1]} may stand together")
         rows.append([rule.condition_text, "; ".join(parts) or "no constraint concerns it"])
     return {"text": constraints.text([feature.name for feature in model.features]), "rules": rows}
 

@@ -34,7 +34,7 @@ def _static_rules(data: dict[str, Any]) -> str:
     size = data["sizes"][data["chosen"]]
     items = []
     for rule, weight in zip(data["rules"], size["weights"]):
-        if weight:
+        if weight or rule.get("given"):
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
             text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
             adds = f"adds {rule['adds']}" if "adds" in rule else f"weight {weight:.3g}"

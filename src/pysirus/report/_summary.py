@@ -59,6 +59,7 @@ def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
         "insideText": inside,
         "outsideText": outside,
         "frequency": _short(rule.frequency),
+        **({"given": True} if rule.given else {}),
         "nInside": rule.n_inside,
         "nOutside": rule.n_outside,
     }

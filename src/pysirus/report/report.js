@@ -13,7 +13,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-const inUse = (size) => data.rules.map((_, r) => r).filter((r) => data.sizes[size].weights[r]);
+const inUse = (size) => data.rules.map((_, r) => r).filter((r) => data.sizes[size].weights[r] || (data.rules[r].given && r < data.sizes[size].weights.length));
 
 /* What outputs or scores say of class k. Scores of classes matter by their differences: of two the log-odds of k, of more
    the distance from their mean. */
@@ -99,7 +99,7 @@ function ruleCard(r, status, top) {
   const points = scored ? pointsOf(r) : null;
   const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
   return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
-    ["frequency", rule.frequency / top.frequency, format(rule.frequency, 2)],
+    ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
     ...events,
     scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
