@@ -9,13 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from studies.responses.measure import N_FOLDS, repetition_of
+from studies.responses.measure import MANY, n_folds, repetition_of
 from studies.responses.methods import METHODS
 from studies.responses.problems import TABLES, Problem, load
 from studies.results import Result, Store
 
 N_REPETITIONS = 3
-ONCE = 100_000  # rows from which on one repetition is enough
 RESULTS = Path(__file__).with_name("results")
 
 
@@ -41,12 +40,13 @@ class Job:
     @property
     def cost(self) -> float:
         """Seconds it is expected to take, roughly: for the time left, not for results."""
-        return N_FOLDS * len(problem_of(self.table).X) / 1_000 * (10 if self.method in ("list", "stages") else 1)
+        problem = problem_of(self.table)
+        return n_folds(problem) * len(problem.X) / 1_000 * (10 if self.method in ("list", "stages") else 1)
 
 
 def repetitions(table: str) -> int:
     """How often the folds are drawn."""
-    return 1 if len(problem_of(table).X) >= ONCE else N_REPETITIONS
+    return 1 if len(problem_of(table).X) >= MANY else N_REPETITIONS
 
 
 def jobs(tables: Sequence[str], methods: Sequence[str], at_most: int = N_REPETITIONS) -> list[Job]:
@@ -70,7 +70,7 @@ def compute(job: Job) -> tuple[Job, Result, float]:
 def about(job: Job) -> dict[str, Any]:
     """What a result depends on."""
     problem = problem_of(job.table)
-    shape = {"rows": len(problem.X), "columns": problem.X.shape[1]}
+    shape = {"rows": len(problem.X), "columns": problem.X.shape[1], "folds": n_folds(problem)}
     return shape | METHODS[job.method].key(problem.kind)
 
 

@@ -18,6 +18,7 @@ from studies.responses.problems import Problem
 from studies.results import Result
 
 N_FOLDS = 5
+MANY = 100_000  # rows from which on the first fold of one repetition is enough
 N_BINS = 10
 N_TIMES = 50
 DIGITS = 5
@@ -29,6 +30,11 @@ def folds(problem: Problem, repetition: int) -> Iterator[tuple[Any, Any]]:
     if problem.kind == "survival":
         return StratifiedKFold(N_FOLDS, shuffle=True, random_state=repetition).split(problem.X, problem.y["event"])
     return KFold(N_FOLDS, shuffle=True, random_state=repetition).split(problem.X)
+
+
+def n_folds(problem: Problem) -> int:
+    """How many folds are held out in turn."""
+    return 1 if len(problem.X) >= MANY else N_FOLDS
 
 
 def calibration(y: Array, predicted: Array, weights: Array) -> list[list[float]]:
@@ -87,18 +93,18 @@ def together(problem: Problem, every: Sequence[Fold]) -> Result:
     """The folds of a repetition, with what takes all of them."""
     result: Result = {name: [round(float(fold.figures[name]), DIGITS) for fold in every] for name in every[0].figures}
     if problem.kind != "survival":
-        predicted = np.empty(len(problem.X))
-        for fold in every:
-            predicted[fold.test] = fold.predicted
-        pairs = calibration(problem.y, predicted, problem.weights)
+        rows = np.concatenate([fold.test for fold in every])
+        predicted = np.concatenate([fold.predicted for fold in every if fold.predicted is not None])
+        pairs = calibration(problem.y[rows], predicted, problem.weights[rows])
         result["calibration"] = [[float(f"{v:.4g}") for v in pair] for pair in pairs]
     models = [fold.model for fold in every if fold.model is not None]
     if len(models) == len(every):
         result["rules"] = [len(model.rules_) for model in models]
-        result["stability"] = round(stability(models), DIGITS)
+        if len(models) > 1:
+            result["stability"] = round(stability(models), DIGITS)
     return result
 
 
 def repetition_of(problem: Problem, method: Method, repetition: int) -> Result:
     """All figures of a method in one repetition of the folds."""
-    return together(problem, [fold_of(problem, method, repetition, k) for k in range(N_FOLDS)])
+    return together(problem, [fold_of(problem, method, repetition, k) for k in range(n_folds(problem))])

@@ -119,7 +119,8 @@ def make_page(store: Store) -> str:
     n_times = len(survival_times(problem_of("gbsg"))) if any(t == "gbsg" for t, _ in study) else 0
     parts = [
         "# Counts, amounts and survival, compared",
-        f"{N_FOLDS} folds, {N_REPETITIONS} repetitions (one of the simulated claims), the same folds for every method. "
+        f"{N_FOLDS} folds, {N_REPETITIONS} repetitions, the same folds for every method; of the simulated claims "
+        "the first fold alone is held out. "
         "Everything that a method chooses, it chooses inside the training rows: regressions their ridge penalty, SIRUS "
         "the number of rules and stages. To compute and write this page:\n\n    make study-responses",
         f"Computed with {versions(study, packages)}. The estimators:\n\n{_settings(study)}",

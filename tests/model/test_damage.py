@@ -83,6 +83,8 @@ FAULTS: list[tuple[str, str, Any, str]] = [
         lambda d: d["rules"][0].update(weight=-1.0),
         "must not be negative in a weighted mean",
     ),
+    ("counts", "mean zero", lambda d: d.update(mean=0.0), "mean must be above 0 for the link 'log'"),
+    ("counts", "exponential", lambda d: d.update(intercept=1e6), "the exponential of their sum overflows"),
     # cuts and levels
     ("classes_bool", "no ascent", lambda d: first(d).update(lower=9.0, lower_cut=["quantile", 9]), "lower end below"),
     ("numbers", "cut gone", lambda d: first(d).update(lower_cut=None, upper_cut=None), "has no cut"),

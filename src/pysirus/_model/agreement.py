@@ -23,6 +23,7 @@ from pysirus._response.read import MAX_CLASSES
 Entry = Mapping[str, Any]
 LABEL_TYPES = re.compile(r"\|b1|[<>]?[iuf][1248]|[<>|]?[iu]1|[<>]U([0-9]{1,5})|\|?O")
 SHARE_ERROR = 1e-6  # class proportions sum to one
+LARGEST_LOG = 700.0  # of a prediction: its exponential is a number still
 
 
 def check_agreement(document: Entry) -> None:
@@ -218,6 +219,7 @@ def _check_link(document: Entry) -> None:
     kept = document.get("likelihood") is not None
     ensure(link != "identity" or not kept, "likelihood", "is for a model with a link")
     ensure(link == "identity" or document["aggregation"] == "sum", "link", f"is {link!r}, which is for sums")
+    ensure(link != "log" or document["mean"] > 0, "mean", "must be above 0 for the link 'log'")
 
 
 def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
@@ -305,6 +307,16 @@ def _check_reach(
             total = base + np.abs(np.asarray(start, dtype=np.float64)) + sizes @ largest[: len(sizes)] + sizes.sum()
             if not np.isfinite(8 * total).all() or not np.isfinite(8 * largest).all():
                 raise Damage(f"{place}: their numbers are so large that their sum overflows")
+            if document.get("link") == "log" and _largest_score(rules, own, start) > LARGEST_LOG:
+                raise Damage(f"{place}: their numbers are so large that the exponential of their sum overflows")
+
+
+def _largest_score(rules: Sequence[Entry], weights: Sequence[float], start: Any) -> float:
+    """The most that the sum of weighted outputs can reach."""
+    sides = (
+        max(weight * float(rule["inside"]), weight * float(rule["outside"])) for rule, weight in zip(rules, weights)
+    )
+    return float(start) + sum(sides)
 
 
 # --------------------------------------------------------------------------------------------------------- tuning

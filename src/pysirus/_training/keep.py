@@ -64,7 +64,8 @@ def keep_rules(
         asked = n_rules - len(kept) + (SPARE if on_rows else 0)
         batch = list(islice(walk, asked))
         positions = [*kept, *batch]
-        sums = training.moment_sums([*before, *rules_of(paths, positions, training.binned)])
+        tried = rules_of(paths, positions, training.binned)
+        sums = training.moment_sums([*before, *tried])
         fresh = np.ones(len(positions), dtype=bool)
         if on_rows:
             fresh = independent_columns(sums.gram())[1 + len(before) :]
@@ -75,4 +76,4 @@ def keep_rules(
     for position in kept:
         span.add(rule_vector(paths.codes[position].tolist(), training.binned))
     moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
-    return KeptRules([*first, *rules_of(paths, kept, training.binned)], moments)
+    return KeptRules([*first, *(tried[i] for i in chosen)], moments)
