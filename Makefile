@@ -5,6 +5,7 @@
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make study-responses  counts, amounts and survival beside others on ten tables: docs/responses-study.md
+# make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
@@ -21,7 +22,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-full bench bench-all paper study-classes study-responses lint core-check isa-check wheel-check clean
+.PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-constraints lint core-check isa-check wheel-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -51,6 +52,9 @@ paper: .venv/compare.stamp
 study-classes: .venv/study.stamp
 	$(BIN)/python -m studies.classes $(ARGS)
 	$(BIN)/python -m studies.classes --write
+
+study-constraints: .venv/study.stamp
+	$(BIN)/python -m studies.constraints
 
 study-responses: .venv/study.stamp
 	$(BIN)/python -m studies.responses $(ARGS)
