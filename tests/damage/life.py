@@ -66,11 +66,35 @@ def rows_for(model: Any) -> Any:
             columns[feature.name] = [*feature.levels, unseen, None]
     n_rows = max(24, *map(len, columns.values()))
     filled = {name: [values[(7 * i) % len(values)] for i in range(n_rows)] for name, values in columns.items()}
+    if model.recipe is not None:
+        return raw_rows_for(model.recipe, filled, n_rows)
     if not model.named:
         numeric = all(feature.kind == "numeric" for feature in model.features)
         return np.array(list(filled.values()), dtype=np.float64 if numeric else object).T
     kinds = {feature.name: np.float64 if feature.kind == "numeric" else object for feature in model.features}
     return pd.DataFrame({name: pd.Series(values, dtype=kinds[name]) for name, values in filled.items()})
+
+
+RAW = {
+    "number": ["$1,234.50", "12 km", "7", "1.234,5", "x", None],
+    "time": ["10:22:00", "3:05 pm", "x", None],
+    "duration": [pd.Timedelta(hours=30), pd.NaT],
+    "finite": [1.0, np.inf, np.nan],
+}
+DATES = ["2023-05-09", "09.05.2023 10:00", "5/31/23", "9 May 2024", "tomorrow", None]
+
+
+def raw_rows_for(recipe: Any, features: dict[str, list[Any]], n_rows: int) -> Any:
+    """The columns of a table that a recipe makes features of; those that are set aside are not there."""
+    derived = {own.column: own for own in recipe.derived if own.take != "group"}
+    columns = {}
+    for name in recipe.columns:
+        if name in derived:
+            values = RAW.get(derived[name].take, DATES)
+            columns[name] = [values[i % len(values)] for i in range(n_rows)]
+        elif name in features:
+            columns[name] = features[name]
+    return pd.DataFrame(columns)
 
 
 def answers(model: Any, X: Any) -> np.ndarray:

@@ -267,6 +267,7 @@ def test_a_level_called_other_stays_apart():
     [
         ("rownames", range(1, 41), "numbers the rows"),
         ("row_id", range(40), "numbers the rows"),
+        ("rownames", [i + i // 7 for i in range(40)], "another number in every row"),
         ("model", [f"car {i}" for i in range(40)], "another text in every row"),
     ],
 )

@@ -40,9 +40,12 @@ def why_id(column: Column) -> str | None:
 
 
 def is_certain_id(column: Column) -> bool:
-    """Whether a column can be nothing but an id: its text differs in every row, or it counts the rows and says so."""
-    why = why_id(column)
-    return why is not None and (not column.is_numeric or (why == COUNTS and _NAME.fullmatch(column.name) is not None))
+    """Whether a column can be nothing but an id: its text differs in every row, or it rises from row to row, and is
+    called an id."""
+    if why_id(column) is None:
+        return False
+    rising = column.is_numeric and bool((column.values[1:] > column.values[:-1]).all())  # some rows may be gone
+    return not column.is_numeric or (rising and _NAME.fullmatch(column.name) is not None)
 
 
 def warn_of_ids(columns: Iterable[Column]) -> None:
