@@ -133,6 +133,7 @@ def test_the_model_says_what_it_obeys_and_its_file_is_held_to_it(tmp_path):
     assert again.model_ == model.model_ and again.interaction_cst == [["age", "debt"]]
     assert again.without(0).constraints == model.model_.constraints
     document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    assert document["version"] == 2  # which readers of version 1 do not take
     for change, message in (
         (lambda d: d["constraints"]["monotonic"].update(age=-1), "breaks the constraints: it rises with 'age'"),
         (lambda d: d["constraints"]["monotonic"].update(nobody=1), "names 'nobody', which is no column"),

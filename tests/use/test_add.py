@@ -107,6 +107,7 @@ def test_the_trail_says_what_was_done(rows, tmp_path):
     with pytest.raises(ParameterError, match="note must be text"):
         tuned.without(0, note=3)
     document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    assert document["version"] == 2
     for change, message in (
         (lambda d: d["facts"]["edits"][0].pop("removed"), "lacks the entry 'removed'"),
         (lambda d: d["facts"]["edits"][0].update(by=3), "by must be text"),

@@ -31,7 +31,7 @@ from pysirus._model.link import LINKS
 from pysirus._model.recipe_text import RECIPE
 
 FORMAT = "pysirus-model"
-VERSIONS = (1, 2)  # 2 has a link, and may have a recipe
+VERSIONS = (1, 2)  # 2 has a link, and may have a recipe, constraints and given rules
 
 ROUNDING = 1e-6
 SHARE = number(0, 1 + ROUNDING)  # a sum of shares of the training weight

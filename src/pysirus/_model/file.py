@@ -201,7 +201,9 @@ def _task(model: Model) -> str:
 
 def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
-    version = 1 if model.link == "identity" and model.recipe is None else 2  # the lowest that can say it
+    signed = model.constraints is not None or any(rule.given for rule in model.all_rules)
+    old = model.link == "identity" and model.recipe is None and not signed
+    version = 1 if old else 2  # the lowest that can say it
     return {
         "format": FORMAT,
         "version": version,
