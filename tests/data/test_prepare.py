@@ -284,6 +284,11 @@ def test_numbers_that_may_be_ids_are_used_and_warned_of():
         assert read_table(X, max_levels=255).names == ("t", "customer_id")
 
 
+def test_true_and_false_among_objects_stay_labels():
+    X = pd.DataFrame({"flag": pd.Series([True, False, None, True] * 10, dtype=object)})
+    assert read_table(X, max_levels=255).columns[0].levels == (False, True)
+
+
 def test_units_are_named_once():
     X = pd.DataFrame({"km": ["3 km", "4 km"] * 10, "way": ["3 km", "4 km"] * 10, "rate_%": ["1%", "2%"] * 10})
     assert read_table(X, max_levels=255).names == ("km", "way (km)", "rate_% (%)")

@@ -53,7 +53,7 @@ class Preparation:
             column = read_column(name, source, forced)
         except DataError as error:
             return self._repaired(name, source, error)
-        if column.free_text:
+        if column.free_text and all(isinstance(level, str) for level in column.levels):  # and no true and false
             found = self._written(name, column, source)
             if found:
                 return found
