@@ -187,7 +187,7 @@ def test_complaint_names_the_option(run, option: str, value: str, message: str) 
 def test_fit_bad_table_is_one_line(run, tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content)
-    code, out, err = run("fit", path, "--target", "y")
+    code, out, err = run("fit", path, "--target", "y", "--strict")
     assert (code, out) == (1, "")
     assert message in err and err.count("\n") == 1
 

@@ -357,3 +357,9 @@ def test_order_statistics_of_infinite_numbers(values):
     column = rng.permutation(np.concatenate([rng.normal(size=9_000), np.repeat(values, 500)]))
     ranks = [0, 1, 4_000, len(column) - 1]
     assert np.array_equal(_core.order_statistics(column, ranks), np.sort(column)[ranks])
+
+
+def test_errors_of_the_core_are_not_those_of_another_library():
+    pytest.importorskip("duckdb")  # it has an exception of its own for std::bad_alloc, in all modules of its domain
+    with pytest.raises((ValueError, MemoryError)):
+        _core.RuleList([], [0.0]).evaluate([], 2**61)

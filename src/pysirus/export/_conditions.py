@@ -58,7 +58,7 @@ def resolve(condition: Condition, model: Model) -> Test:
     )
     others = tuple(level for level in feature.levels if level not in wanted)
     unseen = condition.unseen
-    if feature.other in feature.levels:  # it stands for all that is not listed
+    if feature.other and feature.other in feature.levels:  # it stands for all that is not listed
         unseen = feature.other in wanted
         wanted, others = (tuple(v for v in levels if v != feature.other) for levels in (wanted, others))
     if unseen:
