@@ -48,7 +48,7 @@ inline std::int32_t feature_of(const Table& table, const Recipe& recipe, std::in
 // max_features. `splits` are those of the tree so far. Returns how many; the rest is -1.
 inline std::int32_t draw_allowed(const Table& table, const Recipe& recipe, std::uint64_t node_key,
                                  const std::int32_t* splits, std::int64_t node, std::int32_t* candidates) {
-  if (!recipe.together.is_limited()) {
+  if (!is_limited(recipe.together)) {
     draw_candidates(node_key, table.n_features, recipe.max_features, candidates);
     return recipe.max_features;
   }

@@ -13,13 +13,13 @@ struct Together {
   std::int32_t n_words = 0;               // of 64 groups each; 0: there are no groups
   const std::uint64_t* groups = nullptr;  // [feature][word], the groups of a feature: those of a path share one
   const std::uint8_t* apart = nullptr;    // [feature][feature]: not in one path; beside itself: in none
-
-  bool is_limited() const { return most || n_words || apart; }
 };
 
 namespace PYSIRUS_ISA {
 
 constexpr int kMaxPath = 4;
+
+inline bool is_limited(const Together& together) { return together.most || together.n_words || together.apart; }
 
 inline bool may_join(const Together& together, std::int32_t n_features, const std::int32_t* path, int length,
                      std::int32_t feature) {

@@ -13,6 +13,7 @@ from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusReg
 from pysirus._kind.numbers import SHRINKAGE
 from pysirus._rules.rule import Rule
 from pysirus.report import page, summary
+from sampled import in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -122,8 +123,7 @@ def test_search_explains_a_row(open_report, ozone, tuned):
     assert tab.locator("#row h3").inner_text().startswith(f"Row {rows[0]}:")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind, scheme", in_turns(KINDS, ["light", "dark"]))
 def test_hostile_names_are_text(open_report, kind, scheme):
     model = make_model(kind)
     tab = open_report(model, new_rows()[:200], title=MARKUP, width=390, scheme=scheme, labels=[MARKUP] * 200)

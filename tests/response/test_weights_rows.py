@@ -1,5 +1,7 @@
 """Sample weights: a whole weight is so many rows, no weight is no row, the scale does not matter to the forest."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -29,6 +31,7 @@ from pysirus._response.response import NumberResponse
 from pysirus._training.grow import rules_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.weighted import with_outputs
+from sampled import in_turns
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -154,8 +157,11 @@ def test_a_selection_of_rows_is_a_table_of_them(estimator, rng):
     assert model_to_json(weighed.model_) == model_to_json(deleted.model_)
 
 
-@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-170, 1e20, 1e170, 1e300, 1e308])
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{getattr(e, 'class_weight', '')}")
+# the ends for every estimator, what is between them in turns
+SCALED = [*itertools.product(ESTIMATORS, [1e-310, 1e308]), *in_turns(ESTIMATORS, [1e-300, 1e-170, 1e20, 1e170, 1e300])]
+
+
+@pytest.mark.parametrize("estimator, scale", SCALED, ids=[f"{type(e).__name__}-{scale}" for e, scale in SCALED])
 def test_weights_may_be_of_any_size(estimator, scale, rng):
     X, y = mixed_table(rng, 100)
     weights = rng.random(100) * (rng.random(100) < 0.8)

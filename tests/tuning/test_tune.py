@@ -23,6 +23,7 @@ from pysirus._parameters import ParameterError
 from pysirus._tuning.folds import draw_folds
 from pysirus._tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
+from sampled import FULL
 
 LOADERS = {"machine": load_machine, "ozone": load_ozone, "diabetes": load_diabetes}
 
@@ -195,7 +196,7 @@ def test_stability_in_plain_words(machine) -> None:
 # ------------------------------------------------------------------------------------------------------ against R
 
 
-@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("name", LOADERS if FULL else ["ozone"])
 def test_tuning_is_no_worse_than_the_authors_package(name: str) -> None:
     """At the same number of rules (3 to 20): error at most 0.03 and stability at most 0.06 worse.
 

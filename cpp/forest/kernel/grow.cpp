@@ -246,7 +246,7 @@ void split_node(Block& block, int number, int group) {
   std::uint64_t keys[kLanes];
   for (int lane = 0; lane < kLanes; ++lane)
     keys[lane] = node_key(block.tree_keys[group * kLanes + lane], static_cast<std::uint64_t>(number));
-  if (block.recipe.together.is_limited())
+  if (is_limited(block.recipe.together))
     draw_within_limits(block, number, group, keys, open);
   else
     draw_candidates(block.table, block.recipe, keys, open, block.memory.candidates);
