@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,25 @@ from pysirus._output import write_text
 Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together
 
 
-class Job(Protocol):
+@dataclass(frozen=True)
+class Job:
     """One method on one table in one repetition of the folds."""
 
+    table: str
+    method: str
+    repetition: int
+    cost: float = field(default=0.0, compare=False)  # seconds, roughly: for the time left, not for results
+
     @property
-    def table(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def repetition(self) -> int: ...
+    def name(self) -> str:
+        """As it is shown."""
+        return f"{self.table}-{self.method}-{self.repetition}"
 
 
 class Store:
     """Results on disk. Those of another version, other settings or another table are not taken for the same."""
 
-    def __init__(self, folder: Path, about: Callable[[Any], dict[str, Any]]) -> None:
+    def __init__(self, folder: Path, about: Callable[[Job], dict[str, Any]]) -> None:
         self.folder = folder
         self._about = about  # what a job's result depends on
         folder.mkdir(parents=True, exist_ok=True)

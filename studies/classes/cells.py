@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from studies.classes.measure import N_FOLDS, Result, repetition_of
 from studies.classes.methods import METHODS
 from studies.classes.problems import Problem, load
-from studies.results import Store
+from studies.results import Job, Store
 
 N_REPETITIONS = 3
 RESULTS = Path(__file__).with_name("results")
@@ -24,30 +23,16 @@ def problem_of(name: str) -> Problem:
     return load(name)
 
 
-@dataclass(frozen=True)
-class Job:
-    """One method on one table in one repetition of the folds."""
-
-    table: str
-    method: str
-    repetition: int
-
-    @property
-    def name(self) -> str:
-        """As it is shown."""
-        return f"{self.table}-{self.method}-{self.repetition}"
-
-    @property
-    def cost(self) -> float:
-        """Seconds it is expected to take, roughly."""
-        problem = problem_of(self.table)
-        size = len(problem.y) / 1_000 * max(1, problem.X.shape[1] / 20) * max(1, len(problem.classes) / 2)
-        return N_FOLDS * METHODS[self.method].seconds * size
+def cost_of(table: str, method: str) -> float:
+    """Seconds that a job is expected to take, roughly."""
+    problem = problem_of(table)
+    size = len(problem.y) / 1_000 * max(1, problem.X.shape[1] / 20) * max(1, len(problem.classes) / 2)
+    return N_FOLDS * METHODS[method].seconds * size
 
 
-def jobs(n_repetitions: int, tables: Sequence[str], methods: Sequence[str]) -> list[Job]:
+def jobs(tables: Sequence[str], methods: Sequence[str], n_repetitions: int) -> list[Job]:
     """Everything to compute, the first repetition of all first."""
-    return [Job(table, method, r) for r in range(n_repetitions) for method in methods for table in tables]
+    return [Job(t, m, r, cost_of(t, m)) for r in range(n_repetitions) for m in methods for t in tables]
 
 
 def compute(job: Job) -> tuple[Job, Result, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from studies.responses.measure import MANY, n_folds, repetition_of
 from studies.responses.methods import METHODS
 from studies.responses.problems import TABLES, Problem, load
-from studies.results import Result, Store
+from studies.results import Job, Result, Store
 
 N_REPETITIONS = 3
 RESULTS = Path(__file__).with_name("results")
@@ -24,24 +23,10 @@ def problem_of(name: str) -> Problem:
     return load(name)
 
 
-@dataclass(frozen=True)
-class Job:
-    """One method on one table in one repetition of the folds."""
-
-    table: str
-    method: str
-    repetition: int
-
-    @property
-    def name(self) -> str:
-        """As it is shown."""
-        return f"{self.table}-{self.method}-{self.repetition}"
-
-    @property
-    def cost(self) -> float:
-        """Seconds it is expected to take, roughly: for the time left, not for results."""
-        problem = problem_of(self.table)
-        return n_folds(problem) * len(problem.X) / 1_000 * (10 if self.method in ("list", "stages") else 1)
+def cost_of(table: str, method: str) -> float:
+    """Seconds that a job is expected to take, roughly."""
+    problem = problem_of(table)
+    return n_folds(problem) * len(problem.X) / 1_000 * (10 if method in ("list", "stages") else 1)
 
 
 def repetitions(table: str) -> int:
@@ -52,7 +37,7 @@ def repetitions(table: str) -> int:
 def jobs(tables: Sequence[str], methods: Sequence[str], at_most: int = N_REPETITIONS) -> list[Job]:
     """Everything to compute, the first repetition of all first."""
     return [
-        Job(table, method, r)
+        Job(table, method, r, cost_of(table, method))
         for r in range(at_most)
         for table in tables
         for method in methods

@@ -41,10 +41,10 @@ from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
 
-SCORE_DIGITS = 12  # scores that agree to so many digits are equal: sums of the same numbers in another order
+SCORE_DIGITS = 12  # scores are compared after rounding: the order of a sum changes its last digits
 IN_MEMORY = (
-    "Survival needs all rows in memory, as whoever is at risk counts in the likelihood of everybody's event. Fit "
-    "SirusSurvival on a sample of the rows; elsewhere its score can be predicted by SQL, or pysirus.spark.transform."
+    "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit "
+    "SirusSurvival on a sample of the rows. Its risk score can be computed elsewhere: SQL, or pysirus.spark.transform."
 )
 
 

@@ -136,7 +136,7 @@ class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constrai
     rules_ : RuleSet
         The selected rules of positive weight.
     unique_times_, event_times_ : ndarray
-        The times of events, at which survival functions change; of more than 2,000 so many.
+        Distinct event times, at which survival functions change; at most 2,000 of them are kept.
     n_trees_ : int
         Number of trees grown.
     ridge_penalty_ : float
