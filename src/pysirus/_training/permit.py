@@ -20,8 +20,10 @@ class Permit:
 
     def __call__(self, position: int) -> bool:
         rule, constraints = self._rule(position), self._training.constraints
-        if not constraints.allows_form(rule) or not constraints.steers(rule):
-            return constraints.allows_form(rule)
+        if not constraints.allows_form(rule):
+            return False
+        if not constraints.steers(rule):
+            return True
         if position not in self._found:
             self._ask(position)
         return self._found[position]
