@@ -77,7 +77,7 @@ def _coverage_html(found: dict[str, Any] | None) -> str:
         [str(i), text, f"{100 * share:.1f}%", f"{100 * alone:.1f}%"]
         for i, (text, share, alone) in enumerate(found["rules"], start=1)
     ]
-    lines = [f"No rule holds in {100 * found['uncovered']:.1f}% of {found['n']:,} rows."]
+    lines = [f"Rows that no rule covers: {100 * found['uncovered']:.1f}% of {found['n']:,}."]
     for key, title in (("together", "Fire together"), ("contradictions", "Contradict each other")):
         pairs = [f"{i + 1} and {j + 1} ({100 * share:.1f}%)" for i, j, share in found[key]]
         lines.append(f"{title}: {', '.join(pairs) or 'none'}.")
