@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -233,9 +234,9 @@ class Binned:
         return np.array([c.has_missing for c in self.cuts], dtype=np.uint8)
 
     @cached_property
-    def split_offset(self) -> NDArray[np.int32]:
+    def split_offset(self) -> list[int]:
         """The first split number of each feature, and the number of splits."""
-        return np.concatenate([[0], np.cumsum([c.n_splits for c in self.cuts])]).astype(np.int32)
+        return [0, *accumulate(c.n_splits for c in self.cuts)]
 
 
 def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:

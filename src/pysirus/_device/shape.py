@@ -100,11 +100,11 @@ def columns_of(binned: Binned) -> tuple[tuple[Group, ...], Columns]:
     """The features of a table in groups."""
     n_cuts = np.array([c.n_cuts for c in binned.cuts], dtype=np.int32)
     widths = np.array(WIDTHS)[np.searchsorted(WIDTHS, n_cuts)]
-    missing = binned.has_missing.astype(bool)
+    missing, offset = binned.has_missing.astype(bool), np.array(binned.split_offset, dtype=np.int32)
     groups, cells, tried = [], [], []
     for width, has_missing in sorted(set(zip(widths.tolist(), missing.tolist()))):
         own = np.flatnonzero((widths == width) & (missing == has_missing))
-        c, first = n_cuts[own], binned.split_offset[own]
+        c, first = n_cuts[own], offset[own]
         groups.append(Group(len(own), width, has_missing))
         for cut in range(width):  # cells beyond a feature's own cuts repeat its last one, and are not read
             bins = np.minimum(cut, np.maximum(c - 1, 0))

@@ -111,7 +111,7 @@ def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
     return _core.Plan(
         n_bins=binned.n_bins.tolist(),
         has_missing=binned.has_missing.tolist(),
-        split_offset=binned.split_offset.tolist(),
+        split_offset=binned.split_offset,
         n_outputs=response.n_outputs,
         classes=response.by_class,
         thresholds=poisson_thresholds(recipe.max_samples).tolist(),

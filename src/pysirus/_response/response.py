@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -98,7 +99,7 @@ class Response(ABC):
         """The smallest and the largest number; classes have none."""
         return 0.0, 0.0
 
-    @property
+    @cached_property
     def scale(self) -> Scale:
         """What fixes the integers."""
         if self.part_of is not None:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -379,8 +379,7 @@ class RuleSet(Sequence[Rule]):
 # ------------------------------------------------------------------------------------------------- paths into rules
 
 
-@dataclass(frozen=True)
-class SplitSide:
+class SplitSide(NamedTuple):
     """A code of a path, taken apart: feature number, cut number (None: missing apart), side, where missing go."""
 
     feature: int
@@ -398,7 +397,7 @@ def decode(code: int, binned: Binned) -> SplitSide:
     """Take a code ``2 * split + side`` apart."""
     split, side = divmod(int(code), 2)
     feature = bisect_right(binned.split_offset, split) - 1
-    local, n_cuts = split - int(binned.split_offset[feature]), binned.cuts[feature].n_cuts
+    local, n_cuts = split - binned.split_offset[feature], binned.cuts[feature].n_cuts
     if local == 2 * n_cuts and binned.cuts[feature].has_missing:
         return SplitSide(feature, None, side == 0, False)
     return SplitSide(feature, local % n_cuts, side == 0, local >= n_cuts)

@@ -162,8 +162,8 @@ class Span:
 
 def independent_paths(
     paths: Paths, binned: Binned, p0: float | None, span: Span, permit: Callable[[int], bool] | None = None
-) -> Iterator[int]:
-    """Walk down the paths while above ``p0``; positions of those outside ``span``, which takes them in.
+) -> Iterator[tuple[int, Vector]]:
+    """Walk down the paths while above ``p0``; positions and vectors of those outside ``span``, which takes them in.
 
     A path that ``permit`` refuses is as if it were not there.
     """
@@ -172,12 +172,14 @@ def independent_paths(
             return
         if permit is not None and not permit(i):
             continue
-        if span.add(rule_vector(codes.tolist(), binned)):
-            yield i
+        vector = rule_vector(codes.tolist(), binned)
+        if span.add(vector):
+            yield i, vector
 
 
 def select(
     paths: Paths, binned: Binned, *, p0: float | None = None, n_rules: int | None = None, span: Span | None = None
 ) -> list[int]:
     """Positions of the paths that the paper's post-treatment keeps: above ``p0``, ``n_rules`` at most."""
-    return list(islice(independent_paths(paths, binned, p0, Span() if span is None else span), n_rules))
+    walk = independent_paths(paths, binned, p0, Span() if span is None else span)
+    return [position for position, _ in islice(walk, n_rules)]

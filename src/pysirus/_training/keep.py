@@ -12,7 +12,7 @@ from pysirus._forest.forest import Paths
 from pysirus._model.moments import Moments
 from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
-from pysirus._select.select import Span, condition_vector, independent_paths, rule_vector
+from pysirus._select.select import Span, Vector, condition_vector, independent_paths
 from pysirus._training.grow import rules_of
 from pysirus._training.permit import Permit
 from pysirus._training.training import Training
@@ -59,21 +59,21 @@ def keep_rules(
     permit = Permit(answering or training, paths) if training.constraints.is_limited else None
     walk = independent_paths(paths, training.binned, limits.p0, Span(dict(span.rows)), permit)
     on_rows = limits.post_treatment == "sample"
-    kept: list[int] = []
+    kept: list[tuple[Rule, Vector]] = []
     while True:
         asked = n_rules - len(kept) + (SPARE if on_rows else 0)
         batch = list(islice(walk, asked))
-        positions = [*kept, *batch]
-        tried = rules_of(paths, positions, training.binned)
-        sums = training.moment_sums([*before, *tried])
-        fresh = np.ones(len(positions), dtype=bool)
+        rules = rules_of(paths, [position for position, _ in batch], training.binned)
+        tried = [*kept, *zip(rules, (vector for _, vector in batch))]
+        sums = training.moment_sums([*before, *(rule for rule, _ in tried)])
+        fresh = np.ones(len(tried), dtype=bool)
         if on_rows:
             fresh = independent_columns(sums.gram())[1 + len(before) :]
         chosen = np.flatnonzero(fresh)[:n_rules]
-        kept = [positions[i] for i in chosen]
+        kept = [tried[i] for i in chosen]
         if len(kept) == n_rules or len(batch) < asked:
             break
-    for position in kept:
-        span.add(rule_vector(paths.codes[position].tolist(), training.binned))
+    for _, vector in kept:
+        span.add(vector)
     moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
-    return KeptRules([*first, *(tried[i] for i in chosen)], moments)
+    return KeptRules([*first, *(rule for rule, _ in kept)], moments)
