@@ -41,12 +41,12 @@ void check_rows(const Array<std::int32_t, 1>& span, const Bytes& event, int n_ti
 
 std::vector<Fitted> fit_sizes(const CoxTable& table, const std::vector<std::int32_t>& sizes,
                               const std::vector<double>& gap, const std::vector<double>& grid, const double* penalties,
-                              double near, int n_threads) {
+                              double near, int n_threads, std::int32_t n_held) {
   std::vector<Fitted> fitted(sizes.size());
   // the longest first: threads end together
   const auto fit_one = [&](std::int64_t piece, const auto&) {
     const std::size_t i = sizes.size() - 1 - static_cast<std::size_t>(piece);
-    fitted[i] = CoxFit(table, sizes[i], gap, near).run(grid, penalties ? penalties + i : nullptr);
+    fitted[i] = CoxFit(table, sizes[i], gap, near, n_held).run(grid, penalties ? penalties + i : nullptr);
   };
   const auto n = static_cast<std::int64_t>(sizes.size());
   if (n_threads <= 1)
@@ -59,7 +59,7 @@ std::vector<Fitted> fit_sizes(const CoxTable& table, const std::vector<std::int3
 nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, Bytes event, Bytes fold,
                      std::optional<Numbers> weight, std::optional<Numbers> copy, int n_times, std::vector<double> gap,
                      std::vector<std::int32_t> sizes, std::vector<double> grid,
-                     std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads) {
+                     std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads, int n_held) {
   const std::size_t n_rows = bits.shape(0), n_words = bits.shape(1), n_rules = gap.size(), n_sizes = sizes.size();
   check_rows(span, event, n_times);
   require(n_words >= 1 && n_rules <= 64 * n_words, "too few words for the rules");
@@ -73,6 +73,7 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
   check_range("weight", range_of(weight), 1, kMaxMomentWeight);
   for (const std::int32_t size : sizes)
     require(size >= 0 && static_cast<std::size_t>(size) <= n_rules, "sizes must be 0 to the number of rules");
+  require(n_held >= 0 && static_cast<std::size_t>(n_held) <= n_rules, "n_held must be 0 to the number of rules");
   require(!penalties || penalties->shape(0) == n_sizes, "a penalty for each size");
   require(penalties || !grid.empty(), "the grid of penalties is empty");
   std::vector<Fitted> fitted;
@@ -90,7 +91,7 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
                          {bits.data(), bits.data() + n_rows * n_words});
     for (std::size_t r = 0; r < n_rules; ++r)
       if (table.turned[r]) gap[r] = -gap[r];
-    fitted = fit_sizes(table, sizes, gap, grid, pointer(penalties), near, n_threads);
+    fitted = fit_sizes(table, sizes, gap, grid, pointer(penalties), near, n_threads, n_held);
   }
   std::vector<double> points(n_sizes * n_rules), losses, chosen, unrest;
   for (std::size_t i = 0; i < n_sizes; ++i) {
@@ -155,7 +156,7 @@ void bind_cox(nb::module_& m) {
         "Which rules hold in each row [row, word].");
   m.def("cox_weights", &cox_weights, "bits"_a, "span"_a, "event"_a, "fold"_a, "weight"_a.none(), "copy"_a.none(),
         "n_times"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a,
-        "Weights [size, rule] by Cox's penalised partial likelihood.");
+        "n_held"_a = 0, "Weights [size, rule] by Cox's penalised partial likelihood.");
   m.def("cox_rows", &cox_rows, "span"_a, "event"_a, "weight"_a.none(), "copy"_a.none(), "n_times"_a, "eta"_a,
         "Minus the partial log-likelihood, martingale residuals [row] and rises of the cumulative hazard [time].");
   m.def("concordance", &concordance_of, "time"_a, "event"_a, "score"_a, "weight"_a.none(),

@@ -96,6 +96,7 @@ struct Wanted {
   std::int32_t n_folds;
   double near;
   int n_threads;
+  std::int32_t n_held;
 };
 
 template <class Family>
@@ -107,7 +108,7 @@ std::vector<Fitted> fit_sizes(const Patterns& table, const Reading& reading, con
   const auto fit_one = [&](std::int64_t piece, const auto&) {
     const std::size_t i = wanted.sizes.size() - 1 - static_cast<std::size_t>(piece);
     const Prefix prefix = maker.make(wanted.sizes[i], true), whole = maker.make(wanted.sizes[i], false);
-    Fit<Family> fit(prefix, whole, wanted.gap, family, wanted.n_folds, wanted.near);
+    Fit<Family> fit(prefix, whole, wanted.gap, family, wanted.n_folds, wanted.near, wanted.n_held);
     fitted[i] = fit.run(wanted.grid, wanted.penalties ? wanted.penalties + i : nullptr);
   };
   if (wanted.n_threads <= 1)
@@ -123,7 +124,7 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
                             Array<std::int64_t, 2> sum, const std::string& loss, bool classes, double centre,
                             int exponent, Array<double, 2> gap, std::vector<std::int32_t> sizes,
                             std::vector<double> grid, std::optional<Array<double, 1>> penalties, int n_folds,
-                            double near, int n_threads) {
+                            double near, int n_threads, int n_held) {
   const Patterns table = from_arrays(bits, fold, class_code, weight, sum);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
   require(table.size() > 0, "no rows");
@@ -135,6 +136,7 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
     require(size >= 0 && static_cast<std::size_t>(size) <= n_rules, "sizes must be 0 to the number of rules");
   for (const std::uint8_t f : table.fold) require(f < n_folds, "no such fold");
   for (const std::uint8_t s : table.class_code) require(s < std::max<std::size_t>(2, n_scores), "no such class");
+  require(n_held >= 0 && static_cast<std::size_t>(n_held) <= n_rules, "n_held must be 0 to the number of rules");
   require(!penalties || penalties->shape(0) == n_sizes, "a penalty for each size");
   require(penalties || !grid.empty(), "the grid of penalties is empty");
   std::vector<Fitted> fitted;
@@ -145,7 +147,7 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
     const Wanted wanted{std::move(sizes), {gap.data(), gap.data() + n_rules * n_scores},
                         std::move(grid),  pointer(penalties),
                         n_folds,          near,
-                        n_threads};
+                        n_threads,        n_held};
     fitted = with_family(loss, static_cast<std::int32_t>(n_scores),
                          [&](const auto& family) { return fit_sizes(table, reading, wanted, family); });
   }
@@ -243,7 +245,8 @@ void bind_likelihood(nb::module_& m) {
         "Patterns in order, equal ones added up.");
   m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "loss"_a,
         "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a,
-        "near"_a, "n_threads"_a, "Intercepts and weights [size, score + rule] by penalised likelihood.");
+        "near"_a, "n_threads"_a, "n_held"_a = 0,
+        "Intercepts and weights [size, score + rule] by penalised likelihood.");
   m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a,
         "Scores [row, score] from intercepts and weights.");
   m.def("loss_of_rows", &loss_of_rows, "loss"_a, "eta"_a, "y"_a, "Loss [row] and its slope [row, score].");

@@ -2,7 +2,7 @@
 // events, plus penalty / 2 times the squared weights, over weights >= 0. There is no intercept. The penalty is that of
 // the largest cross-validated partial likelihood over a grid: l(all) - l(training) at the weights of each training part
 // (Verweij and van Houwelingen 1993), since the rows of a fold alone have other risk sets. Each size of list is fitted by
-// itself, in a fixed order: threads and other sizes change no bit.
+// itself, in a fixed order: threads and other sizes change no bit. The first weights may be held at 1.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,9 @@ class CoxDescent {
  public:
   static constexpr double kLongest = 2.0, kSure = 1e-3;
 
-  CoxDescent(const CoxPrefix& prefix, const CoxTable& table, const std::vector<double>& gap, std::int32_t without)
-      : prefix_(prefix), gap_(gap), likelihood_(prefix, table, gap, without) {}
+  CoxDescent(const CoxPrefix& prefix, const CoxTable& table, const std::vector<double>& gap, std::int32_t without,
+             std::int32_t n_held)
+      : prefix_(prefix), gap_(gap), n_held_(n_held), likelihood_(prefix, table, gap, without) {}
 
   void start(std::vector<double> point) {
     point_ = std::move(point);
@@ -32,7 +33,7 @@ class CoxDescent {
 
   // Where the next step leads; the largest change of a score that it would make.
   double propose(double penalty) {
-    step_.take(total_, 0, penalty, point_, next_);
+    step_.take(total_, 0, penalty, point_, next_, n_held_);
     return change(point_, next_);
   }
 
@@ -80,14 +81,14 @@ class CoxDescent {
 
   double objective(double penalty) const {
     double squares = 0.0;
-    for (const double weight : point_) squares += weight * weight;
+    for (std::size_t i = n_held_; i < point_.size(); ++i) squares += point_[i] * point_[i];
     return total_.value / total_.size + 0.5 * penalty * squares;
   }
 
   // How far the point is from a minimum: the largest slope that it could follow.
   double unrest(double penalty) const {
     double most = 0.0;
-    for (std::size_t i = 0; i < point_.size(); ++i) {
+    for (std::size_t i = n_held_; i < point_.size(); ++i) {
       const double slope = total_.slope[i] / total_.size + penalty * point_[i];
       most = std::max(most, std::fabs(point_[i] <= 0.0 ? std::min(slope, 0.0) : slope));
     }
@@ -115,6 +116,7 @@ class CoxDescent {
 
   const CoxPrefix& prefix_;
   const std::vector<double>& gap_;
+  std::size_t n_held_;
   CoxLikelihood likelihood_;
   Quadratic total_;
   NewtonStep step_;
@@ -126,9 +128,10 @@ class CoxDescent {
 // the answer has no intercept.
 class CoxFit {
  public:
-  CoxFit(const CoxTable& table, std::int32_t n_rules, const std::vector<double>& gap, double near)
+  CoxFit(const CoxTable& table, std::int32_t n_rules, const std::vector<double>& gap, double near,
+         std::int32_t n_held = 0)
       : whole_(table.make(n_rules, false)), by_fold_(table.make(n_rules, true)), near_(near),
-        all_(whole_, table, gap, table.n_folds) {
+        n_held_(std::min(n_held, n_rules)), all_(whole_, table, gap, table.n_folds, n_held_) {
     std::vector<unsigned char> has_rows(table.n_folds), has_events(table.n_folds);
     for (std::size_t cell = 0; cell < by_fold_.fold.size(); ++cell) {
       has_rows[by_fold_.fold[cell]] = 1;
@@ -137,19 +140,20 @@ class CoxFit {
     const auto n_with_events = std::count(has_events.begin(), has_events.end(), 1);
     // a fold counts if it has rows and the others have events, for without them there is nothing to learn from
     for (std::int32_t f = 0; f < table.n_folds; ++f)
-      if (has_rows[f] && n_with_events > has_events[f]) folds_.emplace_back(by_fold_, table, gap, f);
+      if (has_rows[f] && n_with_events > has_events[f]) folds_.emplace_back(by_fold_, table, gap, f, n_held_);
   }
 
   Fitted run(const std::vector<double>& grid, const double* fixed_penalty) {
     const std::int64_t n = whole_.n_rules();
     Fitted fitted;
     fitted.point.assign(n, 0.0);
+    std::fill_n(fitted.point.begin(), n_held_, 1.0);
     fitted.losses.assign(grid.size(), 0.0);
     if (n == 0 || all_.size() <= 0.0) return fitted;
     all_.start(fitted.point);
     const Quadratic& total = all_.total();
     double scale = 0.0, steepest = 0.0;
-    for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t i = n_held_; i < n; ++i) {
       scale = std::max(scale, total.curvature[i * n + i] / total.size);
       steepest = std::max(steepest, std::fabs(total.slope[i] / total.size));
     }
@@ -193,7 +197,7 @@ class CoxFit {
     for (int step = 0; step < 100; ++step) {
       const std::vector<double>& slopes = fold.slopes_at(from_);
       for (std::size_t i = 0; i < slopes.size(); ++i) shared_.slope[i] = slopes[i] * (shared_.size / fold.size());
-      step_.take(shared_, 0, penalty, from_, to_);
+      step_.take(shared_, 0, penalty, from_, to_, n_held_);
       const double change = fold.change(from_, to_);
       if (change > 0.5 * last) return far_loss(fold, penalty);
       std::swap(from_, to_);
@@ -227,6 +231,7 @@ class CoxFit {
 
   CoxPrefix whole_, by_fold_;
   double near_;
+  std::int32_t n_held_;
   CoxDescent all_;
   std::vector<CoxDescent> folds_;
   NewtonStep step_;

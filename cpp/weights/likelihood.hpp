@@ -1,7 +1,8 @@
 // Patterns of rules in, weights by penalised likelihood out: minimise the mean loss of the scores intercept + sum of
 // weight * output over rows, plus penalty / 2 times the squared weights, over weights >= 0. The penalty is that of
 // the least cross-validated loss over a grid. Every number comes from the table of patterns by operations in a fixed
-// order, and each size of list is fitted by itself: threads, parts of rows and other sizes change no bit.
+// order, and each size of list is fitted by itself: threads, parts of rows and other sizes change no bit. The first
+// weights may be held at 1: what these rules add is given, and the others are fitted to what it leaves.
 #pragma once
 
 #include <algorithm>
@@ -72,9 +73,12 @@ class Descent {
     evaluate();
   }
 
+  // The first weights stay what they are.
+  void hold(std::int64_t n_held) { n_held_ = n_held; }
+
   // Where the next step leads; the largest change of a score that it would make.
   double propose(double penalty) {
-    step_.take(total_, problem_.prefix.n_scores, penalty, point_, next_);
+    step_.take(total_, problem_.prefix.n_scores, penalty, point_, next_, n_held_);
     return largest_change();
   }
 
@@ -105,7 +109,7 @@ class Descent {
 
   double objective(double penalty) const {
     double squares = 0.0;
-    for (std::size_t i = problem_.prefix.n_scores; i < point_.size(); ++i) squares += point_[i] * point_[i];
+    for (std::size_t i = problem_.prefix.n_scores + n_held_; i < point_.size(); ++i) squares += point_[i] * point_[i];
     return total_.value / total_.size + 0.5 * penalty * squares;
   }
 
@@ -114,6 +118,7 @@ class Descent {
     double most = 0.0;
     for (std::int64_t i = 0; i < total_.n; ++i) {
       double slope = total_.slope[i] / total_.size;
+      if (i >= problem_.prefix.n_scores && i < problem_.prefix.n_scores + n_held_) continue;
       if (i >= problem_.prefix.n_scores) {
         slope += penalty * point_[i];
         if (point_[i] <= 0.0) slope = std::min(slope, 0.0);
@@ -163,6 +168,7 @@ class Descent {
   NewtonStep step_;
   Scores scores_;
   std::vector<double> point_, next_, eta_;
+  std::int64_t n_held_ = 0;
 };
 
 struct Fitted {
@@ -176,13 +182,15 @@ struct Fitted {
 template <class Family>
 class Fit {
  public:
-  // `prefix` has its cells by fold, `whole` the same patterns with one cell each.
+  // `prefix` has its cells by fold, `whole` the same patterns with one cell each; the weights of the first `n_held`
+  // rules are 1.
   Fit(const Prefix& prefix, const Prefix& whole, const std::vector<double>& gap, const Family& family,
-      std::int32_t n_folds, double near)
-      : prefix_(prefix), problem_{prefix, gap, family}, n_folds_(n_folds),
+      std::int32_t n_folds, double near, std::int32_t n_held = 0)
+      : prefix_(prefix), problem_{prefix, gap, family}, n_folds_(n_folds), n_held_(std::min(n_held, prefix.n_rules)),
         near_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : near),
         all_(Problem<Family>{whole, gap, family}, {0}, 1), by_fold_(problem_, folds(), n_folds) {
     point_folds();
+    by_fold_.hold(n_held_);
   }
 
   Fitted run(const std::vector<double>& grid, const double* fixed_penalty) {
@@ -190,11 +198,14 @@ class Fit {
     const std::int64_t C = prefix_.n_scores;
     std::vector<double> start = problem_.family.constant(whole_, whole_sum_);
     start.resize(C + prefix_.n_rules, 0.0);
+    std::fill_n(start.begin() + C, n_held_, 1.0);
     all_.start(start);
+    if (n_held_ > 0) settle_intercepts(fitted);
+    all_.hold(n_held_);
     fitted.losses.assign(grid.size(), 0.0);
     double scale = 0.0, steepest = 0.0;
     const std::vector<double>& gram = step_.reduce(all_.total(), C);
-    for (std::int64_t i = 0; i < prefix_.n_rules; ++i) {
+    for (std::int64_t i = n_held_; i < prefix_.n_rules; ++i) {
       scale = std::max(scale, gram[i * prefix_.n_rules + i]);
       steepest = std::max(steepest, std::fabs(all_.total().slope[C + i] / all_.total().size));
     }
@@ -278,7 +289,7 @@ class Fit {
     for (const std::int32_t f : used_) {
       rest_ = by_fold_.total();
       rest_.add(by_fold_.model(f), -1.0);
-      step_.take(rest_, C, penalty, all_.point(), fold_points_[f]);
+      step_.take(rest_, C, penalty, all_.point(), fold_points_[f], n_held_);
     }
     score_cells(used_);
     std::vector<std::int32_t> far;
@@ -324,10 +335,20 @@ class Fit {
     std::vector<std::int32_t> others(n_folds_, 0);
     others[fold] = -1;
     Descent<Family> own(problem_, others, 1);
+    own.hold(n_held_);
     own.start(change_[fold] > Descent<Family>::kLongest ? all_.point() : fold_points_[fold]);
     for (int step = 0; step < 100; ++step)
       if (own.advance(penalty) <= near_) break;
     fold_points_[fold] = own.point();
+  }
+
+  // The constant beside what is held: it is where the penalty is measured, as elsewhere at the link of the mean.
+  void settle_intercepts(Fitted& fitted) {
+    all_.hold(prefix_.n_rules);
+    double bend = 0.0;
+    for (std::int64_t c = 0; c < prefix_.n_scores; ++c)
+      bend += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
+    if (bend > 0.0) settle(0.0, bend, fitted);
   }
 
   // Steps until nothing is left to follow but rounding.
@@ -344,7 +365,7 @@ class Fit {
 
   const Prefix& prefix_;
   Problem<Family> problem_;
-  std::int32_t n_folds_;
+  std::int32_t n_folds_, n_held_;
   double near_, whole_ = 0.0;
   std::vector<double> whole_sum_;
   std::vector<std::int32_t> used_;

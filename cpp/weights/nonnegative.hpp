@@ -128,19 +128,26 @@ struct Quadratic {
 class NewtonStep {
  public:
   // From `point` to `to`; the model is that of the mean loss times its size. With several scores the intercepts add
-  // up to zero: a curvature along (1, ..., 1), where the loss has none, keeps them there.
+  // up to zero: a curvature along (1, ..., 1), where the loss has none, keeps them there. The first `n_held` weights
+  // stay what they are.
   void take(const Quadratic& model, std::int64_t n_scores, double penalty, const std::vector<double>& point,
-            std::vector<double>& to) {
-    const std::int64_t k = model.n - n_scores;
+            std::vector<double>& to, std::int64_t n_held = 0) {
+    const std::int64_t k = model.n - n_scores, m = k - n_held;
     reduce(model, n_scores);
     const double* w = point.data() + n_scores;
-    for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t i = n_held; i < k; ++i) {
       double sum = -reduced_slope_[i];
-      for (std::int64_t j = 0; j < k; ++j) sum += gram_[i * k + j] * w[j];
+      for (std::int64_t j = n_held; j < k; ++j) sum += gram_[i * k + j] * w[j];
       cross_[i] = sum;
     }
     to = point;
-    solver_.solve(gram_.data(), cross_.data(), k, penalty, to.data() + n_scores);
+    if (n_held > 0) {
+      part_.resize(m * m);
+      for (std::int64_t i = 0; i < m; ++i)
+        std::copy_n(gram_.data() + (n_held + i) * k + n_held, m, part_.data() + i * m);
+    }
+    const double* gram = n_held > 0 ? part_.data() : gram_.data();
+    solver_.solve(gram, cross_.data() + n_held, m, penalty, to.data() + n_scores + n_held);
     for (std::int64_t c = 0; c < n_scores; ++c) {
       double change = -free_[c];
       for (std::int64_t i = 0; i < k; ++i) change -= answer_[i * n_scores + c] * (to[n_scores + i] - w[i]);
@@ -188,7 +195,7 @@ class NewtonStep {
 
  private:
   NonNegative solver_;
-  std::vector<double> top_, free_, answer_, reduced_slope_, cross_, gram_;
+  std::vector<double> top_, free_, answer_, reduced_slope_, cross_, gram_, part_;
 };
 
 }  // namespace pysirus

@@ -151,6 +151,7 @@ def likelihood_weights(
     n_folds: int,
     near: float,
     n_threads: int,
+    n_held: int = 0,
 ) -> LikelihoodArrays: ...
 def rule_scores(
     bins: NDArray[np.uint8],
@@ -180,6 +181,7 @@ def cox_weights(
     n_folds: int,
     near: float,
     n_threads: int,
+    n_held: int = 0,
 ) -> LikelihoodArrays: ...
 def cox_rows(
     span: NDArray[np.int32],

@@ -48,3 +48,15 @@ def test_a_rule_that_breaks_a_constraint_is_refused(run, model, tmp_path):
     assert code == 2 and "breaks a constraint of the model" in err
     code, _, err = run("edit", model, "--without", 1)
     assert code == 2 and "say which file to write" in err
+
+
+def test_a_fixed_effect_is_required_and_added(run, tmp_path):
+    path = tmp_path / "m.json"
+    fixed = ["--require", "+2.5 if crim < 1.5 & dis >= 3"]
+    code, out, _ = run("fit", "housing", "--rules", 4, "--trees", 200, *fixed, "--model", path)
+    assert code == 0 and "given, fixed  +2.5 if crim < 1.5 & dis >= 3" in out
+    code, out, err = run("edit", path, "housing", "--add", "-1 if rm < 6", "-o", tmp_path / "e.json")
+    assert code == 0 and "-1 if rm < 6" in out and "added -1 if rm < 6" in err
+    assert [str(rule.effect) for rule in pysirus.load(tmp_path / "e.json").selected[:2]] == ["+2.5", "-1"]
+    code, _, err = run("fit", "housing", "--require", "×2 if crim < 1.5")
+    assert code == 2 and "write what it adds" in err

@@ -42,6 +42,10 @@ def read_given(known: Known, constraints: Constraints, cuts: Sequence[Cuts]) -> 
     names = [column.name for column in columns]
     conditions = [item for item in listed(known.forbidden) if as_columns(item, names) is None]
     forbidden = tuple(as_rules(conditions, columns, "forbidden"))
+    if fixed := next((rule for rule in forbidden if rule.effect is not None), None):
+        raise ParameterError(
+            f"forbidden: '{fixed.text}' has an effect. Give the conditions alone: '{fixed.condition_text}'."
+        )
     constraints = replace(constraints, forbidden=forbidden) if forbidden else constraints
     required = as_rules(known.required_rules, columns, "required_rules")
     return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)

@@ -83,7 +83,7 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
         return self.as_output(fit.intercepts[0]), fit.weights[0].tolist(), float(fit.penalties[0])
 
 
-def refit_classes(near: Quadratic, penalty: float) -> tuple[tuple[float, ...], list[float]]:
-    """Intercept and weights by the approximation that a model keeps."""
-    intercepts, weights = minimise(near, penalty)
+def refit_classes(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[tuple[float, ...], list[float]]:
+    """Intercept and weights by the approximation that a model keeps; those of the first rules may be held at 1."""
+    intercepts, weights = minimise(near, penalty, n_held)
     return ClassLikelihood().as_output(intercepts), weights.tolist()

@@ -19,6 +19,7 @@ from pysirus._model.model import Model
 from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._model.moments import Moments
 from pysirus._response.response import Output, Response
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
@@ -105,7 +106,8 @@ class LikelihoodKind(Kind):
     def _fit(
         self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
     ) -> LikelihoodFit:
-        return fit_likelihood(patterns, *self._sides(rules, response), self.loss_of(response), sizes, grid)
+        sides, loss = self._sides(rules, response), self.loss_of(response)
+        return fit_likelihood(patterns, *sides, loss, sizes, grid, n_held=n_fixed(rules))
 
     def _sides(self, rules: Sequence[Rule], response: Response) -> tuple[Floats, Floats]:
         """Outputs inside and outside, [rule, score]."""

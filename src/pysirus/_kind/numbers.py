@@ -14,6 +14,7 @@ from pysirus._model.gram import gram_of
 from pysirus._model.moments import Moments
 from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.fitted import fitted_values
@@ -71,7 +72,7 @@ class Numbers(NumberKind):
 
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
-        return useful_sizes(gram_of(moments, rules), most)
+        return useful_sizes(gram_of(moments, rules), most, n_fixed(rules))
 
     def weigh(
         self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]

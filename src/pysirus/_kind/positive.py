@@ -92,7 +92,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
         return NumberResponse(column, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
 
 
-def refit_log(near: Quadratic, penalty: float) -> tuple[float, list[float]]:
-    """Intercept and weights by the approximation that a model keeps."""
-    intercepts, weights = minimise(near, penalty)
+def refit_log(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[float, list[float]]:
+    """Intercept and weights by the approximation that a model keeps; those of the first rules may be held at 1."""
+    intercepts, weights = minimise(near, penalty, n_held)
     return float(intercepts[0]), weights.tolist()

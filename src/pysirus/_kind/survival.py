@@ -27,6 +27,7 @@ from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times, read_survival
 from pysirus._response.response import NumberResponse, Response
 from pysirus._response.survival import SurvivalResponse, survival_response
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
@@ -116,7 +117,7 @@ class SurvivalTimes(LikelihoodKind):
         self, rows: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
     ) -> LikelihoodFit:
         inside, outside = (side[:, 0] for side in self._sides(rules, response))
-        return fit_cox(rows, inside, outside, sizes, grid)
+        return fit_cox(rows, inside, outside, sizes, grid, n_held=n_fixed(rules))
 
     def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
         """Martingale residuals at the shrunk scores; None where the list explains all."""

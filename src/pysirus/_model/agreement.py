@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import MAX_LEVELS
+from pysirus._model.effect_agreement import check_effect
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
 from pysirus._model.recipe_text import check_recipe
 from pysirus._model.survival_agreement import check_survival
@@ -237,10 +238,15 @@ def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
             _check_split(split, own, f"{here}.path[{i}]")
         for name in ("inside", "outside"):
             _check_output(rule[name], classes, inner(here, name))
+            if "effect" in rule:
+                continue
             if rule.get("stage", 1) == 1:
                 _check_shares(rule[name], classes, inner(here, name))
             else:
                 _check_balance(rule[name], classes, inner(here, name))
+        if "effect" in rule:
+            check_effect(rule, document, here)
+            ensure(r == 0 or "effect" in rules[r - 1], here, "has a fixed effect, and comes after one that has none")
         for value in rule.get("observed") or ():
             _check_output(value, classes, inner(here, "observed"))
             _check_shares(value, classes, inner(here, "observed"))
@@ -331,6 +337,8 @@ def _check_tuning(document: Entry, tuning: Entry) -> None:
         ensure(size["n_rules"] == k + 1 <= len(rules), place, f"must be of {k + 1} rules, of a list of {len(rules)}")
         n_weights = len(size["weights"])
         ensure(n_weights == k + 1, place, f"must have {k + 1} weights, found {n_weights}")
+        for rule, weight in zip(rules, size["weights"]):
+            ensure("effect" not in rule or weight == 1, f"{place}.weights", "must be 1 for a rule with a fixed effect")
         _check_output(size["intercept"], document["classes"], f"{place}.intercept")
     ensure(bool(sizes) == bool(rules), "tuning.sizes", "must be there for a list of rules, and for no other")
     starts = [size["intercept"] for size in sizes]

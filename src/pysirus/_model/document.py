@@ -98,6 +98,8 @@ SPLIT = fields(
 
 OUTCOME = fields({"n_events": COUNT, "median": optional(number(0))})
 
+EFFECT = fields({}, besides={"adds": number(), "times": number(0), "for": label})
+
 RULE = fields(
     {
         "text": text,
@@ -113,6 +115,7 @@ RULE = fields(
     besides={
         "stage": whole(1, 2**31),
         "given": flag,
+        "effect": EFFECT,
         "observed": optional(items(output, length=2)),
         "survival": items(OUTCOME, length=2),
     },

@@ -28,6 +28,7 @@ from pysirus._model.recipe_text import recipe_from_json, recipe_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
 from pysirus._plain import PlainError
+from pysirus._rules.effect import Effect
 from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
 from pysirus._rules.term import LinearTerm
@@ -102,6 +103,15 @@ def _from_split(d: Mapping[str, Any]) -> Split:
     return Split(d["feature"], d["op"], value, cut, d["missing"])
 
 
+def _effect(effect: Effect) -> dict[str, Any]:
+    label = {} if effect.label is None else {"for": effect.label}
+    return {"times" if effect.is_factor else "adds": effect.size, **label}
+
+
+def _from_effect(d: Mapping[str, Any] | None) -> Effect | None:
+    return None if d is None else Effect(float(d.get("adds", d.get("times", 0.0))), "times" in d, d.get("for"))
+
+
 def rule_to_json(rule: Rule) -> dict[str, Any]:
     """A rule as JSON; its text is there for the reader and not read back."""
     return {
@@ -116,6 +126,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         "weight": rule.weight,
         "stage": rule.stage,
         **({"given": True} if rule.given else {}),
+        **({} if rule.effect is None else {"effect": _effect(rule.effect)}),
         **({} if rule.observed is None else {"observed": [_output(value) for value in rule.observed]}),
         **({} if rule.survival is None else {"survival": [asdict(side) for side in rule.survival]}),
     }
@@ -142,6 +153,7 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rul
         classes=classes,
         stage=d.get("stage", 1),
         given=d.get("given", False),
+        effect=_from_effect(d.get("effect")),
         observed=tuple(map(_from_output, d["observed"])) if d.get("observed") is not None else None,
         survival=_from_outcomes(d.get("survival")),
     )

@@ -88,3 +88,21 @@ def gram_of(moments: Moments, rules: Sequence[Rule]) -> Gram:
         test_cross=own * gap / n,
         test_square=square / n,
     )
+
+
+def less_fixed(gram: Gram, n_fixed: int) -> Gram:
+    """The same of the rules after those with a fixed effect, and of the response less what these add."""
+    held, free = np.s_[:n_fixed], np.s_[n_fixed:]
+    both = gram.test_gram[:, held, held].sum(axis=(1, 2))
+    return Gram(
+        gram=np.ascontiguousarray(gram.gram[free, free]),
+        cross=gram.cross[free] - gram.gram[free, held].sum(axis=1),
+        mean_output=gram.mean_output[free],
+        mean=gram.mean - float(gram.mean_output[held].sum()),
+        variance=gram.variance - 2 * float(gram.cross[held].sum()) + float(gram.gram[held, held].sum()),
+        train_gram=gram.train_gram[:, free, free],
+        train_cross=gram.train_cross[:, free] - gram.train_gram[:, free, held].sum(axis=2),
+        test_gram=gram.test_gram[:, free, free],
+        test_cross=gram.test_cross[:, free] - gram.test_gram[:, free, held].sum(axis=2),
+        test_square=gram.test_square - 2 * gram.test_cross[:, held].sum(axis=1) + both,
+    )

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._model.fields import Damage, ensure
-from pysirus._model.gram import LEAST_PENALTY, gram_of
+from pysirus._model.gram import LEAST_PENALTY, gram_of, less_fixed
 from pysirus._model.moments import N_FOLDS, Moments
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
 
 MAX_MOMENTS = 200  # rules; about half a megabyte
@@ -134,8 +135,8 @@ def _check_outputs(moments: Moments, rules: Sequence[Rule]) -> None:
             rows = (int(moments.rows[r]), moments.n_rows - int(moments.rows[r]))
             ensure(rows == (rule.n_inside, rule.n_outside), f"moments.rows[{r}]", "differs from the rule's n_inside")
         if rule.stage == 1:
-            for name, mean in (("inside", inside[r, 0]), ("outside", outside[r, 0])):
-                output = getattr(rule, name)
+            means = ("inside", inside[r, 0], rule.means[0]), ("outside", outside[r, 0], rule.means[1])
+            for name, mean, output in means:
                 near = abs(mean - output) <= ROUNDING * (abs(mean) + abs(output) + abs(moments.centre))
                 ensure(bool(near), f"moments: rule {r}", f"has {name} {output:.6g}, and the sums say {mean:.6g}")
 
@@ -151,6 +152,8 @@ def _check_solvable(moments: Moments, rules: Sequence[Rule]) -> None:
     gram = gram_of(moments, rules)
     for name, values in vars(gram).items():
         ensure(bool(np.isfinite(values).all()), "moments", f"are so large that {name.replace('_', ' ')} overflows")
+    if held := n_fixed(rules):  # these are not weighed
+        gram, rules = less_fixed(gram, held), rules[held:]
     gaps = np.array([float(rule.inside) - float(rule.outside) for rule in rules])  # type: ignore[arg-type]
     variances = np.diag(gram.gram)
     small = (gaps != 0) & ~(variances > LEAST_VARIANCE)

@@ -62,9 +62,12 @@ class Points:
         """The mean output of a rule over the training data, by weight.
 
         Outputs are means of the response, inside and outside, so theirs is the mean of it. Those of a correction are
-        means of residuals: of numbers they balance, of scores the part inside says how much they do.
+        means of residuals: of numbers they balance, of scores the part inside says how much they do. A fixed effect is
+        measured from the rows where it is not.
         """
         mean = np.asarray(self.mean, dtype=np.float64)
+        if rule.effect is not None:
+            return np.zeros_like(mean)
         if rule.stage == 1:
             return mean
         if rule.observed is None:

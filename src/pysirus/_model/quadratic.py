@@ -40,6 +40,13 @@ class Quadratic:
         i = np.concatenate([np.arange(self.n_scores), self.n_scores + np.asarray(rules, dtype=np.intp)])
         return Quadratic(self.n_scores, self.linear[i], self.curvature[i][:, i])
 
+    def hold(self, n_rules: int) -> Quadratic:
+        """The same for the rules after the first ``n_rules``, whose weights are 1."""
+        held = np.arange(self.n_scores, self.n_scores + n_rules)
+        i = np.delete(np.arange(len(self.linear)), held)
+        linear = self.linear[i] + self.curvature[i][:, held].sum(axis=1)
+        return Quadratic(self.n_scores, linear, self.curvature[i][:, i])
+
 
 def n_scores_of(n_classes: int) -> int:
     """How many intercepts there are: of two classes one, the log-odds; of numbers one."""

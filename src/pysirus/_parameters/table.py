@@ -282,11 +282,13 @@ class Constraining:
         None,
         "list of str or Rule, optional",
         "Rules that the list begins with, as text such as 'age < 25 & sport'. Their outputs and weights come from the "
-        "data; they stay listed at weight 0. Thresholds may be any numbers.",
+        "data; they stay listed at weight 0. Thresholds may be any numbers. '+2 if age < 25' (for counts, amounts and "
+        "survival '×1.5 if age < 25') fixes what a rule adds.",
         option=Option(
             "--require",
             "TEXT",
-            "A rule that the list begins with, such as 'age < 25 & sport'. May be repeated.",
+            "A rule that the list begins with, such as 'age < 25 & sport' or, with a fixed effect, '+2 if age < 25'. "
+            "May be repeated.",
             "Columns",
             type=list[str],
         ),

@@ -31,6 +31,7 @@ class Response(ABC):
     repeats: NDArray[np.float64] | None = None  # the weights before class weights, where both are given
 
     by_class: ClassVar[bool]  # whether sums are taken class by class
+    shows_means: ClassVar[bool] = True  # whether means of the answers are what the data say
 
     @property
     @abstractmethod

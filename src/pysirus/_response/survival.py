@@ -8,7 +8,7 @@ is no order among them to average over, and a row twice is a row of weight two.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ NULL_BITS = 44  # of the largest residual; rounded once, so that another order o
 @dataclass(frozen=True)
 class SurvivalResponse(NumberResponse):
     """Rows that answer with a time each, and whether it ended with an event. The numbers are residuals."""
+
+    shows_means: ClassVar[bool] = False
 
     times: Floats
     events: Flags

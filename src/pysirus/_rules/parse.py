@@ -1,13 +1,15 @@
 """The text of a rule in, what it asks of each column out; a message points at the character where it goes wrong.
 
-    rule       ["if"] condition {"&" condition} ["then" ...]
+    rule       [effect "if" | "if"] condition {"&" condition} ["then" ...]
+    effect     "+" number | "-" number | "×" number, then ["for" class]
     condition  "(" condition ")"  |  ask ["or missing"]
     ask        name "<" number  |  name ">=" number  |  number "<=" name "<" number
                name "in" "{" level {"," level} "}"  |  name "=" level  |  name "is missing"  |  name "is known"
                name  |  "not" name                      of a column of true and false
 
 Names and levels stand as they print, without quotes, and may hold anything, these signs too. So the parser knows the
-columns, tries every name that fits, the longest first, and goes back where it does not lead on.
+columns, tries every name that fits, the longest first, and goes back where it does not lead on. The name of a class is
+all that stands between "for" and an "if" after which conditions can be read.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any, Protocol
 
 from pysirus._format import format_levels
 from pysirus._plain import PlainError, one_line
+from pysirus._rules.effect import EFFECT, Effect, effect_of
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 SPACE = re.compile(r"\s*")
@@ -124,6 +127,21 @@ class _Reader:
                 yield i, start + len(one_line(self.columns[i].name))
         self.fail(last, "a column")
 
+    def starts(self) -> Iterator[tuple[Effect | None, int]]:
+        """Where conditions may begin, and the effect before them: at once, or after each "if"."""
+        for after in self.sign(0, "if "):
+            yield None, after
+        yield None, 0
+        found = EFFECT.match(self.text)
+        if found is not None and (found[0].strip()[0] != "x" or re.match(r"\s*(if|for)\b", self.text[found.end() :])):
+            for after in self.sign(found.end(), "if"):
+                yield effect_of(found, None), after
+            for after in self.sign(found.end(), "for "):
+                self.fail(len(self.text), "'if'")
+                for word in re.finditer(r"\bif\b", self.text[after:]):
+                    if label := self.text[after : after + word.start()].strip():
+                        yield effect_of(found, label), after + word.end()
+
     # --------------------------------------------------------------------------------------------------- conditions
 
     def ask(self, position: int) -> Iterator[tuple[Ask, int]]:
@@ -225,12 +243,12 @@ class _Reader:
                 self.fail(after, "the end")
 
 
-def parse_rule(text: str, columns: Sequence[TextColumn]) -> tuple[Ask, ...]:
-    """What the text of a rule asks of each column."""
+def parse_rule(text: str, columns: Sequence[TextColumn]) -> tuple[Effect | None, tuple[Ask, ...]]:
+    """The effect that the text of a rule fixes, if it does, and what it asks of each column."""
     reader = _Reader(text, columns)
-    for start in [*reader.sign(0, "if "), 0]:
+    for effect, start in reader.starts():
         for asks, _ in reader.conditions(start):
-            return asks
+            return effect, asks
     raise RuleTextError(text, reader.furthest, _problem(reader))
 
 

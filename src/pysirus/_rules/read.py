@@ -65,11 +65,12 @@ def columns_of_rules(features: Sequence[Feature], rules: Iterable[Rule]) -> list
 
 def read_rule(text: str, columns: Sequence[KnownColumn]) -> Rule:
     """The rule that a text says, without outputs."""
+    effect, found = parse_rule(text, columns)
     asks: dict[int, Ask] = {}
-    for ask in parse_rule(text, columns):
+    for ask in found:
         before = asks.get(ask.column)
         asks[ask.column] = ask if before is None else _both(before, ask, text, columns[ask.column].name)
-    return Rule(tuple(_condition(ask, columns[i], i, text) for i, ask in asks.items()))
+    return Rule(tuple(_condition(ask, columns[i], i, text) for i, ask in asks.items()), effect=effect)
 
 
 def rule_on(rule: Rule, columns: Sequence[KnownColumn], numbers: Sequence[int]) -> Rule:
@@ -79,7 +80,7 @@ def rule_on(rule: Rule, columns: Sequence[KnownColumn], numbers: Sequence[int]) 
         levels = own.levels if own.lower_cut is not None or own.upper_cut is not None else None
         ask = Ask(index, 0, own.lower, own.upper, levels, bool(own.missing), own.only_missing)
         conditions.append(_condition(ask, columns[index], index, rule.condition_text))
-    return Rule(tuple(conditions))
+    return Rule(tuple(conditions), effect=rule.effect)
 
 
 def _both(first: Ask, second: Ask, text: str, name: str) -> Ask:

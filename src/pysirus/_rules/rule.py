@@ -29,6 +29,7 @@ from pysirus._format import (
     text_table,
 )
 from pysirus._plain import one_line
+from pysirus._rules.effect import Effect, read_effect
 from pysirus._rules.outcome import Outcome, format_factors, median_texts
 
 
@@ -166,6 +167,9 @@ class Rule:
         Of a correction of a score: the mean target (class proportions) inside and outside, which its outputs are not.
     given : bool
         Whether somebody gave the rule, rather than the forest. Its frequency is 1: it is in every list.
+    effect : Effect or None
+        What somebody says that a given rule adds where it holds. Its outputs are this and nothing, its weight is 1, and
+        ``observed`` has the mean target.
     survival : tuple of two Outcome, or None
         Of times to an event: events and median time of the training rows inside and outside.
     """
@@ -182,12 +186,19 @@ class Rule:
     stage: int = 1
     observed: tuple[Any, Any] | None = None
     given: bool = False
+    effect: Effect | None = None
     survival: tuple[Outcome, Outcome] | None = None
 
     @property
     def frequency_text(self) -> str:
-        """How often its path occurs, or that it was given."""
+        """How often its path occurs, or that it was given, and its effect too."""
+        if self.effect is not None:
+            return "given, fixed"
         return "given" if self.given else format_number(self.frequency, 3)
+
+    def with_effect(self, effect: str | Effect) -> Rule:
+        """The rule with what it adds: ``"+2"``, ``"-0.5 for good"`` or, as a factor, ``"×1.5"``."""
+        return replace(self, effect=read_effect(effect) if isinstance(effect, str) else effect)
 
     @property
     def means(self) -> tuple[Any, Any]:
@@ -224,15 +235,27 @@ class Rule:
         return str(self.conditions[0]) if self.conditions else "always"
 
     @property
+    def text(self) -> str:
+        """What is said of the rule where it is asked for: the conditions, and its effect if that is fixed."""
+        return self.condition_text if self.effect is None else one_line(f"{self.effect} if {self.condition_text}")
+
+    @property
     def output_texts(self) -> tuple[str, str]:
-        """What it answers inside and outside, as text: means, or of a correction of numbers residuals with a sign."""
+        """What it answers inside and outside, as text: means, or of a correction of numbers residuals with a sign.
+
+        A fixed effect on numbers is one too.
+        """
         if self.survival is not None:
             return median_texts(self.survival)
+        if self.effect is not None and isinstance(self.inside, float) and isinstance(self.outside, float):
+            return format_outputs(self.inside, self.outside, None, signed=True)
         inside, outside = self.means
         assert inside is not None and outside is not None
         return format_outputs(inside, outside, self.classes, signed=self.stage > 1 and self.observed is None)
 
     def __str__(self) -> str:
+        if self.effect is not None:
+            return self.text
         if self.inside is None or self.outside is None:
             return f"if {self.condition_text}"
         inside, outside = self.output_texts
@@ -322,7 +345,7 @@ class RuleSet(Sequence[Rule]):
 
     def rule_text(self, rule: Rule, named: bool = True) -> str:
         """A rule as one line."""
-        if rule.inside is None or rule.outside is None:
+        if rule.effect is not None or rule.inside is None or rule.outside is None:
             return str(rule)
         inside, outside = self.output_texts(rule, named)
         return one_line(f"if {rule.condition_text} then {inside} else {outside}")
@@ -356,14 +379,17 @@ class RuleSet(Sequence[Rule]):
         -------
         frame : DataFrame or Table
             Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
-            ``stage``. Where the sum of the rules is a score, then also ``mean_inside`` and ``mean_outside`` (what the
-            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
-            to an event ``median_inside``, ``events_inside`` and so on in place of means.
+            ``stage``, and ``effect`` where one is fixed. Where the sum of the rules is a score, then also
+            ``mean_inside`` and ``mean_outside`` (what the data say; the outputs of corrections are residuals),
+            ``adds_inside`` and ``adds_outside`` (points). Of times to an event ``median_inside``, ``events_inside``
+            and so on in place of means.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
             column = [getattr(rule, name) for rule in self]
             data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
+        if any(rule.effect is not None for rule in self):
+            data["effect"] = [None if rule.effect is None else str(rule.effect) for rule in self]
         if self.reading is not None:
             for i, side in enumerate(("inside", "outside")):
                 if any(rule.survival is not None for rule in self):

@@ -1,13 +1,18 @@
 """Training rows and the rules that are required in, rules that a list can begin with out.
 
 On all rows one that cannot be kept is an error. In a fold it is left out: there it may hold nowhere, or turn round.
+Rules with a fixed effect come first: what they add is taken off the response before the others are weighed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from pysirus._model.link import Link
 from pysirus._parameters import ParameterError
+from pysirus._rules.effect import EffectError
 from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
 from pysirus._select.select import Span, condition_vector
@@ -15,11 +20,13 @@ from pysirus._training.training import Training
 from pysirus._weights.weighted import with_outputs
 
 
-def with_required(training: Training, *, strict: bool = True) -> Training:
+def with_required(training: Training, link: Link, *, strict: bool = True) -> Training:
     """The training rows with the required rules that can be kept, all of them where that is ``strict``."""
     if not training.required:
         return training
-    settled = [_settle(rule, training) for rule in training.required]
+    every = [settle_effect(rule, link, training.response.labels, "required_rules") for rule in training.required]
+    every.sort(key=lambda rule: rule.effect is None)
+    settled = [_settle(rule, training) for rule in every]
     sums = training.moment_sums(settled)
     gram = sums.gram()
     partial = [i for i in range(len(settled)) if 0 < gram[1 + i, 1 + i] < gram[0, 0]]  # neither nowhere nor everywhere
@@ -33,6 +40,16 @@ def with_required(training: Training, *, strict: bool = True) -> Training:
         if not fault:
             kept.append(rule)
     return replace(training, required=tuple(kept))
+
+
+def settle_effect(rule: Rule, link: Link, labels: Sequence[Any] | None, parameter: str) -> Rule:
+    """The rule with its effect as the model can take it; an error where it cannot."""
+    if rule.effect is None:
+        return rule
+    try:
+        return replace(rule, effect=rule.effect.settled(link, labels))
+    except EffectError as error:
+        raise ParameterError(f"{parameter}: the effect of '{rule.text}' cannot be taken: {error}.") from error
 
 
 def _fault(rule: Rule | None, training: Training, span: Span, is_fresh: bool) -> str:

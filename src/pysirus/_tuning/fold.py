@@ -81,7 +81,8 @@ def fit_fold(
 ) -> FoldResult:
     """One fold: bins, forest, list, weights of every prefix, and what they say of the held-out rows."""
     train, test = split
-    training = with_required(bin_rows(table.take(train), response.take(train), plan.settings, ""), strict=False)
+    binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
+    training = with_required(binned, plan.kind.link, strict=False)
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=1, stop=stop)
     paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
     weighted = plan.plain_list(training, paths)

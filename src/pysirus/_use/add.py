@@ -27,6 +27,7 @@ from pysirus._response.response import ClassResponse, Response
 from pysirus._rules.read import columns_of_rules
 from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
+from pysirus._training.required import settle_effect
 from pysirus._training.training import MemoryTraining
 from pysirus._use.score import read_codes
 from pysirus._weights.weighted import with_outputs
@@ -47,6 +48,7 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     gaps = [column.missing() is not None for column in table.columns]
     columns = [replace(own, has_missing=own.has_missing or gap) for own, gap in zip(columns, gaps)]
     new = [_settle(rule, table, response) for rule in as_rules(given, columns, "rules")]
+    new = [settle_effect(rule, model.link, response.labels, "rules") for rule in new]
     training = training_on(model, [*model.selected, *new], table, response)
     _check_new(model, new, training)
     new = with_outputs(new, training.moments(new), response)
@@ -54,6 +56,7 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
         if faults := training.constraints.faults(rule):
             raise ParameterError(f"The rule '{rule.condition_text}' breaks a constraint of the model: {faults[0]}.")
     rules = [*(replace(rule, weight=None) for rule in model.selected), *new]
+    rules.sort(key=lambda rule: rule.effect is None)  # what is fixed comes first
     weighted = kind.describe(training, kind.weigh(training, rules, training.moments(rules), [len(rules)]))
     found = kind.model(training, weighted, 0, int(model.facts.get("n_trees", 0)))
     facts = {name: fact for name, fact in model.facts.items() if name not in ("out_of_fold", "approximate_weights")}

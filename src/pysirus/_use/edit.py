@@ -24,6 +24,7 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.read import read_weights
 from pysirus._response.response import ClassResponse
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule, with_weights
 from pysirus._use.add import add_rules
@@ -61,7 +62,7 @@ def _rule_called(model: Model, text: str) -> Rule:
     """The rule that a text says: one that prints so, or one that asks the same."""
     wanted = text.strip().removeprefix("if ").split(" then ")[0].strip()
     for rule in model.selected:
-        if wanted == rule.condition_text:
+        if wanted in (rule.condition_text, rule.text):
             return rule
     asked = read_rule(text, columns_of_rules(model.features, model.selected))
     for rule in model.selected:
@@ -74,7 +75,7 @@ def adding(model: Fitted, rules: Any, X: Any, y: Any, sample_weight: Any = None,
     """Add rules, with outputs and weights from the rows; see ``RuleModel.adding``."""
     edited, new = add_rules(model, rules, X, y, sample_weight)
     error = errors_of(model, edited, (X, y, sample_weight))
-    return with_trail(edited, [], [rule.condition_text for rule in new], note or Note(), error)
+    return with_trail(edited, [], [rule.text for rule in new], note or Note(), error)
 
 
 def without(
@@ -87,7 +88,7 @@ def without(
 ) -> Fitted:
     """Remove rules and fit the weights of the others again; see ``RuleModel.without``."""
     struck = set(_positions(model, rules))
-    texts = [model.selected[i].condition_text for i in sorted(struck)]
+    texts = [model.selected[i].text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
     if model.survival is not None:
         edited = refit_survival(model, [model.selected[i] for i in kept], X, y, sample_weight)
@@ -183,7 +184,8 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
         intercept, weights, penalty = ClassLikelihood().weigh_again(patterns, rows.response, rules)
     elif likelihood is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
-        intercept, weights = (refit_log if model.link == "log" else refit_classes)(likelihood, penalty)
+        refit_by = refit_log if model.link == "log" else refit_classes
+        intercept, weights = refit_by(likelihood, penalty, n_fixed(rules))
     else:
         raise ValueError(
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "

@@ -17,6 +17,7 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule, with_weights
 from pysirus._weights.cox import cox_rows_of_bits, fit_cox
 from pysirus._weights.hazard import baseline_hazard
@@ -54,7 +55,7 @@ def _refit(
     )
     rows = cox_rows_of_bits(len(rules), _bits(holds), risk, model.facts.get("seed", 0), weights)
     grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
-    fit = fit_cox(rows, inside, outside, [len(rules)], grid)
+    fit = fit_cox(rows, inside, outside, [len(rules)], grid, n_held=n_fixed(rules))
     selected = with_weights(rules, fit.weights[0].tolist())
     facts = {**model.facts, "ridge_penalty": float(fit.penalties[0])}
     facts.pop("out_of_fold", None)  # of another list

@@ -83,6 +83,7 @@ def fit_cox(
     penalties: Floats | None = None,
     near: float = NEAR,
     n_threads: int = 1,
+    n_held: int = 0,
 ) -> LikelihoodFit:
     """Weights of the first ``sizes`` rules, each at its own penalty.
 
@@ -102,6 +103,8 @@ def fit_cox(
         When Newton's steps end in cross-validation. The weights themselves are exact.
     n_threads : int
         Threads over sizes.
+    n_held : int
+        The weights of this many rules, the first ones, are 1.
 
     Returns
     -------
@@ -126,6 +129,7 @@ def fit_cox(
         n_folds=N_FOLDS,
         near=near,
         n_threads=n_threads,
+        n_held=n_held,
     )
     return LikelihoodFit(
         loss="cox",

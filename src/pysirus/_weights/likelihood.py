@@ -118,6 +118,7 @@ def fit_likelihood(
     penalties: Floats | None = None,
     near: float = NEAR,
     n_threads: int = 1,
+    n_held: int = 0,
 ) -> LikelihoodFit:
     """Weights and intercepts of the first ``sizes`` rules, each at its own penalty.
 
@@ -139,6 +140,8 @@ def fit_likelihood(
         When Newton's steps end in cross-validation. The weights themselves are exact.
     n_threads : int
         Threads over sizes.
+    n_held : int
+        The weights of this many rules, the first ones, are 1.
     """
     inside, outside = centred_outputs(inside, loss), centred_outputs(outside, loss)
     n_rules, n_scores = inside.shape
@@ -156,6 +159,7 @@ def fit_likelihood(
         n_folds=N_FOLDS,
         near=near,
         n_threads=n_threads,
+        n_held=n_held,
     )
     weights, base = found["points"][:, n_scores:], found["points"][:, :n_scores]
     shift = np.zeros_like(base)

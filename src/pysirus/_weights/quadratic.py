@@ -90,8 +90,14 @@ def _design(holds: Floats, inside: Floats, outside: Floats) -> Floats:
     return design
 
 
-def minimise(quadratic: Quadratic, penalty: float) -> tuple[Floats, Floats]:
-    """Intercepts and weights, which are not negative, of the least approximate loss plus ``penalty / 2 * squares``."""
+def minimise(quadratic: Quadratic, penalty: float, n_held: int = 0) -> tuple[Floats, Floats]:
+    """Intercepts and weights, which are not negative, of the least approximate loss plus ``penalty / 2 * squares``.
+
+    The weights of the first ``n_held`` rules are 1, and not penalised.
+    """
+    if n_held:
+        intercepts, weights = minimise(quadratic.hold(n_held), penalty)
+        return intercepts, np.concatenate([np.ones(n_held), weights])
     n = quadratic.n_scores
     free, both, own = quadratic.curvature[:n, :n], quadratic.curvature[n:, :n], quadratic.curvature[n:, n:]
     inverse = np.linalg.pinv(free, hermitian=True)  # scores of several classes may move together

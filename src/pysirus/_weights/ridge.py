@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._model.gram import LEAST_PENALTY, Gram, gram_of
+from pysirus._model.gram import LEAST_PENALTY, Gram, gram_of, less_fixed
 from pysirus._model.moments import Moments
+from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -26,16 +27,16 @@ STAGES_GRID = np.geomspace(1e2, LEAST_PENALTY, 21)
 
 
 def ridge_weights(
-    gram: Gram, sizes: Sequence[int], penalty_grid: NDArray[np.float64] = PENALTY_GRID
+    gram: Gram, sizes: Sequence[int], penalty_grid: NDArray[np.float64] = PENALTY_GRID, *, least: int = 2
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Non-negative ridge for some prefixes of a list of rules, and its penalty by cross-validation.
 
-    One rule has weight 1.
+    One rule has weight 1, unless the ``least`` list that is fitted is of one.
     """
     n_rules = max(sizes, default=0)
     weights = np.zeros((len(sizes), len(gram.cross)))
     penalties = np.zeros(len(sizes))
-    if n_rules >= 2:
+    if n_rules >= least:
         part = np.s_[:n_rules]
         largest = np.maximum.accumulate(np.diag(gram.gram)[part])
         grid = largest[:, None] * penalty_grid
@@ -52,15 +53,21 @@ def ridge_weights(
             np.ascontiguousarray(gram.gram[part, part]), np.ascontiguousarray(gram.cross[part]), best
         )
         for row, size in enumerate(sizes):
-            if size >= 2:
+            if size >= least:
                 weights[row, part], penalties[row] = solved[size - 1], best[size - 1]
-    weights[np.flatnonzero(np.asarray(sizes) == 1), :1] = 1.0
+    if least == 2:
+        weights[np.flatnonzero(np.asarray(sizes) == 1), :1] = 1.0
     return weights, penalties
 
 
-def useful_sizes(gram: Gram, most: int) -> range:
+def useful_sizes(gram: Gram, most: int, n_fixed: int = 0) -> range:
     """0, 1, 2, ... rules, up to the first list with more than ``most`` positive weights at the smallest penalty."""
+    if n_fixed:
+        free = useful_sizes(less_fixed(gram, n_fixed), max(0, most - n_fixed))
+        return range(n_fixed + len(free))
     n_rules = len(gram.cross)
+    if not n_rules:
+        return range(1)
     penalties = np.maximum.accumulate(np.diag(gram.gram)) * PENALTY_GRID[-1]
     positive = (_core.ridge_weights(gram.gram, gram.cross, penalties) > 0).sum(axis=1)
     too_many = np.flatnonzero(positive > most)
@@ -68,11 +75,20 @@ def useful_sizes(gram: Gram, most: int) -> range:
 
 
 def weigh_by_ridge(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]) -> WeightedPrefixes:
-    """Weights and intercepts of some prefixes of a list. One rule has no intercept; no rule at all is the mean."""
-    gram = gram_of(moments, rules)
+    """Weights and intercepts of some prefixes of a list. One rule has no intercept; no rule at all is the mean.
+
+    Rules with a fixed effect have weight 1, and the others are fitted to what they leave.
+    """
+    gram, held = gram_of(moments, rules), n_fixed(rules)
     grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
-    weights, penalties = ridge_weights(gram, sizes, grid)
-    intercepts = np.where(np.asarray(sizes) == 1, 0.0, gram.mean - weights @ gram.mean_output)
+    if held:
+        weights = (np.arange(len(rules)) < np.minimum(sizes, held)[:, None]).astype(np.float64)
+        free = [max(0, size - held) for size in sizes]
+        weights[:, held:], penalties = ridge_weights(less_fixed(gram, held), free, grid, least=1)
+    else:
+        weights, penalties = ridge_weights(gram, sizes, grid)
+    alone = (np.asarray(sizes) == 1) & (held == 0)
+    intercepts = np.where(alone, 0.0, gram.mean - weights @ gram.mean_output)
     return WeightedPrefixes(
         tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments
     )

@@ -15,19 +15,23 @@ from pysirus._rules.rule import Rule
 
 
 def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
-    """Give rules their outputs, the mean answers inside and outside, and their supports."""
+    """Give rules their outputs, the mean answers inside and outside, and their supports.
+
+    A rule with a fixed effect answers with it, and with nothing outside.
+    """
     _, inside, outside = moments.means
-    return [
-        replace(
-            rule,
-            inside=response.output(inside[i]),
-            outside=response.output(outside[i]),
-            n_inside=int(moments.rows[i]),
-            n_outside=int(moments.n_rows - moments.rows[i]),
-            classes=response.labels,
-        )
-        for i, rule in enumerate(rules)
-    ]
+    found = []
+    for i, rule in enumerate(rules):
+        means = response.output(inside[i]), response.output(outside[i])
+        outputs: dict[str, Any] = {"inside": means[0], "outside": means[1]}
+        if rule.effect is not None:
+            added = rule.effect.output(response.labels)
+            nothing = (0.0,) * len(added) if isinstance(added, tuple) else 0.0
+            outputs = {"inside": added, "outside": nothing, "observed": means if response.shows_means else None}
+        n_inside = int(moments.rows[i])
+        support: dict[str, Any] = {"n_inside": n_inside, "n_outside": int(moments.n_rows - n_inside)}
+        found.append(replace(rule, **outputs, **support, classes=response.labels))
+    return found
 
 
 def with_observed(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:

@@ -29,7 +29,10 @@ def model_of(estimator: Any) -> RuleModel:
 
 
 def _rule_text(rule: Rule, shown: RuleSet) -> Text:
-    text = Text.assemble(("if ", "bold"), one_line(rule.condition_text))
+    effect = "" if rule.effect is None else f"{rule.effect} "
+    text = Text.assemble(effect, ("if ", "bold"), one_line(rule.condition_text))
+    if effect:
+        return text
     if rule.inside is not None and rule.outside is not None:
         inside, outside = map(one_line, shown.output_texts(rule, named=False))
         text.append_text(Text.assemble((" then ", "bold"), inside, (" else ", "bold"), outside))

@@ -57,7 +57,8 @@ class PlainSirus(SirusBase, ListSize):
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
         settings = self._choose_device(settings, table.n_rows, table.n_columns)
-        self._learn(with_required(bin_rows(table, response, settings, target)), settings)
+        training = bin_rows(table, response, settings, target)
+        self._learn(with_required(training, self._kind.link), settings)
         return self
 
     def cross_validate(
@@ -89,7 +90,7 @@ class PlainSirus(SirusBase, ListSize):
         for train, test in splits:
             fold = clone(self)
             rows_of_fold = bin_rows(table.take(train), response.take(train), settings, target)
-            fold._learn(with_required(rows_of_fold, strict=False), settings)
+            fold._learn(with_required(rows_of_fold, self._kind.link, strict=False), settings)
             rows = recode_table(table.take(test), fold.model_.features)
             values = fold.model_.decision(rows).reshape(len(test), -1)
             truth = response.take(test)
@@ -179,7 +180,7 @@ class PlainSirus(SirusBase, ListSize):
             )
         training = train(rows, self._kind, settings, options, categorical=self.categorical_features, target=target)
         try:
-            self._learn(with_required(training), settings)
+            self._learn(with_required(training, self._kind.link), settings)
         finally:
             training.shards.close()
         return self

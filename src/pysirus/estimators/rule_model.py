@@ -154,7 +154,8 @@ class Actions(ABC):
         Parameters
         ----------
         rules : str, Rule or a list of these
-            The rules, as text such as ``"age < 25 & sport = True"`` (docs/constraints.md has the grammar).
+            The rules, as text such as ``"age < 25 & sport = True"`` or, with a fixed effect, ``"+2 if age < 25"``
+            (docs/constraints.md has the grammar).
         X : data frame or array of shape (n_rows, n_columns)
             The training rows.
         y : array of shape (n_rows,)

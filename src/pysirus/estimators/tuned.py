@@ -47,7 +47,7 @@ class TunedSirus(SirusBase, Folds):
         seed = settings.seed
         splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, 1 + sum(map(len, splits)))
-        training = with_required(bin_rows(table, response, settings, target))
+        training = with_required(bin_rows(table, response, settings, target), self._kind.link)
         plan = TuningPlan(
             kind=self._kind,
             settings=settings,

@@ -63,7 +63,9 @@ class Card:
     def total(self) -> Model:
         """A model whose prediction is the total."""
         rules = [
-            replace(rule, inside=float(a), outside=float(b), weight=1.0, classes=None, stage=1, observed=None)
+            replace(
+                rule, inside=float(a), outside=float(b), weight=1.0, classes=None, stage=1, observed=None, effect=None
+            )
             for rule, (a, b) in zip(self.model.rules, self.points.tolist())
         ]
         return replace(

@@ -94,7 +94,7 @@ def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
         if rule.survival is not None:
             numbers = (*model.points.added_texts(rule), *rule.event_texts)
     return RuleRow(
-        frequency=format_number(rule.frequency, 2),
+        frequency=rule.frequency_text if rule.given else format_number(rule.frequency, 2),
         conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
         inside=inside,
         outside=outside,
@@ -123,6 +123,8 @@ def rule_rows(model: Model) -> list[RuleRow]:
 
 def rule_line(rule: Rule, model: Model) -> str:
     """A rule in one line, for the comments of a program."""
+    if rule.effect is not None:
+        return f"{rule.text} ({rule.frequency_text})"
     if model.link == "identity":
         return str(rule)
     inside, outside = _mean_texts(rule, model)

@@ -122,7 +122,8 @@ class Workbook:
             sheet.cell(1, first + 2 * k, sums.base)
         for r, (rule, texts) in enumerate(zip(model.rules, rule_rows(model))):
             row = r + 4
-            values = [r + 1, one_line(rule.condition_text), texts.inside, texts.outside, rule.frequency, rule.weight]
+            often: float | str = rule.frequency_text if rule.given else rule.frequency
+            values = [r + 1, one_line(rule.condition_text), texts.inside, texts.outside, often, rule.weight]
             for c, value in enumerate(values, start=1):
                 if value == value:  # a frequency that is not known stays empty
                     write_text(sheet.cell(row, c), value)
@@ -135,8 +136,8 @@ class Workbook:
     def _outputs(self, rule: Rule, r: int, k: int) -> list[float]:
         """What a rule says to sum ``k`` inside and outside; with a link it is measured from its average."""
         if self.model.link != "identity":
-            assert rule.weight
-            return [part / rule.weight for part in self.sums[k].parts[r]]
+            weight = rule.weight or 1.0  # one that was given may have none: it adds 0
+            return [part / weight for part in self.sums[k].parts[r]]
         return [float(o[k] if isinstance(o, tuple) else o) for o in (rule.inside, rule.outside) if o is not None]
 
     def _part(self, row: int, cell: str, first: int, side: int) -> str:

@@ -60,6 +60,7 @@ def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
         "outsideText": outside,
         "frequency": _short(rule.frequency),
         **({"given": True} if rule.given else {}),
+        **({} if rule.effect is None else {"effect": str(rule.effect)}),
         "nInside": rule.n_inside,
         "nOutside": rule.n_outside,
     }
