@@ -129,7 +129,7 @@ def fit_cox(
         n_folds=N_FOLDS,
         near=near,
         n_threads=n_threads,
-        n_held=n_held,
+        **({"n_held": n_held} if n_held else {}),
     )
     return LikelihoodFit(
         loss="cox",

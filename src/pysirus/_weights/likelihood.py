@@ -159,7 +159,7 @@ def fit_likelihood(
         n_folds=N_FOLDS,
         near=near,
         n_threads=n_threads,
-        n_held=n_held,
+        **({"n_held": n_held} if n_held else {}),
     )
     weights, base = found["points"][:, n_scores:], found["points"][:, :n_scores]
     shift = np.zeros_like(base)
