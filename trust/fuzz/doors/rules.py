@@ -1,0 +1,38 @@
+"""Texts of rules: each is a rule, which prints as a text that reads the same, or a ``RuleTextError``."""
+
+from __future__ import annotations
+
+import re
+
+from pysirus import RuleTextError
+from pysirus._rules import parse
+from pysirus._rules.read import KnownColumn, read_rule
+
+COLUMNS = (
+    KnownColumn("x", "numeric", has_missing=True),
+    KnownColumn("x < 3", "numeric"),
+    KnownColumn("a & b", "numeric", thresholds=((0.1, ("value", 0.1)),)),
+    KnownColumn("town", "categorical", ("Rome", "New York", "a, b", "", "}", "1"), has_missing=True),
+    KnownColumn("on", "categorical", (False, True)),
+    KnownColumn("code", "categorical", (1.0, 2.5, -3.0)),
+)
+
+
+def one(data: bytes) -> None:
+    """Read a text; read what it prints."""
+    text = data.decode("utf-8", "replace")
+    try:
+        rule = read_rule(text, COLUMNS)
+    except RuleTextError as error:
+        if not 0 <= error.position <= len(text) or not str(error):
+            raise AssertionError(f"{error.position} is no place in the text") from error
+        return
+    said = " & ".join(str(condition) for condition in rule.conditions)
+    again = read_rule(said, COLUMNS)
+    if " & ".join(str(condition) for condition in again.conditions) != said:
+        raise AssertionError(f"{said!r} reads as {again}")
+
+
+def plant() -> None:
+    """A number may end with its letter: ``float`` then raises what is no complaint about a rule."""
+    parse.NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d*)?")
