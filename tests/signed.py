@@ -3,10 +3,18 @@
 import numpy as np
 import pandas as pd
 
-from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus import (
+    SirusClassifier,
+    SirusClassifierCV,
+    SirusRegressor,
+    SirusRegressorCV,
+    SirusSurvival,
+    SirusSurvivalCV,
+)
+from survival_table import target
 
 GRADES = ["none", "low", "mid", "high", "top"]  # the first and the last do not occur in training
-RESPONSES = ("numbers", "poisson", "gamma", "classes", "equal")
+RESPONSES = ("numbers", "poisson", "gamma", "classes", "equal", "survival")
 
 
 def draw_table(seed, n=150):
@@ -37,6 +45,9 @@ def target_of(response, score, rng):
         return score
     if response == "poisson":
         return rng.poisson(np.exp(score)) + (rng.random(len(score)) < 0.05)
+    if response == "survival":
+        until, end = rng.exponential(np.exp(-score)), rng.exponential(2.0, len(score))
+        return target(until <= end, np.ceil(20 * np.minimum(until, end)) / 20 + 0.05)
     if response == "gamma":
         return rng.gamma(3, np.exp(score) / 3) + 1e-3
     return np.where(score + 0.5 * rng.normal(size=len(score)) > 0.3, "yes", "no")
@@ -49,6 +60,8 @@ def estimator_of(response, tuned=False, **parameters):
     if response in ("classes", "equal"):
         weighting = "equal" if response == "equal" else "likelihood"
         return (SirusClassifierCV if tuned else SirusClassifier)(weighting=weighting, **parameters)
+    if response == "survival":
+        return (SirusSurvivalCV if tuned else SirusSurvival)(**parameters)
     loss = "squared_error" if response == "numbers" else response
     return (SirusRegressorCV if tuned else SirusRegressor)(loss=loss, **parameters)
 
