@@ -110,6 +110,27 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
     frame.unpersist()
 
 
+def test_constraints_and_given_rules_are_those_of_memory(spark):
+    _, table = make_rows("two weighted")
+    known = {
+        **OPTIONS,
+        "monotonic_cst": {"wide": 1, "holes": -1, "flag": -1},
+        "interaction_cst": [["wide", "colour", "size"]],
+        "required_rules": ["+0.5 if count < 512", "holes is missing"],
+        "forbidden": ["few"],
+    }
+    found = on_spark.SirusClassifier(**known).fit(
+        spark.createDataFrame(table).repartition(3), target="target", weights="w", row_id="id"
+    )
+    in_order = table.sort_by("id")
+    rows = in_order.drop_columns(["id", "target", "w"])
+    memory = SirusClassifier(**known).fit(rows, in_order["target"], sample_weight=in_order["w"])
+    assert len(memory.rules_) > 4 and found.model_.constraints == memory.model_.constraints
+    assert [rule.frequency_text for rule in found.rules_[:2]] == ["given, fixed", "given"]
+    assert_same(found, memory)
+    assert np.array_equal(found.predict_proba(rows), memory.predict_proba(rows))
+
+
 @pytest.mark.parametrize("n_partitions", [2, 8])
 def test_rows_are_numbered_by_row_id(spark, n_partitions):
     estimator, table = make_rows("numbers weighted")
