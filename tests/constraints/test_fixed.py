@@ -278,7 +278,8 @@ def test_parts_keep_the_same(rows, response, tmp_path):
 def test_views_mark_it(rows, response, tmp_path):
     X, score, _, _ = rows
     y = response_of(response, score)
-    model = estimator(response, required_rules=[FIXED[response]], n_rules=4).fit(X, y)
+    known = {"required_rules": [FIXED[response]], "interaction_cst": "pairwise"}
+    model = estimator(response, n_rules=4, **known).fit(X, y)
     mark = "given, fixed"
     assert mark in str(model) and mark in model.rules_._repr_html_()
     assert model.rules_.to_frame("pandas")["effect"].tolist()[0] == FIXED[response].split(" if")[0]
@@ -293,8 +294,12 @@ def test_views_mark_it(rows, response, tmp_path):
     assert found.to_numpy() == pytest.approx(answers_of(model.model_, X))
     model.report(tmp_path / "r.html", X=X, y=y)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert f"{FIXED[response].split(' if')[0]} if a &lt; 0.123 &amp; few &gt;= 2" in page
-    assert "a fixed effect" in page
+    effect = FIXED[response].split(" if")[0]
+    assert f"<td>{effect} if a &lt; 0.123 &amp; few &gt;= 2</td>" in page and "given, with a fixed effect" in page
+    assert f"given with the fixed effect {effect}" in page
+    assert f"{FIXED[response]}  ->  {FIXED[response].removeprefix(effect + ' if ')}" in str(
+        model.diff(estimator(response, n_rules=4, required_rules=[CONDITIONS]).fit(X, y))
+    )
     explanation = model.explain(X)
     assert explanation.prediction == pytest.approx(model.model_.raw_predict(X))
     model.export("excel", tmp_path / "m.xlsx", X=X.head(3))

@@ -50,8 +50,8 @@ class Diff:
         staged = any(rule.stage > 1 for rule in self._rules())
         rows = [["=", _both_texts(old, new), *self._changes(old, new)] for old, new in self.stayed]
         rows += [["~", _both_texts(old, new), *self._changes(old, new)] for old, new in self.moved]
-        rows += [["+", new.condition_text, *self._changes(None, new)] for new in self.came]
-        rows += [["-", old.condition_text, *self._changes(old, None)] for old in self.went]
+        rows += [["+", new.text, *self._changes(None, new)] for new in self.came]
+        rows += [["-", old.text, *self._changes(old, None)] for old in self.went]
         if not staged:
             rows = [[*row[:2], *row[3:]] for row in rows]
         return ["", "rule", *(["stage"] if staged else []), "frequency", self._name], rows
@@ -121,9 +121,7 @@ class Diff:
 
 
 def _both_texts(old: Rule, new: Rule) -> str:
-    if old.condition_text == new.condition_text:
-        return new.condition_text
-    return f"{old.condition_text}  ->  {new.condition_text}"
+    return new.text if old.text == new.text else f"{old.text}  ->  {new.text}"
 
 
 def _text(value: float | None) -> str:

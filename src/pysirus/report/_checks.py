@@ -29,7 +29,8 @@ def obeys(model: Model) -> dict[str, Any] | None:
         names = [condition.feature for condition in rule.conditions]
         if constraints.together.is_limited and len(names) > 1:
             parts.append(f"{', '.join(names[:-1])} and {names[-1]} may stand together")
-        rows.append([rule.condition_text, "; ".join(parts) or "no constraint concerns it"])
+        parts += ["given, with a fixed effect"] if rule.effect is not None else []
+        rows.append([rule.text, "; ".join(parts) or "no constraint concerns it"])
     return {"text": constraints.text([feature.name for feature in model.features]), "rules": rows}
 
 

@@ -37,7 +37,7 @@ def _static_rules(data: dict[str, Any]) -> str:
         if weight or rule.get("given"):
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
             text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
-            text = f"{rule['effect']} {text}, a fixed effect" if "effect" in rule else text
+            text += f", given with the fixed effect {rule['effect']}" if "effect" in rule else ""
             adds = f"adds {rule['adds']}" if "adds" in rule else f"weight {weight:.3g}"
             items.append(f"<li>{html.escape(text)} <small>({correction}{adds})</small></li>")
     return f"<ol>{''.join(items)}</ol>"

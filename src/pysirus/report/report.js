@@ -92,15 +92,15 @@ function ruleCard(r, status, top) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
   const n = rule.nInside + rule.nOutside;
   const word = (text) => element("span", { class: "word" }, text);
-  const fixed = rule.effect ? [`${rule.effect} `] : [];
-  const sentence = element("p", { class: "sentence" }, ...fixed, word("if "), rule.text, word(" then "),
+  const sentence = element("p", { class: "sentence" }, word("if "), rule.text, word(" then "),
     element("span", { class: "output" }, rule.insideText), word(" else "), element("span", { class: "output" }, rule.outsideText));
   const label = { came: "comes", went: "goes" }[status];
+  if (rule.effect) sentence.append(element("span", { class: "badge" }, `fixed effect ${rule.effect}`));
   if (label) sentence.append(element("span", { class: "badge" }, label));
   const points = scored ? pointsOf(r) : null;
   const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
   return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
-    ["frequency", rule.frequency / top.frequency, rule.effect ? "given, fixed" : rule.given ? "given" : format(rule.frequency, 2)],
+    ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
     ...events,
     scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
