@@ -199,13 +199,15 @@ def test_every_response_keeps_it(rows, response, tuned, tmp_path):
             assert shares == pytest.approx(np.asarray(model.model_.mean), rel=1e-6)  # what is left is the constant
 
 
-def test_rules_of_another_model_take_an_effect(rows):
+def test_rules_of_another_model_take_an_effect(rows, tmp_path):
     X, y, _, _ = rows
     model = SirusRegressor(**FAST).fit(X, y)
     rule = model.selected_[1].with_effect("-0.25")
     again = SirusRegressor(required_rules=[rule, model.selected_[2]], **FAST).fit(X, y)
     assert again.selected_[0] == rule and again.selected_[0].effect == Effect(-0.25)
     assert again.selected_[1].effect is None and again.selected_[1].given
+    again.save(tmp_path / "m.json")
+    assert pysirus.load(tmp_path / "m.json").required_rules == [rule.text, model.selected_[2].condition_text]
     with pytest.raises(ValueError, match="An effect is text such as"):
         rule.with_effect("two")
 

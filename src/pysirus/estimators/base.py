@@ -150,7 +150,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Rule):
-        return value.condition_text
+        return value.text
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
