@@ -1,9 +1,10 @@
 """The command ``pysirus`` without the seconds that its imports take: a process that has made them forks for each call.
 
-``command()`` starts that process and gives the words to run in the place of ``python -m pysirus``. They start a small
-program, which hands over its arguments, folder, environment and open files, waits, and ends as the command ended, by
-status or by signal. What differs from a fresh start is how the interpreter begins (its streams, its own variables) and
-how it ends: tests of that start it afresh, and with ``PYSIRUS_TEST_FULL=1`` all do.
+``command()`` starts that process and gives the words to run in the place of ``python -m pysirus``, and ``python(code)``
+those in the place of ``python -c``. They start a small program, which hands over its arguments, folder, environment and
+open files, passes interrupts on, waits, and ends as the command ended, by status or by signal; where it is killed the
+command is too. What differs from a fresh start is how the interpreter begins (its streams, its own variables) and how
+it ends: tests of that start it afresh, and with ``PYSIRUS_TEST_FULL=1`` all do.
 """
 
 from __future__ import annotations
@@ -51,8 +52,15 @@ def command() -> tuple[str, ...]:
     return (sys.executable, "-IS", __file__, "call", f"{folder}/s")
 
 
+def python(code: str) -> tuple[str, ...]:
+    """The same in the place of ``python -c``."""
+    if os.environ.get("PYSIRUS_TEST_FULL") == "1":
+        return (sys.executable, "-c", code)
+    return (*command(), "-c", code)
+
+
 def words(fresh: bool = False) -> str:
-    """The same for a shell."""
+    """The command for a shell."""
     return shlex.join(FRESH if fresh else command())
 
 
@@ -79,8 +87,12 @@ def call(path: str, arguments: list[str]) -> None:
         first.close()
         server.connect(path)
         socket.send_fds(server, [b"f"], numbers) if numbers else server.send(b"f")
-        request = marshal.dumps((numbers, os.fsencode(Path.cwd()), dict(os.environb), arguments))
+        deaf = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        request = marshal.dumps((numbers, os.fsencode(Path.cwd()), dict(os.environb), arguments, deaf))
         server.sendall(struct.pack("q", len(request)) + request)
+        (child,) = struct.unpack("i", server.recv(4))
+        if not deaf:
+            signal.signal(signal.SIGINT, lambda *_: os.kill(child, signal.SIGINT))
         code = os.waitstatus_to_exitcode(struct.unpack("i", server.recv(4))[0])
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
@@ -111,14 +123,21 @@ def serve(path: str) -> list[str]:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, files, *_ = socket.recv_fds(caller, 1, 250)
     (size,) = struct.unpack("q", caller.recv(8, socket.MSG_WAITALL))
-    numbers, folder, environment, arguments = marshal.loads(caller.recv(size, socket.MSG_WAITALL))
+    numbers, folder, environment, arguments, deaf = marshal.loads(caller.recv(size, socket.MSG_WAITALL))
+    signal.signal(signal.SIGINT, signal.SIG_IGN if deaf else signal.default_int_handler)
     if child := os.fork():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        caller.sendall(struct.pack("i", child))
         os.closerange(0, caller.fileno())
         for file in files:
             if file > caller.fileno():
                 os.close(file)
+        ended = os.pidfd_open(child)
+        if ended not in select.select([ended, caller], [], [])[0]:
+            os.kill(child, signal.SIGKILL)  # the caller is gone
         _, status = os.waitpid(child, 0)
-        caller.sendall(struct.pack("i", status))
+        with contextlib.suppress(OSError):
+            caller.sendall(struct.pack("i", status))
         os._exit(0)
     take_over(numbers, files, caller)
     os.chdir(folder)
@@ -174,13 +193,17 @@ def warm_up() -> None:
 
 
 def run(arguments: list[str]) -> None:
-    """Run a command and leave as the interpreter does, but for freeing what it imported: that takes half a second."""
+    """Run a command, or code after ``-c``, and leave as the interpreter does.
+
+    But for freeing what it imported: that takes half a second.
+    """
     from pysirus.cli import main
 
     code: Any = 0
-    sys.argv = ["pysirus", *arguments]
+    coded = arguments[:1] == ["-c"]
+    sys.argv = ["-c", *arguments[2:]] if coded else ["pysirus", *arguments]
     try:
-        main()
+        exec(arguments[1], {"__name__": "__main__"}) if coded else main()
     except SystemExit as leaving:
         code = leaving.code or 0
     except BaseException:

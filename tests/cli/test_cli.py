@@ -22,8 +22,6 @@ from pysirus.cli._app import DATASETS
 from pysirus.datasets import load_ozone
 from pysirus.datasets._catalog import SHIPPED
 
-COMMAND = [sys.executable, "-m", "pysirus"]
-
 
 @pytest.fixture(scope="module")
 def ozone(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -277,7 +275,7 @@ def _read_or_end(descriptor: int) -> bytes:
 def test_interrupt_leaves_at_once_with_130(tmp_path: Path, interrupts: None) -> None:
     arguments = ["fit", "housing", "--trees", "2000000000", "--model", str(tmp_path / "m.json")]
     master, slave = pty.openpty()  # a terminal, so that the progress bar tells when the forest grows
-    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=slave) as process:
+    with subprocess.Popen([*warm.command(), *arguments], stdout=subprocess.PIPE, stderr=slave) as process:
         os.close(slave)
         shown = b""
         while b" trees" not in shown and (chunk := _read_or_end(master)):
@@ -297,7 +295,7 @@ def test_interrupt_leaves_at_once_with_130(tmp_path: Path, interrupts: None) -> 
 
 
 def test_reader_that_leaves_early_ends_it_quietly(ozone: Path) -> None:
-    command = f"set -o pipefail; {sys.executable} -m pysirus predict {ozone} ozone | head -1"
+    command = f"set -o pipefail; {warm.words()} predict {ozone} ozone | head -1"
     found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert found.returncode in (0, 141)  # 0 where all was written before it left
     assert (found.stdout, found.stderr) == ("prediction\n", "")

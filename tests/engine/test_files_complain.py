@@ -147,7 +147,7 @@ def test_a_scratch_file_that_cannot_be_written_is_named(folder, tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "SirusRegressor(n_trees=20).fit_files(sys.argv[1], 'y', scratch=sys.argv[2])\n"
     )
-    command = [sys.executable, "-c", code, str(folder), str(tmp_path)]
+    command = [*warm.python(code), str(folder), str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     last = answer.stderr.strip().splitlines()[-1]
     assert answer.returncode == 1
@@ -205,7 +205,7 @@ except (MemoryError, RuntimeError) as error:
 )
 def test_limits_of_the_system_are_called_by_their_parameters(jobs, more, tmp_path):
     pq.write_table(table_of(200_000), tmp_path / "part.parquet")
-    command = [sys.executable, "-c", LIMITED.format(jobs=jobs, more=more), str(tmp_path)]
+    command = [*warm.python(LIMITED.format(jobs=jobs, more=more)), str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert not answer.stdout or "n_jobs" in answer.stdout, answer.stdout

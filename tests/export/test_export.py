@@ -7,7 +7,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,6 +18,7 @@ import pytest
 import engines
 import hostile_sql
 import pysirus
+import warm
 from hostile import COLOUR, KINDS, MARKUP, SCORED, make_model, new_rows
 from office import recalculate, sheet_rows, values_of
 from pysirus.export import FORMATS, ExportError, export, format_of
@@ -408,7 +408,8 @@ def test_a_model_without_rules_exports(tmp_path):
 def test_the_example_ships_a_model(tmp_path):
     pytest.importorskip("matplotlib")
     script = Path(__file__).parents[2] / "examples" / "ship.py"
-    command = [sys.executable, str(script), "--folder", str(tmp_path / "out")]
+    run = f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
+    command = [*warm.python(run), "--folder", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "MPLBACKEND": "Agg"})
     written = done.stdout.splitlines()[-1].removeprefix("wrote ").split(", ")
     names = {"report.html", "rules.png", "effect.png", "day.png", "ozone.sql", "ozone.py", "ozone.xlsx", "ozone.tex"}

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import textwrap
 import time
 
@@ -12,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracle
+import warm
 from conftest import bin_arrays
 from pysirus import _core
 from pysirus._forest.forest import Forest, Recipe, expected_stability
@@ -142,7 +142,7 @@ def test_ctrl_c_stops_a_long_forest_within_a_second(interrupts):
         """
         import numpy as np
         from pysirus import SirusRegressor
-        X = np.random.default_rng(0).normal(size=(300_000, 40))
+        X = np.random.default_rng(0).normal(size=(200_000, 20))
         model = SirusRegressor(n_trees=1_000_000)
         print("growing", flush=True)
         try:
@@ -151,10 +151,10 @@ def test_ctrl_c_stops_a_long_forest_within_a_second(interrupts):
             print("stopped", flush=True)
         """
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(warm.python(script), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "growing\n"
-        time.sleep(2)
+        time.sleep(1)
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "stopped\n"

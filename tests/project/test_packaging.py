@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import pysirus
+import warm
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,5 +94,6 @@ def test_every_extra_is_explained_in_the_readme() -> None:
 
 
 def test_wheels_are_compared_with_the_trees_that_grow_here() -> None:
-    done = subprocess.run([sys.executable, str(ROOT / "release/smoke.py")], capture_output=True, text=True)
+    run = f"import runpy; runpy.run_path({str(ROOT / 'release/smoke.py')!r}, run_name='__main__')"
+    done = subprocess.run(warm.python(run), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
