@@ -19,8 +19,9 @@ BIN := .venv/bin
 CPP := $(sort $(shell find cpp -name "*.?pp"))
 # with the file that holds the version, which the installed package repeats
 CORE := pyproject.toml CMakeLists.txt LICENSE src/pysirus/__init__.py $(CPP)
-# in the order of folders, so that the long files of engine/ are not the last
-WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+# three on two cores: tests wait for Spark, Dask, a browser, LibreOffice, databases; a file to a worker, in the order of
+# tests/conftest.py, which begins with those
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 # one thread of linear algebra for each worker, not one for each core; compiled tests are kept, whatever the shell says
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet

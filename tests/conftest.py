@@ -26,6 +26,15 @@ SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[2] / "shar
 TARGETS = {"ozone": "O3", "machine": "perf", "diabetes": "target", "housing": "medv", "prostate": "lpsa", "mpg": "mpg"}
 
 
+# the files that take longest and wait for other programs, which must not be the last
+FIRST = ["test_spark", "test_report", "test_dask", "test_export", "test_sql_mariadb", "test_sql_postgres"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, the others in the order of folders."""
+    items.sort(key=lambda item: FIRST.index(item.path.stem) if item.path.stem in FIRST else len(FIRST))
+
+
 def read_dataset(name: str) -> tuple[pd.DataFrame, pd.Series]:
     """One of the datasets that pysirus ships."""
     try:
