@@ -75,8 +75,8 @@ def make_model(kind: str):
         times = SirusSurvival(n_rules=15, n_trees=1000, random_state=1, categorical_features=["grade"])
         return times.fit(X, np.column_stack([np.arange(len(y)) % 3 > 0, np.exp((y - y.mean()) / y.std())]))
     if kind == "linear terms":
-        return RuleFitRegressor(n_trees=100, linear_terms=True, random_state=0).fit(X, y)
-    return NodeHarvestRegressor(n_nodes=200, random_state=0).fit(X, y)
+        return RuleFitRegressor(n_trees=40, linear_terms=True, random_state=0).fit(X, y)
+    return NodeHarvestRegressor(n_nodes=80, random_state=0).fit(X, y)
 
 
 SCORES = {"two scores": 2, "four scores": 4, "staged scores": 2, "four staged scores": 4}

@@ -101,7 +101,7 @@ def fit_model(kind, X, y, weights, labels) -> RuleModel:
     """A model of one kind: with stages and weights, of classes, with linear terms, of nodes."""
     options = {"random_state": 1, "categorical_features": CATEGORIES}
     if kind == "numbers":
-        staged = SirusRegressor(n_rules=30, n_stages=3, max_rules=60, n_trees=400, **options)
+        staged = SirusRegressor(n_rules=20, n_stages=3, max_rules=40, n_trees=400, **options)
         return staged.fit(X, y, sample_weight=weights).model_
     if kind.endswith(("classes", "scores")):
         cuts = np.quantile(y, np.arange(1, len(labels)) / len(labels))
@@ -112,8 +112,8 @@ def fit_model(kind, X, y, weights, labels) -> RuleModel:
             model.set_params(n_rules=10, **({"n_stages": 5, "max_rules": 30} if kind == "staged scores" else {}))
         return model.fit(X, y, sample_weight=weights).model_
     if kind == "linear terms":
-        return RuleFitRegressor(n_trees=60, linear_terms=True, **options).fit(X, y).model_
-    return NodeHarvestRegressor(n_nodes=150, **options).fit(X, y).model_
+        return RuleFitRegressor(n_trees=30, linear_terms=True, **options).fit(X, y).model_
+    return NodeHarvestRegressor(n_nodes=60, **options).fit(X, y).model_
 
 
 @cache

@@ -10,7 +10,7 @@ from sampled import FULL
 from signed import RESPONSES, answers_of, assert_obeys, draw_table, estimator_of, target_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category", "ignore:.*full data is above the chosen")
-SEEDS = range(200) if FULL else range(0, 200, 20)
+SEEDS = range(200) if FULL else range(0, 200, 40)
 # of sums of weights times outputs nothing is lost; softmax and exp round
 TOLERANCE = {"numbers": 0.0, "poisson": 1e-14, "gamma": 1e-14, "classes": 1e-14, "equal": 1e-15, "survival": 0.0}
 
@@ -30,7 +30,7 @@ def sql_answers(model, X):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_models_on_random_tables_obey(seed, tmp_path):
     X, score, directions, weights, rng = draw_table(seed)
-    for response in RESPONSES if FULL else [RESPONSES[seed // 20 % len(RESPONSES)]]:
+    for response in RESPONSES if FULL else [RESPONSES[seed // 40 % len(RESPONSES)]]:
         y = target_of(response, score, rng)
         options = {"monotonic_cst": directions, "max_depth": 2 + seed % 2}
         plain = estimator_of(response, n_stages=3 if staged(response, seed) else 1, n_rules=6, **options)

@@ -15,6 +15,7 @@ from pysirus import DataError
 from pysirus._parameters import ParameterError
 from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import TIMEOUT_KEY, DaskShards, Scheduler
+from sampled import FULL
 
 ESTIMATORS = {"numbers": SirusRegressor, "classes": SirusClassifier}
 # how often a partition is computed: for the range of the target, the columns, their quantiles, the encoding; for the
@@ -52,12 +53,20 @@ CHANGES = {
 }
 OF_COLUMNS = {"other values", "one other value", "opposite signs", "other levels", "text for numbers"}
 OF_COLUMNS |= {"numbers for text", "a column less", "a column more"}
+
+
+def passes_to_change(kind, change, turn):
+    """After how many passes a partition changes: after each, or taking turns."""
+    # columns are first read in the pass before the last but one
+    numbers = range(N_PASSES[kind] - 2 if change in OF_COLUMNS else 1, N_PASSES[kind])
+    return numbers if FULL else [numbers[turn % len(numbers)]]
+
+
 CASES = [
     (kind, change, number)
-    for kind, n_passes in N_PASSES.items()
-    for change in CHANGES
-    # columns are first read in the pass before the last but one
-    for number in range(n_passes - 2 if change in OF_COLUMNS else 1, n_passes)
+    for kind in N_PASSES
+    for turn, change in enumerate(CHANGES)
+    for number in passes_to_change(kind, change, turn)
     if CHANGES[change](table_of(kind, 0)) is not None
 ]
 

@@ -27,6 +27,7 @@ from pysirus.engine.columns import (
     zoom_columns,
 )
 from pysirus.engine.tally import tally_of
+from sampled import FULL
 
 LEVELS = ["a", "b", "c", "d", "e", "f"]
 
@@ -142,7 +143,7 @@ def any_response(rng, n, kind, weighting):
     return ClassResponse(slots, np.arange(kind), weights=weights)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if FULL else 40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.integers(2, 400),

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from problems import SETS, grow, grow_in_parts, make_problem, problems
 from pysirus import _core
+from sampled import FULL, in_turns
 
 
-@settings(max_examples=200)
+@settings(max_examples=200 if FULL else 60)
 @given(problems(), st.data(), st.integers(0, 2**40), st.sampled_from(SETS))
 def test_parts_grow_the_trees_of_the_whole(problem, data, first_tree, instruction_set):
     n_rows = problem.bins.shape[1]
@@ -22,8 +23,10 @@ def test_parts_grow_the_trees_of_the_whole(problem, data, first_tree, instructio
     assert grow_in_parts(problem, limits, 5, first_tree, 1, instruction_set).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "all", "columns"])
-@pytest.mark.parametrize("depth", [1, 2, 4])
+PROBLEMS = ["numbers", "extreme", "missing", "classes", "weights", "all", "columns"]
+
+
+@pytest.mark.parametrize("kind, depth", in_turns(PROBLEMS, [2, 4, 1]))
 def test_parts_of_any_size_and_threads_agree(kind, depth):
     problem = make_problem(
         9000,

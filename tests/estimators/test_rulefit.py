@@ -27,10 +27,10 @@ def both(ozone):
 def test_check_estimator():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tables of a few rows keep no rule
-        check_estimator(RuleFitRegressor(n_trees=8))
+        check_estimator(RuleFitRegressor(n_trees=4))
         # with nodes small enough for the few rows of the checks
         check_estimator(
-            RuleFitRegressor(n_trees=8, min_node_size=1, linear_terms=True, lasso_choice="min"),
+            RuleFitRegressor(n_trees=4, min_node_size=1, linear_terms=True, lasso_choice="min"),
             expected_failed_checks={"check_sample_weight_equivalence_on_dense_data": DRAWS},
         )
 

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 
-TUNED = {"n_trees": 20, "n_repeats": 1, "cv": 2, "random_state": 0}
+TUNED = {"n_trees": 20, "n_repeats": 1, "cv": 2, "max_rules": 8, "random_state": 0}
 ESTIMATORS = [
     SirusRegressor(n_trees=100, random_state=0),
     SirusClassifier(n_trees=100, random_state=0),

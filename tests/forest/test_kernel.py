@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import oracle
 from problems import SETS, grow, make_problem, problems
 from pysirus._forest.forest import poisson_thresholds
-from sampled import in_turns
+from sampled import FULL, in_turns
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 if FULL else 100)
 @given(problems(), st.sampled_from(SETS), st.integers(0, 2**40))
 def test_kernel_grows_the_trees_of_the_oracle(problem, instruction_set, first_tree):
     expected = oracle.grow(problem, first_tree, 3)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 from problems import SETS, grow, grow_in_parts, make_problem, problems
+from sampled import FULL
 
 # ------------------------------------------------------------------------------------------------------ worked by hand
 
@@ -49,7 +50,7 @@ def test_the_decrease_is_the_sum_over_the_columns(first, second, split):
 # ---------------------------------------------------------------------------------------------------------- properties
 
 
-@settings(max_examples=100)
+@settings(max_examples=100 if FULL else 40)
 @given(problems(), st.integers(0, 2**40))
 def test_one_column_grows_the_trees_of_numbers(problem, first_tree):
     if problem.class_code is not None or np.ndim(problem.value) == 2:

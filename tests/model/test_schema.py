@@ -15,6 +15,7 @@ from pysirus import SirusClassifier, SirusRegressor
 from pysirus.datasets import load_mpg, load_ozone
 
 SCHEMA = json.loads(resources.files("pysirus").joinpath("model.schema.json").read_text(encoding="utf-8"))
+VALID = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def saved(estimator: Any, X: Any, y: Any, path: Path) -> dict[str, Any]:
@@ -29,14 +30,14 @@ def test_schema_is_a_schema() -> None:
 
 @pytest.mark.parametrize("kind", ["frame", "array", "missing", "labels", "classes", "edited", "no rules"])
 def test_saved_model_fits_the_schema(tmp_path: Path, kind: str) -> None:
-    estimator: Any = SirusRegressor(n_rules=8, n_trees=1000, random_state=0)
+    estimator: Any = SirusRegressor(n_rules=8, n_trees=200, random_state=0)
     X, y = load_mpg(return_X_y=True, as_frame=True) if kind == "missing" else load_ozone(return_X_y=True, as_frame=True)
     if kind == "array":
         X, y = X.to_numpy(), y.to_numpy()
     elif kind == "labels":
         X = X.assign(month=np.where(X["doy"] > 180, "late", "early"), temp=X["temp"].astype(str).astype("category"))
     elif kind == "classes":
-        estimator, y = SirusClassifier(n_rules=8, n_trees=1000, random_state=0), np.where(y > 10, "high", "low")
+        estimator, y = SirusClassifier(n_rules=8, n_trees=200, random_state=0), np.where(y > 10, "high", "low")
     elif kind == "edited":
         labels = np.where(y > 10, "high", "low")
         model = SirusClassifier(n_rules=8, n_trees=300, random_state=0).fit(X, labels)
@@ -45,16 +46,16 @@ def test_saved_model_fits_the_schema(tmp_path: Path, kind: str) -> None:
             each.save(tmp_path / "m.json")
             document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
             assert document["likelihood"]
-            jsonschema.validate(document, SCHEMA)
+            VALID.validate(document)
         return
     elif kind == "no rules":
         with pytest.warns(UserWarning, match="no rules"):
             document = saved(estimator, X, np.ones(len(y)), tmp_path / "m.json")
-        jsonschema.validate(document, SCHEMA)
+        VALID.validate(document)
         return
     document = saved(estimator, X, y, tmp_path / "m.json")
     assert document["rules"]
-    jsonschema.validate(document, SCHEMA)
+    VALID.validate(document)
 
 
 @pytest.mark.parametrize(
@@ -74,4 +75,4 @@ def test_schema_refuses_damage(tmp_path: Path, damage: Any) -> None:
     document = saved(SirusRegressor(n_rules=3, n_trees=500, random_state=0), X, y, tmp_path / "m.json")
     damage(document)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, SCHEMA)
+        VALID.validate(document)

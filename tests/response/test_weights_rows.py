@@ -120,8 +120,8 @@ ESTIMATORS = [
     SirusRegressor(n_trees=60, random_state=0),
     SirusClassifier(n_trees=60, random_state=0),
     SirusClassifier(n_trees=60, random_state=0, class_weight="balanced"),
-    SirusRegressorCV(n_trees=40, n_repeats=1, cv=3, random_state=0),
-    SirusClassifierCV(n_trees=40, n_repeats=1, cv=3, random_state=0),
+    SirusRegressorCV(n_trees=40, n_repeats=1, cv=3, max_rules=6, random_state=0),
+    SirusClassifierCV(n_trees=40, n_repeats=1, cv=3, max_rules=6, random_state=0),
 ]
 
 

@@ -14,6 +14,7 @@ from pysirus._data.column import Column
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._rules.rule import decode, rule_of
 from pysirus._select.select import Span, rule_vector, select
+from sampled import FULL
 
 
 def make_binned(n_cuts, missing=()):
@@ -170,7 +171,7 @@ def kept_by_rank(code_lists, binned):
     return kept
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if FULL else 60)
 @given(st.data())
 def test_selection_keeps_what_raises_the_rank_over_all_bins(data):
     n_cuts = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
@@ -207,7 +208,7 @@ def test_a_rule_reads_what_its_vector_says(data):
     assert read.tolist() == expected.tolist()
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if FULL else 60)
 @given(st.data())
 def test_rules_are_equal_when_they_hold_for_the_same_bins(data):
     n_cuts = data.draw(st.lists(st.integers(1, 2), min_size=1, max_size=2))

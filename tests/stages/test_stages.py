@@ -19,7 +19,8 @@ from pysirus._training.training import bin_rows
 from pysirus._tuning.folds import derive
 from pysirus._tuning.plan import PER_STAGE
 
-COMMON = {"n_trees": 1500, "random_state": 0}
+N_TREES = 600
+COMMON = {"n_trees": N_TREES, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_one_stage_is_the_paper() -> None:
 def test_each_stage_adds_its_most_frequent_rules(staged) -> None:
     model = staged[0]
     stages = [rule.stage for rule in model.selected_]
-    assert stages == [1] * 4 + [2] * 4 + [3] * 4 and model.n_stages_ == 3 and model.n_trees_ == 3 * 1500
+    assert stages == [1] * 4 + [2] * 4 + [3] * 4 and model.n_stages_ == 3 and model.n_trees_ == 3 * N_TREES
     for stage in (1, 2, 3):
         frequencies = [rule.frequency for rule in model.selected_ if rule.stage == stage]
         assert frequencies == sorted(frequencies, reverse=True)
@@ -146,12 +147,12 @@ def test_tuning_keeps_one_stage_where_it_is_better() -> None:
 
 def test_staged_path_is_what_separate_fits_say() -> None:
     X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
-    folds = list(KFold(10, shuffle=True, random_state=1).split(X))
+    folds = list(KFold(5, shuffle=True, random_state=1).split(X))
     model = SirusRegressorCV(cv=folds, n_repeats=1, n_stages="auto", **COMMON).fit(X, y)
     step = model.model_.tuning.step
     assert model.n_stages_ == step + 1 > 1
     fits = [
-        SirusRegressor(n_rules=PER_STAGE, n_stages=step + 1, n_trees=1500, random_state=derive(0, 0, i)).fit(
+        SirusRegressor(n_rules=PER_STAGE, n_stages=step + 1, n_trees=N_TREES, random_state=derive(0, 0, i)).fit(
             X.iloc[train], y.iloc[train]
         )
         for i, (train, _) in enumerate(folds)
@@ -238,10 +239,10 @@ def test_report_says_what_corrects_what(staged) -> None:
 
 def test_command_line_fits_stages(run, staged, tmp_path: Path) -> None:
     path = tmp_path / "staged.json"
-    code, out, err = run("fit", "ozone", "--rules", 4, "--stages", 3, "--trees", 1500, "--model", path)
+    code, out, err = run("fit", "ozone", "--rules", 4, "--stages", 3, "--trees", N_TREES, "--model", path)
     assert code == 0 and out.strip() == str(staged[0].model_) and "3 stages" in err
     assert pysirus.load(path).n_stages_ == 3
-    code, out, _ = run("fit", "ozone", "--p0", 0.15, "--stages", "auto", "--trees", 1500)
+    code, out, _ = run("fit", "ozone", "--p0", 0.15, "--stages", "auto", "--trees", N_TREES)
     by_p0 = SirusRegressor(p0=0.15, n_stages="auto", **COMMON).fit(*staged[1:])
     assert code == 0 and out.strip() == str(by_p0.model_)
 

@@ -17,6 +17,7 @@ from pysirus._training.grow import rules_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, ridge_weights, weigh_by_ridge
 from pysirus._weights.weighted import with_outputs
+from sampled import FULL
 
 SEED = 12
 
@@ -157,7 +158,7 @@ def gram_problems(draw):
     return gram, cross, max(np.diag(gram).max(), 1e-300) * 10.0 ** draw(st.integers(-4, 2))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if FULL else 60)
 @given(gram_problems())
 def test_weights_meet_the_optimality_conditions(problem):
     gram, cross, penalty = problem
