@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +15,26 @@ import numpy as np
 from pysirus._plain import one_line
 
 MAX_SHOWN = 3  # classes named in an output
+MILLION = 1e6  # from here on thousands are marked: 1,250,000
+# what stands in a set for other levels, so that a level of this name is quoted
+DATE = re.compile(r"(19|20),\d\d(0,[1-9]|1,[0-2])(0[1-9]|[12]\d|3[01])")  # of the form 20240131
+SPOKEN = re.compile(r"all but .*|\d+ of \d+ levels", re.DOTALL)
 
 
 def format_number(value: float, digits: int) -> str:
-    """A number with this many significant digits, without an exponent unless it is very large or small."""
+    """A number with this many significant digits, with an exponent if it is very large or small."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     size = math.floor(math.log10(abs(value)))
-    if size < -6 or size >= 12:
-        return f"{value:.{digits}g}"
-    return f"{value:.{max(0, digits - 1 - size)}f}"
+    if not -5 <= size < 12:
+        return short_exponent(f"{value:.{digits}g}")
+    mark = "," if abs(value) >= MILLION else ""
+    return f"{value:{mark}.{max(0, digits - 1 - size)}f}"
+
+
+def short_exponent(text: str) -> str:
+    """A number with an exponent as people write it: ``1.5e-7``, ``2e12``."""
+    return re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].strip('+')}{found[2]}", text)
 
 
 def format_threshold(value: float | None) -> str:
@@ -31,6 +42,8 @@ def format_threshold(value: float | None) -> str:
     if value is None:
         return ""
     text = format_number(value, 6)
+    if DATE.fullmatch(text):
+        return text.replace(",", "")
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
@@ -44,10 +57,15 @@ def decimals_for(values: Sequence[float], gap: float) -> int:
     return min(max(needed, 0), 10)
 
 
+def format_level(level: Any) -> str:
+    """A level as a rule reads it: in quotes where it begins or ends with a space, is empty, or says something else."""
+    text = str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+    return text if text and text == text.strip() and not SPOKEN.fullmatch(text) else repr(text)
+
+
 def format_levels(levels: Sequence[Any]) -> str:
-    """Levels as a rule reads them; text that begins or ends with a space, or is empty, in quotes so that it is seen."""
-    texts = map(str, levels)
-    return f"{{{', '.join(text if text and text == text.strip() else repr(text) for text in texts)}}}"
+    """Levels as a set."""
+    return f"{{{', '.join(map(format_level, levels))}}}"
 
 
 def format_label(label: Any) -> str:
@@ -103,9 +121,19 @@ def format_outputs(
     if isinstance(inside, tuple) or isinstance(outside, tuple):
         assert isinstance(inside, tuple) and isinstance(outside, tuple) and classes is not None
         return _format_class_outputs(inside, outside, classes)
-    decimals = decimals_for([inside, outside], inside - outside)
-    sign = "+" if signed else ""
-    return f"{inside:{sign}.{decimals}f}", f"{outside:{sign}.{decimals}f}"
+    first, second = format_pair(inside, outside, signed=signed)
+    return first, second
+
+
+def format_pair(inside: float, outside: float, *, signed: bool = False) -> tuple[str, str]:
+    """Two numbers, with as many digits as it takes to tell them apart."""
+    sign, largest, gap = "+" if signed else "", max(abs(inside), abs(outside)), abs(inside - outside)
+    if largest >= 1e12 or 0 < largest < 1e-5:
+        digits = 2 if gap == 0 else max(2, math.floor(math.log10(largest)) - math.floor(math.log10(gap)) + 1)
+        form = f"{sign}.{min(digits, 10)}e"
+    else:
+        form = f"{sign}{',' if largest >= MILLION else ''}.{decimals_for([inside, outside], gap)}f"
+    return short_exponent(f"{inside:{form}}"), short_exponent(f"{outside:{form}}")
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -23,7 +23,7 @@ from pysirus import SirusClassifier, SirusRegressor
 RESULTS = Path(__file__).with_name("results.csv")
 ROWS, COLUMNS = (30, 100_000), (3, 100)
 MANY = 10
-LONG = 120  # characters of a rule
+LONG = 120  # characters of a line
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Outcome:
     aside: int = 0  # columns that were set aside
     derived: int = 0  # features that were derived
     rules: int = 0
-    longest: int = 0  # characters of the longest rule as it is printed
+    longest: int = 0  # characters of the longest line as it is printed
 
 
 def tables(done: set[tuple[str, str]]) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -87,8 +87,8 @@ def look(package: str, item: str, frame: pd.DataFrame, n_trees: int) -> Outcome:
         return Outcome(*about)
     recipe = model.model_.recipe  # type: ignore[attr-defined]
     made = (0, 0) if recipe is None else (len(recipe.aside), len(recipe.derived))
-    lengths = [len(str(rule)) for rule in model.rules_]  # type: ignore[attr-defined]
-    return Outcome(*about, *made, len(lengths), max(lengths, default=0))
+    rules = model.rules_  # type: ignore[attr-defined]
+    return Outcome(*about, *made, len(rules), max(map(len, str(rules).splitlines())))
 
 
 def summary(outcomes: list[Outcome]) -> str:
@@ -102,7 +102,7 @@ def summary(outcomes: list[Outcome]) -> str:
             f"({len(refused) / max(1, len(outcomes)):.1%}); without preparation {strictly} are refused.",
             f"{sum(o.aside > 0 for o in outcomes)} tables with columns set aside, "
             f"{sum(o.derived > 0 for o in outcomes)} with derived features, "
-            f"{sum(o.longest > LONG for o in outcomes)} with a rule of more than {LONG} characters.",
+            f"{sum(o.longest > LONG for o in outcomes)} with a line of more than {LONG} characters.",
             *(f"{count:5}  {reason}" for reason, count in reasons.most_common()),
         ]
     )

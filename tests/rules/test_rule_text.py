@@ -17,6 +17,7 @@ COLUMNS = [
     KnownColumn("grade", "ordered", ("low", "mid", "high")),
     KnownColumn("sport", "categorical", (False, True)),
     KnownColumn("age & debt", "numeric"),
+    KnownColumn("town", "categorical", ("Bonn", "Oslo", "Pisa", "Rome", "Turku")),
 ]
 
 
@@ -33,6 +34,11 @@ COLUMNS = [
         ("age is known", "age is known"),
         ("job in {miner, clerk}", "job in {clerk, miner}"),
         ("job in {'miner',\"clerk\"}", "job in {clerk, miner}"),
+        ("job in {all but cook}", "job in {clerk, miner}"),
+        ("job in {all but cook, clerk}", "job = miner"),
+        ("grade in {low} & debt < 1,250,000", "grade = low & debt < 1,250,000"),
+        ("town in {all but Rome}", "town in {all but Rome}"),
+        ("town in {Bonn, Oslo, Pisa, Turku}", "town in {all but Rome}"),
         ("grade in {mid, high}", "grade in {mid, high}"),
         ("age & debt < 3", "age & debt < 3"),
         ("age < 3 & age & debt < 3", "age < 3 & age & debt < 3"),
@@ -80,6 +86,8 @@ def test_cuts_that_are_known_keep_their_identity():
         ("job in {clerk, cook, miner}", 0, "the condition says nothing"),
         ("grade in {low, high}", 0, "these are no neighbours"),
         ("debt < 1 & grade in {low, high}", 11, "these are no neighbours"),
+        ("job in {2 of 3 levels}", 8, "the line is folded, to look at and not to be read back"),
+        ("town in {all but Bonn, Oslo, Pisa, Rome, Turku}", 0, "no level is left"),
     ],
 )
 def test_a_fault_is_pointed_at(text, position, message):
@@ -132,7 +140,7 @@ def test_print_parse_print_is_the_identity(seed):
     columns = columns_of_rules(model.features, model.selected)
     assert len(model.selected) > 5
     for rule in model.selected:
-        for text in (rule.condition_text, str(rule)):
+        for text in (rule.condition_text, rule.set_text, rule.line(rule.condition_text)):
             again = read_rule(text, columns)
             assert again.condition_text == rule.condition_text and again.effect is None
             assert again.key == rule.key
@@ -146,7 +154,8 @@ def test_rules_of_hostile_tables_are_read_back():
     for kind in ("regression", "stages", "classes"):
         model = hostile.make_model(kind)._as_model()
         columns = columns_of_rules(model.features, model.selected)
-        assert all(read_rule(str(rule), columns) == rule for rule in model.selected)
+        assert all(read_rule(rule.line(rule.condition_text), columns) == rule for rule in model.selected)
+        assert max(len(str(rule)) for rule in model.selected) <= 120
 
 
 def test_broken_texts_give_a_message_with_a_position():
@@ -174,5 +183,31 @@ def test_broken_texts_give_a_message_with_a_position():
 
 def test_levels_that_look_like_others_are_told_apart():
     assert level_texts(True)[0] == "True" and "true" in level_texts(True)
-    assert level_texts(3.0) == ("3.0", "'3.0'", '"3.0"', "3") and level_texts(" a")[0] == "' a'"
+    assert level_texts(3.0) == ("3", "'3.0'", '"3.0"', "3.0") and level_texts(" a")[0] == "' a'"
     assert isinstance(read_rule("debt < 1", COLUMNS), Rule)
+
+
+def test_levels_that_read_like_words_of_the_grammar_are_quoted():
+    column = KnownColumn("town", "categorical", ("Oslo", "Rome", "all but Oslo", "2 of 4 levels", "a & b"))
+    for level in column.levels:
+        own = read_rule(f"town in {{{level!r}}}", [column]).conditions[0]
+        assert own.levels == (level,) and read_rule(str(own), [column]).conditions[0].levels == (level,)
+    assert str(read_rule("town in {'all but Oslo'}", [column])) == "if town in {'all but Oslo'}"
+    assert str(read_rule("town = Rome", [column])) == "if town = Rome"
+    assert str(read_rule("town = a & b", [column])) == "if town in {a & b}"
+
+
+def test_long_rules_are_folded_to_look_at():
+    names = [f"{'very ' * 12}long name {i}" for i in range(5)]
+    levels = tuple(f"level number {i}" for i in range(93))
+    columns = [KnownColumn(name, "numeric") for name in names]
+    columns.append(KnownColumn("city", "categorical", levels))
+    rule = read_rule(f"{names[0]} < 3 & city in {{{', '.join(levels[:9])}}}", columns)
+    assert len(str(rule)) <= 120 and "city in {9 of 93 levels}" in str(rule) and "long name 0" in str(rule)
+    rest = read_rule(f"city in {{{', '.join(levels[2:])}}}", columns)
+    assert str(rest) == "if city in {all but level number 0, level number 1}"
+    deep = read_rule(" & ".join(f"{name} < {10 * i}" for i, name in enumerate(names)), columns)
+    assert len(str(deep)) <= 120 and len(deep.folded(40)) <= 40 and deep.folded(40).endswith("more conditions")
+    for folded in (str(rule), str(deep), deep.folded(40)):
+        with pytest.raises(RuleTextError, match="the line is folded"):
+            read_rule(folded, columns)

@@ -12,7 +12,7 @@ from conftest import bin_arrays, code_of, codes_of, read_dataset, read_reference
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._data.column import Column
 from pysirus._forest.forest import Forest, Paths, Recipe
-from pysirus._rules.rule import decode, rule_of
+from pysirus._rules.from_path import decode, rule_of
 from pysirus._select.select import Span, rule_vector, select
 from sampled import FULL
 

@@ -131,6 +131,34 @@ def test_several_classes_print_in_narrow_lines(three):
     assert all(line.count("%") == 2 for line in lines[3:])
 
 
+def test_numbers_in_stages_are_read_by_what_is_added(ozone):
+    X, y = ozone
+    model = SirusRegressor(n_rules=1, n_stages=4, n_trees=300, random_state=0).fit(X, y)
+    lines = str(model).splitlines()
+    assert lines[0] == f"{model.model_.target} = {y.mean():.2f} + what each rule adds"
+    assert lines[2].split() == ["stage", "frequency", "rule"]
+    table = model.model_.align(X)
+    total, frame = np.full(len(X), float(model.model_.average_score)), model.rules_.to_frame("pandas")
+    for line, rule, inside, outside in zip(lines[3:], model.rules_, frame["adds_inside"], frame["adds_outside"]):
+        total += np.where(rule.holds(table), inside, outside)
+        printed = [float(text) for text in line.split(" then ")[1].split(" else ")]
+        assert printed == pytest.approx([inside, outside], abs=0.006) and "mean_inside" not in frame
+    np.testing.assert_allclose(total, model.predict(X), atol=1e-9)
+    assert "what each rule adds" in model.export("markdown") and "weight" not in model.export("markdown")
+    assert model.export("latex").count(r" & ") and "weight" not in model.export("html")
+    assert "weight" in str(SirusRegressor(n_rules=2, n_trees=50, random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("kind", ["regression", "stages", "classes", "survival"])
+def test_no_line_is_longer_than_120_characters(kind):
+    model = make_model(kind)._as_model()
+    for text in (str(model), str(model.selected), *map(str, model.selected), str(diff(model, model))):
+        assert max(map(len, text.splitlines()[1:] or [text])) <= 120
+    assert "…" not in model.text(full=True) and model.rules.is_folded == (
+        model.rules.text(full=True) != str(model.rules)
+    )
+
+
 def test_the_frame_has_shares_and_points(two):
     frame = two.rules_.to_frame("pandas")
     added = [two.model_.added(rule) for rule in two.rules_]

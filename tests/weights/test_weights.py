@@ -11,7 +11,7 @@ from pysirus import SirusRegressor, _core
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._model.gram import gram_of
-from pysirus._rules.rule import rule_of
+from pysirus._rules.from_path import rule_of
 from pysirus._select.select import select
 from pysirus._training.grow import rules_of
 from pysirus._weights.moments import rule_moments

@@ -40,7 +40,7 @@ def constraints_to_json(constraints: Constraints | None, features: Sequence[Feat
         "apart": sorted(named(group) for group in together.apart),
     }
     if constraints.forbidden:
-        section["forbidden"] = [rule.condition_text for rule in constraints.forbidden]
+        section["forbidden"] = [rule.set_text for rule in constraints.forbidden]
     return {"constraints": section}
 
 

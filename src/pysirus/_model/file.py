@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -83,12 +83,12 @@ def _condition(condition: Condition) -> dict[str, Any]:
     }
 
 
-def _from_condition(d: Mapping[str, Any]) -> Condition:
+def _from_condition(d: Mapping[str, Any], features: Sequence[Feature]) -> Condition:
     values = {**d, **{name: _real(d.get(name)) for name in ("lower", "upper", "share")}}
     values["levels"] = None if d["levels"] is None else tuple(d["levels"])
     values["only_missing"], values["unseen"] = not values.pop("known"), values.pop("otherwise")
     values["lower_cut"], values["upper_cut"] = _from_cut(d["lower_cut"]), _from_cut(d["upper_cut"])
-    return Condition(**values)
+    return Condition(**values, column_levels=features[d["index"]].levels)
 
 
 def _split(split: Split) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _from_effect(d: Mapping[str, Any] | None) -> Effect | None:
 def rule_to_json(rule: Rule) -> dict[str, Any]:
     """A rule as JSON; its text is there for the reader and not read back."""
     return {
-        "text": str(rule),
+        "text": rule.line(rule.set_text),
         "conditions": [_condition(c) for c in rule.conditions],
         "path": [_split(s) for s in rule.path],
         "frequency": None if math.isnan(rule.frequency) else rule.frequency,
@@ -139,10 +139,10 @@ def _from_outcomes(sides: Any) -> tuple[Outcome, Outcome] | None:
     return inside, outside
 
 
-def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None) -> Rule:
-    """A rule back from JSON."""
+def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None, features: Sequence[Feature]) -> Rule:
+    """A rule back from JSON, on these columns."""
     return Rule(
-        conditions=tuple(_from_condition(c) for c in d["conditions"]),
+        conditions=tuple(_from_condition(c, features) for c in d["conditions"]),
         path=tuple(_from_split(s) for s in d["path"]),
         frequency=math.nan if d["frequency"] is None else float(d["frequency"]),
         inside=_from_output(d["inside"]),
@@ -190,7 +190,7 @@ def _from_size(d: Mapping[str, Any], n_times: int | None, place: str) -> Size:
     return Size(n_rules=d["n_rules"], weights=weights, intercept=_from_output(d["intercept"]), hazard=hazard, **numbers)
 
 
-def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None, n_times: int | None) -> Tuning:
+def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule], n_times: int | None) -> Tuning:
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in d["path"].items()}
     return Tuning(
         path=TuningPath(**columns, n_repeats=d["n_repeats"]),
@@ -200,7 +200,7 @@ def _from_tuning(d: Mapping[str, Any], classes: tuple[Any, ...] | None, n_times:
         criterion=d["criterion"],
         step=d["step"],
         changed=float(d["changed"]),
-        rules=RuleSet([rule_from_json(rule, classes) for rule in d["rules"]]),
+        rules=RuleSet([read(rule) for rule in d["rules"]]),
         sizes=tuple(_from_size(size, n_times, f"tuning.sizes[{k}]") for k, size in enumerate(d["sizes"])),
     )
 
@@ -244,14 +244,18 @@ def model_to_json(model: Model) -> dict[str, Any]:
 def model_from_json(document: Mapping[str, Any]) -> Model:
     """A model back from a document that was checked; a ``Damage`` if its sums over folds are invalid."""
     classes = None if document["classes"] is None else tuple(document["classes"])
-    selected = RuleSet([rule_from_json(rule, classes) for rule in document["rules"]])
-    survival = survival_from_json(document.get("survival"))
-    n_times = None if survival is None else len(survival.hazard.times)
-    tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], classes, n_times)
-    held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
-    longest = selected if tuning is None else tuning.rules
     recipe = recipe_from_json(document.get("recipe"))
     features = tuple(_from_feature(feature, recipe) for feature in document["features"])
+
+    def read(rule: Mapping[str, Any]) -> Rule:
+        return rule_from_json(rule, classes, features)
+
+    selected = RuleSet([read(rule) for rule in document["rules"]])
+    survival = survival_from_json(document.get("survival"))
+    n_times = None if survival is None else len(survival.hazard.times)
+    tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], read, n_times)
+    held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
+    longest = selected if tuning is None else tuning.rules
     constraints = constraints_from_json(document.get("constraints"), features, classes, longest)
     check_obedience(constraints, selected, "rules")
     if tuning is not None:

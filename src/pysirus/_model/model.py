@@ -33,6 +33,7 @@ from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
 from pysirus._rules.term import LinearTerm
+from pysirus._rules.words import LABELS, LINE, fold_labels
 from pysirus._warn import warn_user
 
 Self = TypeVar("Self", bound="Model")
@@ -137,8 +138,16 @@ class Model:
         return self.read(RuleSet([rule for rule in self.selected if rule.weight or rule.given]))
 
     def read(self, rules: RuleSet) -> RuleSet:
-        """Rules of this model that print as they are read in it: with points where their sum is a score."""
-        return rules if self.link == "identity" else RuleSet(rules, self.points)
+        """Rules of this model that print as they are read in it: with points where their sum is a score.
+
+        Some rules of a list of numbers in stages answer means and others residuals: each is read by what it adds.
+        """
+        return rules if self.link == "identity" and not self.is_staged else RuleSet(rules, self.points)
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether some rules correct others."""
+        return any(rule.stage > 1 for rule in self.selected)
 
     @property
     def rules_(self) -> RuleSet:
@@ -327,27 +336,33 @@ class Model:
         return log_odds(total) if self.link == "softmax" else total
 
     def _repr_html_(self) -> str:
+        """The model for a notebook."""
         head = "<br>".join(map(html.escape, self._head_lines()))
         terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""
         return f"<p>{head}</p>{self.rules.html(named=False)}{terms}"
 
     def __str__(self) -> str:
-        return "\n".join(
-            [*self._head_lines(), "", self.rules.text(named=False), *(["", *self._term_lines()] if self.terms else [])]
-        )
+        return self.text()
+
+    def text(self, *, full: bool = False) -> str:
+        """What it predicts from, and its rules; ``full`` prints long names and sets of levels whole."""
+        terms = ["", *self._term_lines()] if self.terms else []
+        return "\n".join([*self._head_lines(), "", self.rules.text(named=False, full=full), *terms])
 
     def _head_lines(self) -> list[str]:
-        """The head, and what every rule obeys."""
+        """The head, in two lines where it is long, and what every rule obeys."""
+        head = self._head()
+        lines = head.split("; ", 1) if len(head) > LINE else [head]
         if self.constraints is None:
-            return [self._head()]
-        return [self._head(), one_line(self.constraints.text([feature.name for feature in self.features]))]
+            return lines
+        return [*lines, one_line(self.constraints.text([feature.name for feature in self.features]))]
 
     def _term_lines(self) -> list[str]:
         return ["linear terms", *map(str, self.terms)]
 
     def _head(self) -> str:
         """Mean and intercept, or the class proportions, in one line."""
-        if self.link != "identity":
+        if self.link != "identity" or self.is_staged:
             approximate = "; weights are approximate" if self.facts.get("approximate_weights") else ""
             return self.points.head(self.average_score) + approximate
         target = one_line(self.target)
@@ -358,4 +373,5 @@ class Model:
                 return f"mean {target} = {self.mean:.{decimals}f}    its weight = {weight}"
             return f"mean {target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
         assert isinstance(self.mean, tuple) and self.classes is not None
-        return f"shares of {target}: {one_line(format_shares(self.mean, self.classes, decimals=1))}"
+        labels = fold_labels(self.classes, LABELS[0]) or ()
+        return f"shares of {target}: {one_line(format_shares(self.mean, labels, decimals=1))}"

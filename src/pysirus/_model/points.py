@@ -3,8 +3,8 @@
 The outputs of a correction are residuals, not what the data say. So a rule is read by two pairs of numbers, inside and
 outside: the mean target (class proportions), and the points that it adds to the score, from what it adds on average. Of
 two classes the points are log-odds of the second. Of more each class has a score, and the class that moves most stands
-for the rule. Under a logarithm points are factors of the prediction, or of the hazard. All that is said of
-links in words is said here.
+for the rule. Under a logarithm points are factors of the prediction, or of the hazard. Of numbers in stages a rule is
+read by what it adds alone. All that is said of links in words is said here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from pysirus._format import (
     decimals_for,
     format_label,
+    format_number,
     format_outputs,
+    format_pair,
     format_percents,
     format_shares,
 )
@@ -28,6 +30,7 @@ from pysirus._model.link import Link, log_odds
 from pysirus._plain import one_line
 from pysirus._rules.outcome import format_factors, median_text, median_texts, unit_of
 from pysirus._rules.rule import Rule
+from pysirus._rules.words import fold_middle
 
 Floats = NDArray[np.float64]
 
@@ -98,17 +101,22 @@ class Points:
             return len(self.classes or (None,)) - 1
         return int(np.abs(np.asarray(rule.inside) - np.asarray(rule.outside)).argmax())
 
-    def outputs(self, rule: Rule, *, named: bool = True) -> tuple[str, str]:
-        """What the data say inside and outside, as text; of two classes the name of the second may be left out."""
+    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """What the data say inside and outside, as text; of two classes the name of the second may be left out.
+
+        Names of classes take at most ``longest`` characters.
+        """
         if rule.survival is not None:
             return median_texts(rule.survival, unit_of(self.target))
+        if self.link == "identity":
+            return self.added_texts(rule)
         inside, outside = rule.means
         if self.classes is None:
             return format_outputs(inside, outside, None)
         k = self.shown_class(rule)
         texts = format_percents(inside[k], outside[k])
         if named or self.positive is None:
-            return f"{format_label(self.classes[k])} {texts[0]}", texts[1]
+            return f"{fold_middle(format_label(self.classes[k]), longest)} {texts[0]}", texts[1]
         return texts
 
     def adds(self, rule: Rule) -> str:
@@ -131,12 +139,16 @@ class Points:
 
     @property
     def adds_name(self) -> str:
-        """What the column with what rules add is called."""
+        """What the column with what rules add is called; empty where there is none."""
+        if self.link == "identity":
+            return ""  # it is what stands after `then` and `else`
         return "hazard" if self.link == "hazard" else "adds"
 
     def head(self, start: Floats) -> str:
         """A line that says what the list is about, and from which score on the points add up."""
         target = one_line(self.target)
+        if self.link == "identity":
+            return f"{target} = {format_number(float(start), 4)} + what each rule adds"
         if self.survival is not None:
             return f"{target} until {self.outcome_text}; each rule multiplies the hazard"
         if not isinstance(self.mean, tuple):
@@ -158,6 +170,8 @@ def format_points(points: Sequence[float], link: Link = "softmax") -> tuple[str,
     if link in ("log", "hazard"):
         first, second = format_factors(points)
         return first, second
+    if link == "identity":
+        return format_pair(points[0], points[1], signed=True)
     decimals = 2 if max(map(abs, points)) >= 0.01 else 4
     first, second = (signed(value, decimals) for value in points)
     return first, second

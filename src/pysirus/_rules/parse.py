@@ -4,7 +4,8 @@
     effect     "+" number | "-" number | "×" number, then ["for" class]
     condition  "(" condition ")"  |  ask ["or missing"]
     ask        name "<" number  |  name ">=" number  |  number "<=" name "<" number
-               name "in" "{" level {"," level} "}"  |  name "=" level  |  name "is missing"  |  name "is known"
+               name "in" "{" ["all but"] level {"," level} "}"  |  name "=" level
+               name "is missing"  |  name "is known"
                name  |  "not" name                      of a column of true and false
 
 Names and levels stand as they print, without quotes, and may hold anything, these signs too. So the parser knows the
@@ -20,11 +21,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from pysirus._format import format_levels
+from pysirus._format import format_level
 from pysirus._plain import PlainError, one_line
 from pysirus._rules.effect import EFFECT, Effect, effect_of
+from pysirus._rules.words import ALL_BUT, FOLDED, is_plain
 
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 SPACE = re.compile(r"\s*")
 SHOWN = 100  # characters of a rule in a message
 
@@ -66,13 +68,13 @@ class Ask:
 
 
 def level_texts(level: Any) -> tuple[str, ...]:
-    """How a level may be written: as it prints, in quotes, true and false in small letters, 1 for 1.0."""
-    printed = one_line(format_levels([level])[1:-1])
+    """How a level may be written: as it prints, in quotes, true and false in small letters, 1.0 for 1."""
+    printed = one_line(format_level(level))
     others = [one_line(repr(str(level))), one_line(f'"{level}"')]
     if isinstance(level, bool):
         others.append(str(level).lower())
-    elif isinstance(level, float) and level.is_integer():
-        others.append(str(int(level)))
+    elif isinstance(level, float):
+        others.append(str(level))
     return tuple(dict.fromkeys([printed, *others]))
 
 
@@ -116,7 +118,7 @@ class _Reader:
         if match is None:
             self.fail(position, "a number")
         else:
-            yield float(match[0]), match.end()
+            yield float(match[0].replace(",", "")), match.end()
 
     def name(self, position: int) -> Iterator[tuple[int, int]]:
         """Every column whose name stands here, the longest name first."""
@@ -172,10 +174,10 @@ class _Reader:
         if self.columns[column].levels:
             for after in self.sign(end, "in"):
                 for opened in self.sign(after, "{"):
-                    for levels, last in self.level_set(column, opened):
-                        yield Ask(column, start, levels=levels), last
+                    yield from self._set(column, start, opened)
             for after in self.sign(end, "="):
-                for level, last in self.level(column, after):
+                # as it prints first: what holds signs of the grammar prints in braces
+                for level, last in sorted(self.level(column, after), key=lambda found: not is_plain(found[0])):
                     yield Ask(column, start, levels=(level,)), last
             if self._is_binary(column):
                 yield Ask(column, start, levels=(True,)), end
@@ -186,6 +188,16 @@ class _Reader:
         for after in self.sign(end, "<"):
             for value, last in self.number(after):
                 yield Ask(column, start, upper=value), last
+
+    def _set(self, column: int, start: int, opened: int) -> Iterator[tuple[Ask, int]]:
+        """Levels in braces, or all levels but these."""
+        for after in self.sign(opened, ALL_BUT):
+            for levels, last in self.level_set(column, after):
+                named = set(levels)
+                rest = tuple(level for level in self.columns[column].levels if level not in named)
+                yield Ask(column, start, levels=rest), last
+        for levels, last in self.level_set(column, opened):
+            yield Ask(column, start, levels=levels), last
 
     def level(self, column: int, position: int) -> Iterator[tuple[Any, int]]:
         """Every level of a column that stands here, the longest first."""
@@ -255,6 +267,11 @@ def parse_rule(text: str, columns: Sequence[TextColumn]) -> tuple[Effect | None,
 def _problem(reader: _Reader) -> str:
     """What was expected, and what is there."""
     text, at = reader.text, reader.furthest
+    if FOLDED.search(text):
+        return (
+            "the line is folded, to look at and not to be read back. Take the number of the rule, or its whole text: "
+            "`pysirus show MODEL --full`, in Python rules_.text(full=True) or rule.condition_text"
+        )
     if text[at : at + 1] == ">" or text[max(0, at - 1) : at + 1] == "<=":
         return "rules ask '<' or '>=', so that every value is on one side"
     word = re.match(r"\w+|.", text[at:], re.DOTALL)

@@ -96,7 +96,9 @@ def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Conditio
     missing = True if ask.missing else False if column.has_missing else None
     if ask.only_missing:
         levels = _in_order(column) if column.kind != "numeric" else None
-        return Condition(column.name, levels=levels, missing=True, only_missing=True, index=index)
+        return Condition(
+            column.name, levels=levels, missing=True, only_missing=True, index=index, column_levels=levels or ()
+        )
     if column.kind == "numeric":
         values = _interval(ask, column, text)
         is_all = ask.lower is None and ask.upper is None
@@ -104,7 +106,7 @@ def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Conditio
         values, is_all = _levels(ask, column, text), ask.levels is None
     if is_all:  # `is known`
         missing = False
-    return Condition(column.name, missing=missing, index=index, **values)
+    return Condition(column.name, missing=missing, index=index, column_levels=_in_order(column), **values)
 
 
 def _interval(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
@@ -133,6 +135,8 @@ def _levels(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
     chosen, every = frozenset(ask.levels), frozenset(column.levels)
     if len(ask.levels) > len(chosen):
         raise RuleTextError(text, ask.at, f"a level of '{column.name}' stands twice in this set")
+    if not chosen:
+        raise RuleTextError(text, ask.at, f"these are all levels of '{column.name}': no level is left")
     if chosen == every:
         raise RuleTextError(text, ask.at, f"these are all levels of '{column.name}': the condition says nothing")
     lower, upper = _sides(chosen, column)

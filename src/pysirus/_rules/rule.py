@@ -1,36 +1,35 @@
-"""Paths in, rules out: what a path says, as data. A rule holds cut identities and thresholds, never text.
+"""Rules as data: cut identities and thresholds, never text.
 
-A path is the set of splits that leads to a node of a tree; its rule merges the splits on one feature into one condition
-(``{x < 5, x < 3}`` reads ``x < 3``). Rules compare by what they read, in cut identities, so that rules of two fits on
-two samples compare although their thresholds differ.
+Rules compare by what they read, in cut identities, so that rules of two fits on two samples compare although their
+thresholds differ.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Binned, CutIdentity, Cuts
+from pysirus._bins.cuts import CutIdentity
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
-from pysirus._format import (
-    format_levels,
-    format_number,
-    format_outputs,
-    format_threshold,
-    html_table,
-    make_frame,
-    text_table,
-)
+from pysirus._format import format_number, format_outputs, html_table, make_frame, text_table
 from pysirus._plain import one_line
 from pysirus._rules.effect import Effect, read_effect
 from pysirus._rules.outcome import Outcome, format_factors, median_texts
+from pysirus._rules.words import (
+    LINE,
+    condition_words,
+    fold_conditions,
+    fold_labels,
+    fold_line,
+    join_conditions,
+    set_text,
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,8 @@ class Condition:
         Identities of the two cuts.
     share : float or None
         Proportion of the training weight that satisfies it.
+    column_levels : tuple
+        All categories of the column in training; empty where they are not known.
     """
 
     feature: str
@@ -94,6 +95,7 @@ class Condition:
     upper_cut: CutIdentity | None = None
     index: int = field(default=0, compare=False)
     share: float | None = field(default=None, compare=False)
+    column_levels: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def key(self) -> Hashable:
@@ -120,26 +122,7 @@ class Condition:
         return np.asarray(table[codes])
 
     def __str__(self) -> str:
-        if self.only_missing:
-            return one_line(f"{self.feature} is missing")
-        text = self._known_text()
-        if text is None:
-            return one_line(f"{self.feature} is known")
-        return one_line(f"{text} or missing" if self.missing else text)
-
-    def _known_text(self) -> str | None:
-        """What it says of known values; None if it takes them all."""
-        if self.levels is not None and self.upper_cut is None and self.lower_cut is None:
-            return None
-        if self.levels is not None:
-            return f"{self.feature} in {format_levels(self.levels)}"
-        if self.lower is None and self.upper is None:
-            return None
-        if self.upper is None:
-            return f"{self.feature} >= {format_threshold(self.lower)}"
-        if self.lower is None:
-            return f"{self.feature} < {format_threshold(self.upper)}"
-        return f"{format_threshold(self.lower)} <= {self.feature} < {format_threshold(self.upper)}"
+        return condition_words(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,10 +212,18 @@ class Rule:
 
     @property
     def condition_text(self) -> str:
-        """The conditions alone."""
-        if len(self.conditions) > 1:  # "or missing" binds to its own condition
-            return " & ".join(f"({c})" if c.missing and not c.only_missing else str(c) for c in self.conditions)
-        return str(self.conditions[0]) if self.conditions else "always"
+        """The conditions alone, whole, as the parser reads them back."""
+        return join_conditions(self.conditions, [str(condition) for condition in self.conditions])
+
+    @property
+    def set_text(self) -> str:
+        """The same for model files, with levels as the sets that they are."""
+        return join_conditions(self.conditions, [set_text(condition) for condition in self.conditions])
+
+    def folded(self, width: int = LINE) -> str:
+        """``text`` to look at, in at most so many characters: long sets and names are folded."""
+        head = "" if self.effect is None else one_line(f"{self.effect} if ")
+        return head + fold_conditions(self.conditions, width - len(head))
 
     @property
     def text(self) -> str:
@@ -245,21 +236,34 @@ class Rule:
 
         A fixed effect on numbers is one too.
         """
+        return self._output_texts(self.classes)
+
+    def _output_texts(self, classes: Sequence[Any] | None) -> tuple[str, str]:
         if self.survival is not None:
             return median_texts(self.survival)
         if self.effect is not None and isinstance(self.inside, float) and isinstance(self.outside, float):
             return format_outputs(self.inside, self.outside, None, signed=True)
         inside, outside = self.means
         assert inside is not None and outside is not None
-        return format_outputs(inside, outside, self.classes, signed=self.stage > 1 and self.observed is None)
+        return format_outputs(inside, outside, classes, signed=self.stage > 1 and self.observed is None)
+
+    def _sides(self, longest: int | None = None) -> tuple[str, str] | None:
+        """What it answers, with names of classes of at most so many characters; None for a candidate."""
+        if self.inside is None or self.effect is not None:
+            return None
+        return self._output_texts(fold_labels(self.classes, longest))
+
+    def line(self, conditions: str) -> str:
+        """The rule in one line, with these words for its conditions."""
+        if self.effect is not None:
+            return one_line(f"{self.effect} if {conditions}")
+        sides = self._sides()
+        answer = "" if sides is None else one_line(f" then {sides[0]} else {sides[1]}{self._hazard_text()}")
+        return f"if {conditions}{answer}"
 
     def __str__(self) -> str:
-        if self.effect is not None:
-            return self.text
-        if self.inside is None or self.outside is None:
-            return f"if {self.condition_text}"
-        inside, outside = self.output_texts
-        return one_line(f"if {self.condition_text} then {inside} else {outside}{self._hazard_text()}")
+        head = "" if self.effect is None else one_line(f"{self.effect} ")
+        return head + fold_line(self.conditions, self._sides, LINE - len(head), self._hazard_text())
 
     @property
     def event_texts(self) -> tuple[str, str]:
@@ -287,7 +291,7 @@ class Reading(Protocol):
     @property
     def adds_name(self) -> str: ...
 
-    def outputs(self, rule: Rule, *, named: bool = True) -> tuple[str, str]: ...
+    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]: ...
     def adds(self, rule: Rule) -> str: ...
     def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
@@ -322,37 +326,63 @@ class RuleSet(Sequence[Rule]):
     def __hash__(self) -> int:
         return hash(self._rules)
 
-    def _rows(self, named: bool = True) -> tuple[list[str], list[list[str]]]:
+    def _rows(self, named: bool, full: bool) -> tuple[list[str], list[list[str]]]:
         columns = {
             "stage": [str(rule.stage) for rule in self],
             "frequency": [rule.frequency_text for rule in self],
-            "rule": [self.rule_text(rule, named) for rule in self],
+            "rule": [""] * len(self),
         }
         if all(rule.stage == 1 for rule in self):
             del columns["stage"]
         if any(rule.weight is not None for rule in self):
             if self.reading is None:
                 columns["weight"] = [format_number(rule.weight or 0.0, 3) for rule in self]
-            else:
+            elif self.reading.adds_name:
                 columns[self.reading.adds_name] = [self.reading.adds(rule) for rule in self]
         if any(rule.survival is not None for rule in self):
             columns["events"] = [" / ".join(rule.event_texts) for rule in self]
+        others = sum(2 + max(map(len, [name, *own])) for name, own in columns.items() if name != "rule")
+        width = None if full else LINE - others
+        columns["rule"] = [self.rule_text(rule, named, width) for rule in self]
         return list(columns), [list(row) for row in zip(*columns.values())]
 
-    def output_texts(self, rule: Rule, named: bool = True) -> tuple[str, str]:
-        """What a rule answers, or what the data say of it, inside and outside."""
-        return rule.output_texts if self.reading is None else self.reading.outputs(rule, named=named)
+    def output_texts(self, rule: Rule, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """What a rule answers, or what the data say of it, inside and outside; labels of at most so many characters."""
+        if self.reading is not None:
+            return self.reading.outputs(rule, named=named, longest=longest)
+        return replace(rule, classes=fold_labels(rule.classes, longest)).output_texts
 
-    def rule_text(self, rule: Rule, named: bool = True) -> str:
-        """A rule as one line."""
-        if rule.effect is not None or rule.inside is None or rule.outside is None:
-            return str(rule)
-        inside, outside = self.output_texts(rule, named)
-        return one_line(f"if {rule.condition_text} then {inside} else {outside}")
+    def rule_text(self, rule: Rule, named: bool = True, width: int | None = None) -> str:
+        """A rule as one line, whole or folded to a width."""
+        head = "" if rule.effect is None else one_line(f"{rule.effect} ")
 
-    def text(self, *, named: bool = True) -> str:
-        """The table; a heading may have named the class that it is about."""
-        return text_table(*self._rows(named)) if len(self) else "(no rules)"
+        def sides(longest: int | None) -> tuple[str, str] | None:
+            if rule.inside is None or rule.effect is not None:
+                return None
+            return self.output_texts(rule, named, longest)
+
+        return head + fold_line(rule.conditions, sides, None if width is None else width - len(head))
+
+    def text(self, *, named: bool = True, full: bool = False) -> str:
+        """The rules as a table, in lines of at most 120 characters.
+
+        Parameters
+        ----------
+        named : bool, default=True
+            Whether to name the class that the proportions are of; a heading may have said it.
+        full : bool, default=False
+            Whether to print long names and sets of levels whole.
+
+        Returns
+        -------
+        text : str
+        """
+        return text_table(*self._rows(named, full)) if len(self) else "(no rules)"
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the table leaves something out that ``text(full=True)`` says."""
+        return self.text() != self.text(full=True)
 
     def __str__(self) -> str:
         return self.text()
@@ -365,7 +395,7 @@ class RuleSet(Sequence[Rule]):
 
     def html(self, *, named: bool = True) -> str:
         """The same table for a notebook."""
-        return html_table(*self._rows(named)) if len(self) else "<p>(no rules)</p>"
+        return html_table(*self._rows(named, False)) if len(self) else "<p>(no rules)</p>"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The rules as a data frame, one row per rule.
@@ -379,10 +409,10 @@ class RuleSet(Sequence[Rule]):
         -------
         frame : DataFrame or Table
             Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
-            ``stage``, and ``effect`` where one is fixed. Where the sum of the rules is a score, then also
-            ``mean_inside`` and ``mean_outside`` (what the data say; the outputs of corrections are residuals),
-            ``adds_inside`` and ``adds_outside`` (points). Of times to an event ``median_inside``, ``events_inside``
-            and so on in place of means.
+            ``stage``, and ``effect`` where one is fixed. Of numbers in stages then also ``adds_inside`` and
+            ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and ``mean_outside`` (what the
+            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
+            to an event ``median_inside``, ``events_inside`` and so on in place of means.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
@@ -396,98 +426,10 @@ class RuleSet(Sequence[Rule]):
                     outcomes = [rule.survival[i] for rule in self if rule.survival is not None]
                     data[f"median_{side}"] = [own.median for own in outcomes]
                     data[f"events_{side}"] = [own.n_events for own in outcomes]
-                else:
+                elif self.reading.adds_name:
                     data[f"mean_{side}"] = [np.asarray(rule.means[i]).tolist() for rule in self]
                 data[f"adds_{side}"] = [self.reading.added(rule)[i].tolist() for rule in self]
         return make_frame(data, backend)
-
-
-# ------------------------------------------------------------------------------------------------- paths into rules
-
-
-class SplitSide(NamedTuple):
-    """A code of a path, taken apart: feature number, cut number (None: missing apart), side, where missing go."""
-
-    feature: int
-    cut: int | None
-    less: bool
-    missing_left: bool
-
-    @property
-    def missing_inside(self) -> bool:
-        """Whether missing values go to this side."""
-        return self.missing_left == self.less
-
-
-def decode(code: int, binned: Binned) -> SplitSide:
-    """Take a code ``2 * split + side`` apart."""
-    split, side = divmod(int(code), 2)
-    feature = bisect_right(binned.split_offset, split) - 1
-    local, n_cuts = split - binned.split_offset[feature], binned.cuts[feature].n_cuts
-    if local == 2 * n_cuts and binned.cuts[feature].has_missing:
-        return SplitSide(feature, None, side == 0, False)
-    return SplitSide(feature, local % n_cuts, side == 0, local >= n_cuts)
-
-
-def _split_of(side: SplitSide, cuts: Cuts) -> Split:
-    missing = side.missing_inside if cuts.has_missing else None
-    if side.cut is None:
-        return Split(cuts.column.name, "known" if side.less else "missing", None, ("missing", None), missing)
-    if cuts.column.is_numeric:
-        value: Any = float(cuts.thresholds[side.cut])
-        op = "<" if side.less else ">="
-    else:
-        value, op = cuts.sorted_levels(0, side.cut + 1), "in" if side.less else "not in"
-    return Split(cuts.column.name, op, value, cuts.identities[side.cut], missing)
-
-
-def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition:
-    """The condition that several splits on one feature amount to."""
-    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
-    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
-    missing = all(s.missing_inside for s in sides) if cuts.has_missing else None
-    only_missing = any(s.cut is None and not s.less for s in sides)
-    if lower is not None and upper is not None and lower >= upper:
-        only_missing = True  # `x < 5 or missing`, then `x >= 5 or missing`
-    if only_missing:
-        lower = upper = None  # it reads `is missing`, however it came about
-    unseen = all(s.less == (True if s.cut is None else bool(cuts.less_is_heavier[s.cut])) for s in sides)
-    values: dict[str, Any] = {}
-    if cuts.column.is_numeric:
-        values["lower"] = None if lower is None else float(cuts.thresholds[lower])
-        values["upper"] = None if upper is None else float(cuts.thresholds[upper])
-    else:
-        values["levels"] = cuts.sorted_levels(0 if lower is None else lower + 1, None if upper is None else upper + 1)
-    share = None
-    if cuts.shares is not None:
-        first, last = 0 if lower is None else lower + 1, cuts.n_cuts if upper is None else upper
-        inside = float(cuts.shares[first : last + 1].sum()) if not only_missing else 0.0
-        share = inside + (float(cuts.shares[cuts.n_cuts + 1]) if missing else 0.0)
-    return Condition(
-        feature=cuts.column.name,
-        missing=missing,
-        only_missing=only_missing,
-        unseen=unseen,
-        lower_cut=None if lower is None else cuts.identities[lower],
-        upper_cut=None if upper is None else cuts.identities[upper],
-        index=index,
-        share=share,
-        **values,
-    )
-
-
-def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> Rule:
-    """The rule that the splits of a path say."""
-    by_feature: dict[int, list[SplitSide]] = {}
-    for side in sides:
-        by_feature.setdefault(side.feature, []).append(side)
-    conditions = tuple(merge_sides(group, cuts[f], f) for f, group in by_feature.items())
-    return Rule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency)
-
-
-def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> Rule:
-    """The rule that a path says."""
-    return rule_of_sides([decode(code, binned) for code in codes if code >= 0], binned.cuts, frequency)
 
 
 def with_weights(rules: Sequence[Rule], weights: Sequence[float]) -> RuleSet:

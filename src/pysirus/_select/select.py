@@ -27,7 +27,8 @@ import numpy as np
 
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._forest.forest import Paths
-from pysirus._rules.rule import Condition, Rule, SplitSide, decode
+from pysirus._rules.from_path import SplitSide, decode
+from pysirus._rules.rule import Condition, Rule
 
 Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
 Monomial = tuple[Atom, ...]

@@ -10,7 +10,8 @@ from pysirus._bins.cuts import ALL_MISSING, Binned
 from pysirus._forest.forest import GrowingForest, Paths
 from pysirus._plain import one_line
 from pysirus._progress import show_trees
-from pysirus._rules.rule import Rule, rule_of
+from pysirus._rules.from_path import rule_of
+from pysirus._rules.rule import Rule
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training
 from pysirus._warn import warn_user

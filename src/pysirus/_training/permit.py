@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pysirus._forest.forest import Paths
-from pysirus._rules.rule import Rule, rule_of
+from pysirus._rules.from_path import rule_of
+from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.weighted import with_outputs
 

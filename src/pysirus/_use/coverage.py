@@ -20,6 +20,8 @@ from pysirus._rules.rule import RuleSet
 
 SHOWN_PAIRS = 10
 
+WIDTH = 92  # characters of a rule; the other columns take the rest of a line
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -88,7 +90,7 @@ class Coverage:
 
     def __str__(self) -> str:
         rows = [
-            [str(i + 1), rule.condition_text, _percent(share), _percent(alone)]
+            [str(i + 1), rule.folded(WIDTH), _percent(share), _percent(alone)]
             for i, (rule, share, alone) in enumerate(zip(self.rules, self.share, self.alone))
         ]
         lines = [text_table(["", "rule", "covers", "alone"], rows) if rows else "(no rules)"]

@@ -17,8 +17,11 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import one_line
 from pysirus._rules.rule import Condition, Reading, Rule
+from pysirus._rules.words import LINE
 from pysirus._warn import warn_user
 from pysirus.stability import dice_sorensen
+
+MIN_WIDTH = 40  # characters of a rule, however wide the other columns
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,15 @@ class Diff:
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
-        rows = [["=", _both_texts(old, new), *self._changes(old, new)] for old, new in self.stayed]
-        rows += [["~", _both_texts(old, new), *self._changes(old, new)] for old, new in self.moved]
-        rows += [["+", new.text, *self._changes(None, new)] for new in self.came]
-        rows += [["-", old.text, *self._changes(old, None)] for old in self.went]
-        if not staged:
-            rows = [[*row[:2], *row[3:]] for row in rows]
-        return ["", "rule", *(["stage"] if staged else []), "frequency", self._name], rows
+        header = ["", "rule", *(["stage"] if staged else []), "frequency", self._name]
+        pairs: list[tuple[str, Rule | None, Rule | None]] = [("=", *pair) for pair in self.stayed]
+        pairs += [("~", *pair) for pair in self.moved]
+        pairs += [*(("+", None, new) for new in self.came), *(("-", old, None) for old in self.went)]
+        changes = [self._changes(old, new)[0 if staged else 1 :] for _, old, new in pairs]
+        others = sum(2 + max(map(len, column)) for column in zip(header[2:], *changes))
+        width = max(LINE - 3 - others, MIN_WIDTH)
+        rows = [[mark, _both_texts(old, new, width), *own] for (mark, old, new), own in zip(pairs, changes)]
+        return header, rows
 
     @property
     def _scored(self) -> bool:
@@ -65,7 +70,7 @@ class Diff:
     def _name(self) -> str:
         """What the last column is called."""
         reading = self.readings[1]
-        return reading.adds_name if self._scored and reading is not None else "weight"
+        return (reading.adds_name or "adds") if self._scored and reading is not None else "weight"
 
     def _changes(self, old: Rule | None, new: Rule | None) -> list[str]:
         """Stage, frequency and weight or points, before and after."""
@@ -107,7 +112,12 @@ class Diff:
         """The comparison as plain data, ready for JSON."""
 
         def plain(rule: Rule, reading: Reading | None) -> dict[str, Any]:
-            about = {"rule": str(rule), "stage": rule.stage, "frequency": rule.frequency, "weight": rule.weight}
+            about = {
+                "rule": rule.line(rule.condition_text),
+                "stage": rule.stage,
+                "frequency": rule.frequency,
+                "weight": rule.weight,
+            }
             return about if reading is None else {**about, "adds": [side.tolist() for side in reading.added(rule)]}
 
         before, after = self.readings
@@ -120,8 +130,12 @@ class Diff:
         }
 
 
-def _both_texts(old: Rule, new: Rule) -> str:
-    return new.text if old.text == new.text else f"{old.text}  ->  {new.text}"
+def _both_texts(old: Rule | None, new: Rule | None, width: int) -> str:
+    """The rule, and what it was before where that changed."""
+    both = [rule for rule in (old, new) if rule is not None]
+    if len({rule.text for rule in both}) == 1:
+        return both[0].folded(width)
+    return "  ->  ".join(rule.folded(width // 2 - 3) for rule in both)
 
 
 def _text(value: float | None) -> str:

@@ -24,6 +24,8 @@ from pysirus._rules.outcome import format_factors
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
 
+WIDTH = 84  # characters of a rule; the other columns take the rest of a line
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -66,6 +68,11 @@ class Explanation:
     def names(self) -> list[str]:
         """The name of each column: the conditions of a rule, or a linear term."""
         return [*(rule.condition_text for rule in self.rules), *(f"linear in {term.feature}" for term in self.terms)]
+
+    @property
+    def _short_names(self) -> list[str]:
+        """The same to look at."""
+        return [*(rule.folded(WIDTH) for rule in self.rules), *self.names[len(self.rules) :]]
 
     def __len__(self) -> int:
         return len(self.fired)
@@ -169,7 +176,7 @@ class Explanation:
         k = -1 if len(labels) == 1 else int(running[-1].argmax())
         texts = self._prediction_texts(running[:, k])
         lines = [["", "average", *(signed(v, 2) for v in base), texts[0]]]
-        for name, fired, part, text in zip(self.names, self.fired[row], parts[row], texts[1:]):
+        for name, fired, part, text in zip(self._short_names, self.fired[row], parts[row], texts[1:]):
             lines.append(["yes" if fired else "no", name, *(signed(v, 2) for v in part), text])
         total = base + parts[row].sum(axis=0)
         lines.append(["", "prediction", *(signed(v, 2) for v in total), texts[-1]])
@@ -185,7 +192,7 @@ class Explanation:
         """By what factor each rule multiplies the hazard of an average row, and the factor so far."""
         running, parts = self.running[row], self.contributions[row]
         lines = [["", "average", "", *format_factors(running[:1])]]
-        for name, fired, part, so_far in zip(self.names, self.fired[row], parts, running[1:]):
+        for name, fired, part, so_far in zip(self._short_names, self.fired[row], parts, running[1:]):
             lines.append(["yes" if fired else "no", name, *format_factors([part, so_far])])
         lines.append(["", "prediction", "", *format_factors(running[-1:])])
         return ["fired", "rule", "factor", "hazard"], lines
@@ -205,7 +212,7 @@ class Explanation:
         total = self.prediction[row].reshape(len(labels))
         decimals = max(decimals_for([float(v) for v in np.abs(total)], 0.0), 2)
         lines = [["", "baseline", *(f"{v:.{decimals}f}" for v in base)]]
-        for name, fired, part in zip(self.names, self.fired[row], parts):
+        for name, fired, part in zip(self._short_names, self.fired[row], parts):
             lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
         lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
         return ["fired", "rule", *map(str, labels)], lines

@@ -17,10 +17,13 @@ from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet
+from pysirus._rules.words import LABELS
 from pysirus._use.audit import trail_lines
 from pysirus.cli._streams import print_text, printing
 from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
+
+WIDTH = 84  # characters of the conditions of a rule
 
 
 def model_of(estimator: Any) -> RuleModel:
@@ -28,18 +31,18 @@ def model_of(estimator: Any) -> RuleModel:
     return estimator if isinstance(estimator, RuleModel) else estimator.model_
 
 
-def _rule_text(rule: Rule, shown: RuleSet) -> Text:
-    effect = "" if rule.effect is None else f"{rule.effect} "
-    text = Text.assemble(effect, ("if ", "bold"), one_line(rule.condition_text))
-    if effect:
-        return text
+def _rule_text(rule: Rule, shown: RuleSet, full: bool) -> Text:
+    asks = one_line(rule.text if full else rule.folded(WIDTH))
+    if rule.effect is not None:
+        return Text(asks)
+    text = Text.assemble(("if ", "bold"), asks)
     if rule.inside is not None and rule.outside is not None:
-        inside, outside = map(one_line, shown.output_texts(rule, named=False))
+        inside, outside = map(one_line, shown.output_texts(rule, named=False, longest=None if full else LABELS[0]))
         text.append_text(Text.assemble((" then ", "bold"), inside, (" else ", "bold"), outside))
     return text
 
 
-def _rule_table(model: Model) -> Table:
+def _rule_table(model: Model, full: bool) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
     shown = model.rules
     staged = any(rule.stage > 1 for rule in shown)
@@ -47,27 +50,31 @@ def _rule_table(model: Model) -> Table:
         table.add_column("stage", justify="right", no_wrap=True)
     table.add_column("frequency", justify="right", no_wrap=True)
     table.add_column("rule", overflow="fold")
-    table.add_column("weight" if shown.reading is None else shown.reading.adds_name, justify="right", no_wrap=True)
+    last_name = "weight" if shown.reading is None else shown.reading.adds_name
+    if last_name:
+        table.add_column(last_name, justify="right", no_wrap=True)
     if model.survival is not None:
         table.add_column("events", justify="right", no_wrap=True)
     for rule in shown:
         last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
         stage = [str(rule.stage)] if staged else []
         events = [] if rule.survival is None else [" / ".join(rule.event_texts)]
-        table.add_row(*stage, rule.frequency_text, _rule_text(rule, shown), last, *events)
+        table.add_row(
+            *stage, rule.frequency_text, _rule_text(rule, shown, full), *([last] if last_name else []), *events
+        )
     return table
 
 
-def print_model(model: Model) -> None:
-    """Print the rules: wrapped and in bold for a terminal, one line per rule for a pipe."""
+def print_model(model: Model, *, full: bool = False) -> None:
+    """Print the rules: wrapped and in bold for a terminal, one line per rule for a pipe; folded unless ``full``."""
     console = Console(highlight=False)
     if not console.is_terminal or not len(model.rules):
-        print_text(model)
+        print_text(model.text(full=full))
         return
     with printing():
         console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
         console.print()
-        console.print(_rule_table(model))
+        console.print(_rule_table(model, full))
         if model.terms:
             console.print("\nlinear terms", style="bold")
             console.print("\n".join(map(str, model.terms)), markup=False)
@@ -114,10 +121,12 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def print_facts(model: Model) -> None:
+def print_facts(model: Model, *, full: bool = False) -> None:
     """Say on standard error how the model came about."""
     facts = model.facts
     parts = []
+    if not full and model.rules.is_folded:
+        parts.append("long rules are folded: pysirus show MODEL --full prints them whole")
     n_idle = len(model.selected) - len(model.rules)
     if n_idle:
         parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0")

@@ -27,7 +27,12 @@ def load_model(path: Path) -> Any:
 
 
 @app.command()
-def show(model: Model) -> None:
+def show(
+    model: Model,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print long names and sets of levels whole, however long the lines.")
+    ] = False,
+) -> None:
     """Print the rules of a model.
 
     Example: [bold]pysirus show houses.json[/bold]
@@ -35,8 +40,8 @@ def show(model: Model) -> None:
     from pysirus.cli._show import model_of, print_facts, print_model
 
     loaded = model_of(load_model(model))
-    print_model(loaded)
-    print_facts(loaded)
+    print_model(loaded, full=full)
+    print_facts(loaded, full=full)
 
 
 @app.command()

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._format import decimals_for, format_label, format_levels, format_number, format_outputs, format_threshold
+from pysirus._format import decimals_for, format_label, format_number, format_outputs
 from pysirus._model.model import Model
 from pysirus._rules.outcome import median_text
-from pysirus._rules.rule import Condition, Rule
+from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus._rules.words import condition_parts
 from pysirus.export._conditions import all_sums, is_odds
 
 MAX_POINTS = 4  # classes whose points are named
@@ -48,17 +49,7 @@ class RuleRow:
 
 def _condition(condition: Condition, alone: bool) -> ConditionText:
     bracket = bool(condition.missing) and not condition.only_missing and not alone
-    tail = " or missing" if condition.missing else ""
-    if condition.only_missing:
-        return ConditionText("", condition.feature, " is missing")
-    if condition.levels is not None and (condition.lower_cut is not None or condition.upper_cut is not None):
-        return ConditionText("", condition.feature, f" in {format_levels(condition.levels)}{tail}", bracket)
-    if condition.levels is not None or (condition.lower is None and condition.upper is None):
-        return ConditionText("", condition.feature, " is known")
-    if condition.upper is None:
-        return ConditionText("", condition.feature, f" >= {format_threshold(condition.lower)}{tail}", bracket)
-    head = "" if condition.lower is None else f"{format_threshold(condition.lower)} <= "
-    return ConditionText(head, condition.feature, f" < {format_threshold(condition.upper)}{tail}", bracket)
+    return ConditionText(*condition_parts(condition), bracket)
 
 
 def _mean_texts(rule: Rule, model: Model) -> tuple[str, str]:
@@ -85,9 +76,12 @@ def _points(added: Any, model: Model) -> str:
 
 def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
     assert rule.inside is not None and rule.outside is not None
-    if model.link == "identity":
+    if model.link == "identity" and staged:  # what it adds is all there is to read
+        inside, outside = model.points.added_texts(rule)
+        numbers: tuple[str, ...] = ()
+    elif model.link == "identity":
         inside, outside = rule.output_texts
-        numbers: tuple[str, ...] = (format_number(rule.weight or 0.0, 2),)
+        numbers = (format_number(rule.weight or 0.0, 2),)
     else:
         inside, outside = _mean_texts(rule, model)
         numbers = tuple(_points(side, model) for side in model.added(rule))
@@ -107,17 +101,14 @@ def number_names(model: Model) -> tuple[str, ...]:
     """What stands right of the rules."""
     if model.survival is not None:
         return "hazard if so", "hazard if not", "events if so", "events if not"
-    return ("weight",) if model.link == "identity" else ("points if so", "points if not")
-
-
-def is_staged(model: Model) -> bool:
-    """Whether some rules correct others."""
-    return any(rule.stage > 1 for rule in model.rules)
+    if model.link != "identity":
+        return "points if so", "points if not"
+    return () if model.is_staged else ("weight",)
 
 
 def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
-    staged = is_staged(model)
+    staged = model.is_staged
     return [_row(rule, model, staged) for rule in model.rules]
 
 
@@ -126,7 +117,7 @@ def rule_line(rule: Rule, model: Model) -> str:
     if rule.effect is not None:
         return f"{rule.text} ({rule.frequency_text})"
     if model.link == "identity":
-        return str(rule)
+        return model.read(RuleSet([rule])).rule_text(rule)
     inside, outside = _mean_texts(rule, model)
     points = " else ".join(_points(side, model) for side in model.added(rule))
     return f"if {rule.condition_text} then {inside} else {outside}: adds {points}"
@@ -181,6 +172,8 @@ def head_pairs(model: Model) -> list[tuple[str, str]]:
         return _share_pairs(model)
     assert not isinstance(model.intercept, tuple)
     decimals = decimals_for([model.mean, model.intercept], 0.0)
+    if model.is_staged:
+        return [(model.target, f"{format_number(float(model.average_score), 4)} + what each rule adds")]
     if model.aggregation == "mean":
         return [
             (f"mean {model.target}", f"{model.mean:.{decimals}f}"),

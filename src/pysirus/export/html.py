@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from pysirus._model.model import Model
-from pysirus.export._table import head_pairs, is_staged, number_names, rule_rows
+from pysirus.export._table import head_pairs, number_names, rule_rows
 
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
@@ -14,7 +14,7 @@ LEFT = ' style="text-align:left"'
 def to_html(model: Model) -> str:
     """The rules as an HTML table."""
     caption = ", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model))
-    stage_head = f"<th{RIGHT}>stage</th>" if is_staged(model) else ""
+    stage_head = f"<th{RIGHT}>stage</th>" if model.is_staged else ""
     heads = "".join(f"<th{RIGHT}>{name}</th>" for name in number_names(model))
     lines = [
         '<table class="pysirus-rules">',

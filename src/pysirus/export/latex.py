@@ -6,7 +6,7 @@ import re
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus.export._table import ConditionText, RuleRow, head_pairs, is_staged, number_names, rule_rows
+from pysirus.export._table import ConditionText, RuleRow, head_pairs, number_names, rule_rows
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -34,32 +34,37 @@ def escape(text: str) -> str:
     return "".join(SPECIAL.get(c, c) for c in one_line(text))
 
 
+def _thousands(number: str) -> str:
+    """A number in mathematics, where a comma would part two of them."""
+    return number.replace(",", "{,}")
+
+
 def _relation(text: str) -> str:
     """What is asked of a feature, the comparison in mathematics."""
-    match = re.fullmatch(r" (<|>=) (-?[0-9.e+-]+)( or missing)?", text)
+    match = re.fullmatch(r" (<|>=) (-?[0-9.,e+-]+)( or missing)?", text)
     if match:
         symbol = {"<": "<", ">=": r"\geq"}[match[1]]
-        return f" ${symbol} {match[2]}${match[3] or ''}"
+        return f" ${symbol} {_thousands(match[2])}${match[3] or ''}"
     return escape(text)
 
 
 def _condition(condition: ConditionText) -> str:
-    head = f"${condition.head.removesuffix(' <= ')} \\leq$ " if condition.head else ""
+    head = f"${_thousands(condition.head.removesuffix(' <= '))} \\leq$ " if condition.head else ""
     text = f"{head}{escape(condition.feature)}{_relation(condition.tail)}"
     return f"({text})" if condition.bracket else text
 
 
 def _value(text: str) -> str:
     """A number in mathematics, so that its sign is a minus; class proportions as text."""
-    return f"${text}$" if re.fullmatch(r"[+-]?[0-9.e+-]+", text) else escape(text)
+    return f"${_thousands(text)}$" if re.fullmatch(r"[+-]?[0-9.,e+-]+", text) else escape(text)
 
 
 def _line(row: RuleRow) -> str:
     conditions = r" \textbf{\&} ".join(map(_condition, row.conditions)) or "always"
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
     stage = f"{row.stage} & " if row.stage else ""
-    numbers = " & ".join(text if text[0].isdigit() else _value(text) for text in row.numbers)
-    return rf"{stage}{row.frequency} & {rule} & {numbers} \\"
+    numbers = "".join(f" & {text if text[0].isdigit() else _value(text)}" for text in row.numbers)
+    return rf"{stage}{row.frequency} & {rule}{numbers} \\"
 
 
 def _is_long(row: RuleRow) -> bool:
@@ -87,7 +92,7 @@ def to_latex(model: Model, *, caption: str | None = None, label: str | None = No
     rows = rule_rows(model)
     long = any(map(_is_long, rows))
     rule_column = r">{\raggedright\arraybackslash}p{0.7\linewidth}" if long else "l"
-    staged = is_staged(model)
+    staged = model.is_staged
     column, stage = ("r", "Stage & ") if staged else ("", "")
     names = number_names(model)
     lines = [
@@ -98,7 +103,7 @@ def to_latex(model: Model, *, caption: str | None = None, label: str | None = No
         r"    \toprule",
         rf"    \multicolumn{{{2 + staged + len(names)}}}{{c}}{{{head}}} \\",
         r"    \midrule",
-        rf"    {stage}Frequency & Rule & {' & '.join(name.capitalize() for name in names)} \\",
+        rf"    {stage}Frequency & Rule{''.join(f' & {name.capitalize()}' for name in names)} \\",
         r"    \midrule",
         *(f"    {_line(row)}" for row in rows),
         *([r"    \midrule"] if model.terms else []),

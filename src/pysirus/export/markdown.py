@@ -6,7 +6,7 @@ import re
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus.export._table import head_pairs, is_staged, number_names, rule_rows
+from pysirus.export._table import head_pairs, number_names, rule_rows
 
 
 def escape(text: str) -> str:
@@ -19,14 +19,16 @@ def escape(text: str) -> str:
 def to_markdown(model: Model) -> str:
     """The rules as a table of GitHub's Markdown."""
     lines = [", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model)), ""]
-    stage = ("| stage ", "|---:") if is_staged(model) else ("", "")
+    stage = ("| stage ", "|---:") if model.is_staged else ("", "")
     names = number_names(model)
-    lines += [f"{stage[0]}| frequency | rule | {' | '.join(names)} |", f"{stage[1]}|---:|:---|{'---:|' * len(names)}"]
+    heads = "".join(f" {name} |" for name in names)
+    lines += [f"{stage[0]}| frequency | rule |{heads}", f"{stage[1]}|---:|:---|{'---:|' * len(names)}"]
     for row in rule_rows(model):
         conditions = " **&amp;** ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"**if** {conditions} **then** {escape(row.inside)} **else** {escape(row.outside)}"
         stage_cell = f"| {row.stage} " if row.stage else ""
-        lines.append(f"{stage_cell}| {row.frequency} | {rule} | {' | '.join(map(escape, row.numbers))} |")
+        numbers = "".join(f" {escape(number)} |" for number in row.numbers)
+        lines.append(f"{stage_cell}| {row.frequency} | {rule} |{numbers}")
     if model.terms:
         lines += ["", "Linear terms:", "", *(f"- {escape(str(term))}" for term in model.terms)]
     return "\n".join(lines) + "\n"

@@ -39,7 +39,9 @@ def _short(values: Any) -> Any:
 
 def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
-    inside, outside = model.read(RuleSet([rule])).output_texts(rule)
+    # of numbers in stages the page works out what a rule adds, which depends on the size of the list
+    reading = None if model.link == "identity" else model.points
+    inside, outside = RuleSet([rule], reading).output_texts(rule)
     own = next((weighted for weighted in chosen if weighted == rule), None)
     points: dict[str, Any] = {}
     if model.link != "identity":
