@@ -11,6 +11,7 @@
 
 #include "bins/encode.hpp"
 #include "bins/quantiles.hpp"
+#include "check/problem.hpp"
 #include "evaluate/evaluate.hpp"
 #include "forest/forest.hpp"
 #include "forest/paths.hpp"
@@ -19,11 +20,6 @@
 #include "weights/ridge.hpp"
 
 namespace pysirus::check {
-
-// Numbers 0 .. bound - 1 from a counter.
-inline std::uint32_t number(std::uint64_t i, std::uint32_t bound) {
-  return static_cast<std::uint32_t>(below(7, i, bound));
-}
 
 // What a level needs to know of the rows, tree after tree and row after row.
 inline std::vector<std::int64_t> level_sums(const Table& table, const Recipe& recipe, const Level& level) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "forest/chunk.hpp"
@@ -10,6 +11,8 @@
 namespace pysirus {
 
 struct Workspace;
+
+constexpr std::size_t kTreesBytes = 1 << 15;
 
 // The memory of one thread, for a block of trees. cpp/README.md has a picture of it.
 struct Memory {
@@ -22,7 +25,14 @@ struct Memory {
   std::uint8_t* routes;             // [node][table][bin][tree], who goes left
   std::uint16_t* candidates;        // [feature], a bit a lane
   std::int32_t* allowed;            // [feature], of one lane: those that may be candidates
+  std::uint8_t* trees;              // [kTreesBytes], what the kernel knows of them so far
   Workspace* owner;
+};
+
+struct Job {
+  const Table& table;
+  const Recipe& recipe;
+  const std::atomic<bool>& stop;
 };
 
 // What one level of some trees needs to know of the rows; level.hpp has the words.
@@ -34,33 +44,38 @@ struct LevelView {
   const std::int32_t* candidates;
 };
 
-// What a kernel asks of code that is compiled for every machine (workspace.cpp): a chunk is started, then its columns
-// are asked for. A column is valid until the next one is.
-void start_chunk(Workspace& workspace, const Table& table, std::int64_t first, std::int64_t n_rows);
+// What a kernel asks of code that is compiled for every machine (workspace.cpp): chunks of rows that no other thread has
+// taken, the first row of each or -1 at their end, and the columns of the last one. A column is valid until the next is
+// asked for.
+std::int64_t take_chunk(Workspace& workspace, const Table& table);
 SortedColumn sorted_column(Workspace& workspace, const Table& table, std::int64_t first, std::int32_t feature);
 bool is_set(const std::atomic<bool>& stop);
 
-// grow_block grows trees first_tree .. first_tree + n_trees - 1 (no more than the groups of the memory hold) and
-// writes the split number of each of their inner nodes, in heap order, to splits[tree][node]. Returns early, with
-// nothing written, when `stop` is set.
-using GrowBlock = void(const Table&, const Recipe&, std::uint64_t first_tree, int n_trees, const Memory&,
-                       const std::atomic<bool>& stop, std::int32_t* splits);
-
-// add_block adds the sums over the table's rows that a level needs of its trees first .. first + n_trees - 1.
-using AddBlock = void(const Table&, const Recipe&, const LevelView&, std::int64_t first, int n_trees, const Memory&,
-                      const std::atomic<bool>& stop, std::int64_t* sums);
+// What a kernel does for a block of trees. One thread leads it, others may help: each sums the rows that it takes in its
+// own memory, the sums are added to the leader's, and the leader goes on. Nothing is of use once `stop` is set.
+struct Kernel {
+  // Takes up trees first_tree .. first_tree + n_trees - 1, no more than the groups of the memory hold.
+  void (*start_block)(const Job&, std::uint64_t first_tree, int n_trees, const Memory& lead);
+  // Goes to a level of trees that are known down to it: of those of the level from number `first` on.
+  void (*enter_level)(const Job&, const LevelView&, std::int64_t first, const Memory& lead);
+  // Adds up what the level needs of the rows that are taken meanwhile.
+  void (*sum_rows)(const Job&, const Memory& lead, const Memory& own);
+  // Adds a helper's sums to the leader's.
+  void (*add_sums)(const Job&, const Memory& lead, const Memory& own);
+  // Splits the nodes of the level, writes the numbers to splits[tree][node in heap order] and goes to the next level.
+  void (*split_level)(const Job&, const Memory& lead, std::int32_t* splits);
+  // Adds the sums to those that a level asks for.
+  void (*answer_level)(const Job&, const LevelView&, std::int64_t first, const Memory& lead, std::int64_t* sums);
+};
 
 namespace avx512 {
-GrowBlock grow_block;
-AddBlock add_block;
-}  // namespace avx512
+extern const Kernel kernel;
+}
 namespace avx2 {
-GrowBlock grow_block;
-AddBlock add_block;
-}  // namespace avx2
+extern const Kernel kernel;
+}
 namespace plain {
-GrowBlock grow_block;
-AddBlock add_block;
-}  // namespace plain
+extern const Kernel kernel;
+}
 
 }  // namespace pysirus

@@ -3,8 +3,11 @@
 
 namespace pysirus {
 
-void start_chunk(Workspace& workspace, const Table& table, std::int64_t first, std::int64_t n_rows) {
-  if (workspace.sorted.rows.empty()) workspace.sorter.start_chunk(table, first, n_rows);
+std::int64_t take_chunk(Workspace& workspace, const Table& table) {
+  const std::int64_t first = workspace.rows->take();
+  if (first >= 0 && workspace.sorted.rows.empty())
+    workspace.sorter.start_chunk(table, first, std::min(kChunk, table.n_rows - first));
+  return first;
 }
 
 SortedColumn sorted_column(Workspace& workspace, const Table& table, std::int64_t first, std::int32_t feature) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -23,13 +24,33 @@ inline Buffer make_buffer(std::size_t bytes) {
   return Buffer(static_cast<std::uint8_t*>(::operator new(std::max<std::size_t>(bytes, 1), kAlignment)));
 }
 
+// Rows that threads share, chunk by chunk: whoever asks has the next one.
+class RowsToTake {
+ public:
+  RowsToTake(std::int64_t n_rows, const std::atomic<bool>& stop) : n_rows_(n_rows), stop_(stop) {}
+
+  std::int64_t take() {
+    const std::int64_t first = next_.fetch_add(kChunk, std::memory_order_relaxed);
+    return first < n_rows_ && !stop_.load(std::memory_order_relaxed) ? first : -1;
+  }
+  bool any_left() const { return next_.load(std::memory_order_relaxed) < n_rows_; }
+  void start_again() { next_ = 0; }
+  void give_up() { next_ = n_rows_; }
+
+ private:
+  std::atomic<std::int64_t> next_{0};
+  const std::int64_t n_rows_;
+  const std::atomic<bool>& stop_;
+};
+
 struct Workspace {
   int n_groups;
+  RowsToTake* rows = nullptr;             // of the block that is worked on
   const SortedTable& sorted;              // rows in order, or nothing:
   RowSorter sorter;                       // then they are sorted here,
   SortedRows sorted_chunk;                // one column of a chunk at a time
   std::vector<std::int64_t> cell_offset;  // [feature + 1]
-  Buffer counts, inside, histograms, routes;
+  Buffer counts, inside, histograms, routes, trees;
   std::vector<std::uint16_t> candidates;
   std::vector<std::int32_t> allowed;
 
@@ -44,12 +65,13 @@ struct Workspace {
     inside = make_buffer((n_nodes - 1) * kChunkRows * kBlock);
     histograms = make_buffer(n_last * n_groups * cell_offset.back() * kLanes * sizeof(std::int64_t));
     routes = make_buffer((n_nodes / 2) * kBlock * kMaxBins * kBlock);
+    trees = make_buffer(kTreesBytes);
   }
 
   // Points into this workspace, which must not move afterwards.
   Memory memory() {
-    return {n_groups,         cell_offset.data(), cell_offset.back(), counts.get(),   inside.get(),
-            histograms.get(), routes.get(),       candidates.data(),  allowed.data(), this};
+    return {n_groups,     cell_offset.data(), cell_offset.back(), counts.get(), inside.get(), histograms.get(),
+            routes.get(), candidates.data(),  allowed.data(),     trees.get(),  this};
   }
 };
 

@@ -1,5 +1,6 @@
 // Grows a block of trees level by level: sweep the rows (counts -> histograms of left children), subtract for the
-// right children, search the splits. Who is in which node is worked out anew for each chunk.
+// right children, search the splits. Who is in which node is worked out anew for each chunk. Threads that share a block
+// sweep different chunks into memories of their own.
 #include "forest/kernel.hpp"
 
 #include "forest/kernel/draw.hpp"
@@ -20,32 +21,52 @@ struct Route {
   RowCounts* table[kBlock];
 };
 
+// The trees of a block while they grow, in the memory of the thread that leads it.
+struct Trees {
+  TreeKeys keys;
+  std::uint64_t tree_keys[kBlock];
+  int n_trees, level;
+  bool from_parents;                  // are the histograms of the level above at hand?
+  bool kept;                          // are the counts of all rows held?
+  bool narrow;                        // do 32-bit sums serve?
+  i32x drawn[kMaxNodes][kMaxGroups];  // rows drawn in each node, with repetition
+  i64x split[kMaxNodes][kMaxGroups];
+  Route route[kMaxNodes];
+  std::uint16_t wanted[kMaxGroups];  // a bit for each lane in use
+};
+static_assert(sizeof(Trees) <= kTreesBytes);
+
+Trees& trees_of(const Memory& memory) { return *reinterpret_cast<Trees*>(memory.trees); }
+
+// A block as one thread sees it: trees that may be another's, memory of its own.
 struct Block {
   const Table& table;
   const Recipe& recipe;
-  const Memory& memory;
   const std::atomic<bool>& stop;
-  TreeKeys keys{};
-  std::uint64_t tree_keys[kBlock]{};
-  bool kept = false;                    // are the counts of all rows held?
-  i32x drawn[kMaxNodes][kMaxGroups]{};  // rows drawn in each node, with repetition
-  i64x split[kMaxNodes][kMaxGroups]{};
-  Route route[kMaxNodes]{};
-  std::uint16_t wanted[kMaxGroups]{};  // a bit for each lane in use
+  const Memory& memory;
+  Trees& trees;
+
+  Block(const Job& job, const Memory& lead, const Memory& own)
+      : table(job.table), recipe(job.recipe), stop(job.stop), memory(own), trees(trees_of(lead)) {}
+
+  // Nodes of the level that are summed: all, or left children alone.
+  int first_node() const { return (1 << trees.level) - 1; }
+  int end_node() const { return 2 * first_node() + 1; }
+  int step() const { return trees.from_parents ? 2 : 1; }
 };
 
 std::int64_t rows_of_chunk(const Table& table, std::int64_t first) {
   return table.n_rows - first < kChunk ? table.n_rows - first : kChunk;
 }
 
-void build_route(Block& block, int node) {
-  Route& route = block.route[node];
+void build_route(const Block& block, int node) {
+  Route& route = block.trees.route[node];
   route.n_tables = 0;
   auto* memory = reinterpret_cast<RowCounts*>(block.memory.routes) + std::int64_t{node} * kBlock * kMaxBins;
   for (int byte = 0; byte < kBlock; ++byte) {
     const int tree = tree_of_byte(byte);
     if (tree >= block.memory.n_groups * kLanes) continue;
-    const auto split = static_cast<std::int32_t>(block.split[node][tree / kLanes][tree % kLanes]);
+    const auto split = static_cast<std::int32_t>(block.trees.split[node][tree / kLanes][tree % kLanes]);
     if (split == kNoSplit) continue;
     const std::int32_t feature = feature_of(block.table, block.recipe, split);
     const std::int32_t n_bins = block.table.n_bins[feature];
@@ -80,14 +101,15 @@ void follow_route(const Table& table, const Route& route, std::int64_t first, st
 }
 
 void draw_chunk(const Block& block, std::int64_t first, std::int64_t n_rows, RowCounts* counts) {
-  draw_counts(block.keys, block.recipe, block.table.first_row + static_cast<std::uint64_t>(first), n_rows, counts);
+  draw_counts(block.trees.keys, block.recipe, block.table.first_row + static_cast<std::uint64_t>(first), n_rows,
+              counts);
   counts[n_rows] = RowCounts{};
 }
 
 // Counts of a chunk, kept from the first sweep or drawn again.
 const RowCounts* chunk_counts(const Block& block, std::int64_t first, std::int64_t n_rows) {
   auto* counts = reinterpret_cast<RowCounts*>(block.memory.counts);
-  if (block.kept) return counts + first / kChunk * kChunkRows;
+  if (block.trees.kept) return counts + first / kChunk * kChunkRows;
   draw_chunk(block, first, n_rows, counts);
   return counts;
 }
@@ -101,7 +123,7 @@ void part_chunk(const Block& block, int level, bool left_alone, std::int64_t fir
                 const RowCounts* counts) {
   for (int parent = 0; parent < (1 << level) - 1; ++parent) {
     const bool last = parent >= (1 << level) / 2 - 1;
-    follow_route(block.table, block.route[parent], first, n_rows, parent ? counts_inside(block, parent) : counts,
+    follow_route(block.table, block.trees.route[parent], first, n_rows, parent ? counts_inside(block, parent) : counts,
                  counts_inside(block, 2 * parent + 1),
                  last && left_alone ? nullptr : counts_inside(block, 2 * parent + 2));
   }
@@ -141,40 +163,58 @@ void add_feature(const Block& block, const RowCounts* counts, const SortedColumn
   }
 }
 
-// Histograms of a level: of all nodes from the rows; or, where those of the parents are at hand, of the left children
-// from the rows, and of the right ones as what is left of their parents.
+// Histograms of a level over the chunks that are handed to this thread: of all nodes; or, where those of the parents are
+// at hand, of the left children.
 template <class Sum, bool kClasses, bool kWeights>
-void sweep(Block& block, int level, bool from_parents) {
+void sweep(const Block& block) {
   const Table& table = block.table;
-  const int begin = (1 << level) - 1, end = 2 * begin + 1, step = from_parents ? 2 : 1;
-  const int n_groups = block.memory.n_groups;
-  const std::int64_t n_cells = n_groups * block.memory.n_cells;
+  const int begin = block.first_node(), end = block.end_node(), step = block.step();
+  const std::int64_t n_cells = block.memory.n_groups * block.memory.n_cells;
   i32x drawn[kMaxNodes][kMaxGroups]{};
   for (int node = begin; node < end; node += step)
     std::memset(histogram_of<Sum>(block, node, 0), 0, n_cells * sizeof(Lanes<Sum>));
-  for (std::int64_t first = 0; first < table.n_rows; first += kChunk) {
-    if (is_set(block.stop)) return;
+  Workspace& owner = *block.memory.owner;
+  for (std::int64_t first = take_chunk(owner, table); first >= 0; first = take_chunk(owner, table)) {
     const std::int64_t n_rows = rows_of_chunk(table, first);
     const RowCounts* counts = chunk_counts(block, first, n_rows);
-    part_chunk(block, level, from_parents, first, n_rows, counts);
+    part_chunk(block, block.trees.level, block.trees.from_parents, first, n_rows, counts);
     for (int node = begin; node < end; node += step)
       add_counts(node ? counts_inside(block, node) : counts, n_rows, drawn[node]);
-    start_chunk(*block.memory.owner, table, first, n_rows);
     for (std::int32_t feature = 0; feature < table.n_features; ++feature) {
-      const SortedColumn sorted = sorted_column(*block.memory.owner, table, first, feature);
+      const SortedColumn sorted = sorted_column(owner, table, first, feature);
       for (int node = begin; node < end; node += step)
         add_feature<Sum, kClasses, kWeights>(block, node ? counts_inside(block, node) : counts, sorted, node, feature);
     }
   }
-  for (int node = begin; node < end; node += step) {
+  Trees& own = trees_of(block.memory);
+  for (int node = begin; node < end; node += step)
     for (int byte = 0; byte < kBlock; ++byte)
-      block.drawn[node][tree_of_byte(byte) / kLanes].set(tree_of_byte(byte) % kLanes,
-                                                         drawn[node][byte / kLanes][byte % kLanes]);
-    if (!from_parents) continue;
+      own.drawn[node][tree_of_byte(byte) / kLanes].set(tree_of_byte(byte) % kLanes,
+                                                       drawn[node][byte / kLanes][byte % kLanes]);
+}
+
+// Adds what another thread has swept.
+template <class Sum>
+void add_swept(const Block& block, const Block& other) {
+  const std::int64_t n_cells = block.memory.n_groups * block.memory.n_cells;
+  for (int node = block.first_node(); node < block.end_node(); node += block.step()) {
+    auto* sums = histogram_of<Sum>(block, node, 0);
+    const auto* more = histogram_of<Sum>(other, node, 0);
+    for (std::int64_t c = 0; c < n_cells; ++c) sums[c] += more[c];
+    for (int g = 0; g < kMaxGroups; ++g) block.trees.drawn[node][g] += trees_of(other.memory).drawn[node][g];
+  }
+}
+
+// Histograms of right children: what the left ones leave of their parents.
+template <class Sum>
+void subtract_left(const Block& block) {
+  const int n_groups = block.memory.n_groups;
+  for (int node = block.first_node(); node < block.end_node(); node += 2) {
     const auto* left = histogram_of<Sum>(block, node, 0);
     auto* right = histogram_of<Sum>(block, node + 1, 0);  // still their parent's
-    for (std::int64_t c = 0; c < n_cells; ++c) right[c] -= left[c];
-    for (int g = 0; g < n_groups; ++g) block.drawn[node + 1][g] = block.drawn[(node - 1) / 2][g] - block.drawn[node][g];
+    for (std::int64_t c = 0; c < n_groups * block.memory.n_cells; ++c) right[c] -= left[c];
+    auto& drawn = block.trees.drawn;
+    for (int g = 0; g < n_groups; ++g) drawn[node + 1][g] = drawn[(node - 1) / 2][g] - drawn[node][g];
   }
 }
 
@@ -192,13 +232,13 @@ bool is_constant(const Block& block, int node, int tree) {
   Step path[kMaxDepth];
   int length = 0;
   for (int child = node; child > 0; child = (child - 1) / 2) {
-    const auto split = static_cast<std::int32_t>(block.split[(child - 1) / 2][tree / kLanes][tree % kLanes]);
+    const auto split = static_cast<std::int32_t>(block.trees.split[(child - 1) / 2][tree / kLanes][tree % kLanes]);
     const std::int32_t feature = feature_of(block.table, block.recipe, split);
     path[length++] = {table.bins + feature * table.n_rows, split - block.recipe.split_offset[feature],
                       n_known_bins(table, feature) - 1, child % 2 == 1};
   }
   std::int64_t seen = -1;  // the first row that is there
-  const std::uint64_t key = block.tree_keys[tree];
+  const std::uint64_t key = block.trees.tree_keys[tree];
   for (std::int64_t row = 0; row < table.n_rows; ++row) {
     if (seen >= 0 && same_values(table, row, seen)) continue;
     bool in = true;
@@ -224,7 +264,7 @@ void draw_within_limits(const Block& block, int number, int group, const std::ui
     std::int32_t path[kMaxPath];
     int length = 0;
     for (int node = number; node > 0; node = (node - 1) / 2)
-      path[length++] = feature_of(table, block.recipe, block.split[(node - 1) / 2][group][lane]);
+      path[length++] = feature_of(table, block.recipe, block.trees.split[(node - 1) / 2][group][lane]);
     const std::int32_t n_allowed =
         list_allowed(block.recipe.together, table.n_features, path, length, block.memory.allowed);
     draw_allowed(block.recipe, keys[lane], block.memory.allowed, n_allowed, static_cast<std::uint16_t>(1u << lane),
@@ -233,19 +273,19 @@ void draw_within_limits(const Block& block, int number, int group, const std::ui
 }
 
 template <class Sum>
-void split_node(Block& block, int number, int group) {
-  i64x& split = block.split[number][group];
+void split_node(const Block& block, int number, int group) {
+  i64x& split = block.trees.split[number][group];
   split = fill<std::int64_t>(kNoSplit);
   std::uint16_t open = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
-    const bool exists = number == 0 || block.split[(number - 1) / 2][group][lane] != kNoSplit;
-    if (exists && block.drawn[number][group][lane] > block.recipe.min_node_size) open |= 1u << lane;
+    const bool exists = number == 0 || block.trees.split[(number - 1) / 2][group][lane] != kNoSplit;
+    if (exists && block.trees.drawn[number][group][lane] > block.recipe.min_node_size) open |= 1u << lane;
   }
-  open &= block.wanted[group];
+  open &= block.trees.wanted[group];
   if (!open) return;
   std::uint64_t keys[kLanes];
   for (int lane = 0; lane < kLanes; ++lane)
-    keys[lane] = node_key(block.tree_keys[group * kLanes + lane], static_cast<std::uint64_t>(number));
+    keys[lane] = node_key(block.trees.tree_keys[group * kLanes + lane], static_cast<std::uint64_t>(number));
   if (is_limited(block.recipe.together))
     draw_within_limits(block, number, group, keys, open);
   else
@@ -270,32 +310,18 @@ void split_node(Block& block, int number, int group) {
   }
 }
 
-template <class Sum, bool kClasses, bool kWeights>
-void grow_levels(Block& block) {
-  for (int level = 0; level < block.recipe.max_depth; ++level) {
-    const int first = (1 << level) - 1;
-    for (int parent = first / 2; parent < first; ++parent) build_route(block, parent);
-    sweep<Sum, kClasses, kWeights>(block, level, level > 0);
-    if (is_set(block.stop)) return;
-    for (int node = first; node < 2 * first + 1; ++node)
-      for (int group = 0; group < block.memory.n_groups; ++group) split_node<Sum>(block, node, group);
-  }
-}
-
 // Adds the histograms of a level, of the candidates of its nodes, to the sums of the level.
-template <class Sum, bool kClasses, bool kWeights>
-void add_nodes(Block& block, const LevelView& level, std::int64_t first, int n_trees, std::int64_t* sums) {
-  sweep<Sum, kClasses, kWeights>(block, level.depth, false);
-  if (is_set(block.stop)) return;
+template <class Sum>
+void add_nodes(const Block& block, const LevelView& level, std::int64_t first, std::int64_t* sums) {
   const std::int64_t n_nodes = std::int64_t{1} << level.depth;
-  for (int tree = 0; tree < n_trees; ++tree)
+  for (int tree = 0; tree < block.trees.n_trees; ++tree)
     for (std::int64_t k = 0; k < n_nodes; ++k) {
       const std::int64_t at = (first + tree) * n_nodes + k;
       if (level.offset[at] == level.offset[at + 1]) continue;
       const auto node = static_cast<int>(n_nodes - 1 + k);
       const int group = tree / kLanes, lane = tree % kLanes;
       std::int64_t* sum = sums + level.offset[at];
-      *sum++ += block.drawn[node][group][lane];
+      *sum++ += block.trees.drawn[node][group][lane];
       const Lanes<Sum>* cells = histogram_of<Sum>(block, node, group);
       const std::int32_t* candidates = level.candidates + at * block.recipe.max_features;
       for (std::int32_t i = 0; i < block.recipe.max_features && candidates[i] >= 0; ++i) {
@@ -305,74 +331,102 @@ void add_nodes(Block& block, const LevelView& level, std::int64_t first, int n_t
     }
 }
 
-// Keys of the trees, counts of the rows where they are kept. Do 32-bit sums serve? They do where they cannot overflow:
-// classes count rows, small tables hold few drawn rows.
-bool start_block(Block& block, std::uint64_t first_tree, int n_trees) {
-  const Table& table = block.table;
-  for (int tree = 0; tree < n_trees; ++tree) block.wanted[tree / kLanes] |= 1u << (tree % kLanes);
-  for (int byte = 0; byte < kBlock; ++byte) {
-    const int tree = tree_of_byte(byte);
-    const std::uint64_t key = tree_key(block.recipe.seed, first_tree + static_cast<std::uint64_t>(tree));
-    block.tree_keys[tree] = key;
-    block.keys.low[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key));
-    block.keys.high[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key >> 32));
-  }
-  const bool few_rows = !table.value && table.n_rows < (std::int64_t{1} << 31) / kMaxThresholds;
-  if (table.n_rows > kKeptRows) return few_rows;
+// Draws the counts of all rows, where these are few. Are there so few that 32-bit sums cannot overflow?
+bool keep_counts(const Block& block) {
   auto* counts = reinterpret_cast<RowCounts*>(block.memory.counts);
   i32x drawn[kMaxGroups]{};
-  for (std::int64_t first = 0; first < table.n_rows; first += kChunk, counts += kChunkRows) {
-    const std::int64_t n_rows = rows_of_chunk(table, first);
+  for (std::int64_t first = 0; first < block.table.n_rows; first += kChunk, counts += kChunkRows) {
+    const std::int64_t n_rows = rows_of_chunk(block.table, first);
     draw_chunk(block, first, n_rows, counts);
     add_counts(counts, n_rows, drawn);
   }
-  block.kept = true;
   i32x full{};
   for (const i32x& group : drawn) full |= at_least(group, 1 << 11);
-  return few_rows || !any(full);
+  return !any(full);
 }
 
 // Calls run<Sum, kClasses, kWeights>().
 template <class Run>
-void run_as(const Table& table, bool narrow, Run run) {
+void run_as(const Block& block, Run run) {
+  const Table& table = block.table;
   const auto with_slots = [&]<bool kClasses>() {
     if (table.weight) return run.template operator()<std::int64_t, kClasses, true>();
-    if (narrow) return run.template operator()<std::int32_t, kClasses, false>();
+    if (block.trees.narrow) return run.template operator()<std::int32_t, kClasses, false>();
     return run.template operator()<std::int64_t, kClasses, false>();
   };
   if (table.class_code) return with_slots.template operator()<true>();
   return with_slots.template operator()<false>();
 }
 
-}  // namespace
-
-void grow_block(const Table& table, const Recipe& recipe, std::uint64_t first_tree, int n_trees, const Memory& memory,
-                const std::atomic<bool>& stop, std::int32_t* splits) {
-  Block block{.table = table, .recipe = recipe, .memory = memory, .stop = stop};
-  const bool narrow = start_block(block, first_tree, n_trees);
-  run_as(table, narrow,
-         [&]<class Sum, bool kClasses, bool kWeights>() { grow_levels<Sum, kClasses, kWeights>(block); });
-  if (is_set(stop)) return;
-  const int n_nodes = (1 << recipe.max_depth) - 1;
-  for (int tree = 0; tree < n_trees; ++tree)
-    for (int node = 0; node < n_nodes; ++node)
-      splits[tree * n_nodes + node] = static_cast<std::int32_t>(block.split[node][tree / kLanes][tree % kLanes]);
+void start_block(const Job& job, std::uint64_t first_tree, int n_trees, const Memory& memory) {
+  const Block block(job, memory, memory);
+  Trees& trees = block.trees;
+  trees.n_trees = n_trees;
+  trees.level = 0;
+  trees.from_parents = false;
+  for (auto& wanted : trees.wanted) wanted = 0;
+  for (int tree = 0; tree < n_trees; ++tree) trees.wanted[tree / kLanes] |= 1u << (tree % kLanes);
+  for (int byte = 0; byte < kBlock; ++byte) {
+    const int tree = tree_of_byte(byte);
+    const std::uint64_t key = tree_key(job.recipe.seed, first_tree + static_cast<std::uint64_t>(tree));
+    trees.tree_keys[tree] = key;
+    trees.keys.low[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key));
+    trees.keys.high[byte % kQuarters].set(byte / kQuarters, static_cast<std::uint32_t>(key >> 32));
+  }
+  // 32-bit sums serve where they cannot overflow: classes count rows, small tables hold few drawn rows.
+  trees.kept = job.table.n_rows <= kKeptRows;
+  trees.narrow = !job.table.value && job.table.n_rows < (std::int64_t{1} << 31) / kMaxThresholds;
+  if (trees.kept) trees.narrow |= keep_counts(block);
 }
 
-void add_block(const Table& table, const Recipe& recipe, const LevelView& level, std::int64_t first, int n_trees,
-               const Memory& memory, const std::atomic<bool>& stop, std::int64_t* sums) {
-  Block block{.table = table, .recipe = recipe, .memory = memory, .stop = stop};
-  const bool narrow = start_block(block, level.first_tree + static_cast<std::uint64_t>(first), n_trees);
+void enter_level(const Job& job, const LevelView& level, std::int64_t first, const Memory& memory) {
+  const Block block(job, memory, memory);
   const int n_parents = (1 << level.depth) - 1;
+  block.trees.level = level.depth;
   for (int node = 0; node < n_parents; ++node) {
-    for (auto& group : block.split[node]) group = fill<std::int64_t>(kNoSplit);
-    for (int tree = 0; tree < n_trees; ++tree)
-      block.split[node][tree / kLanes].set(tree % kLanes, level.splits[(first + tree) * n_parents + node]);
+    for (auto& group : block.trees.split[node]) group = fill<std::int64_t>(kNoSplit);
+    for (int tree = 0; tree < block.trees.n_trees; ++tree)
+      block.trees.split[node][tree / kLanes].set(tree % kLanes, level.splits[(first + tree) * n_parents + node]);
     build_route(block, node);
   }
-  run_as(table, narrow, [&]<class Sum, bool kClasses, bool kWeights>() {
-    add_nodes<Sum, kClasses, kWeights>(block, level, first, n_trees, sums);
-  });
 }
+
+void sum_rows(const Job& job, const Memory& lead, const Memory& own) {
+  const Block block(job, lead, own);
+  run_as(block, [&]<class Sum, bool kClasses, bool kWeights>() { sweep<Sum, kClasses, kWeights>(block); });
+}
+
+void add_sums(const Job& job, const Memory& lead, const Memory& own) {
+  const Block block(job, lead, lead), other(job, lead, own);
+  run_as(block, [&]<class Sum, bool, bool>() { add_swept<Sum>(block, other); });
+}
+
+void split_level(const Job& job, const Memory& memory, std::int32_t* splits) {
+  const Block block(job, memory, memory);
+  Trees& trees = block.trees;
+  run_as(block, [&]<class Sum, bool, bool>() {
+    if (trees.from_parents) subtract_left<Sum>(block);
+    for (int node = block.first_node(); node < block.end_node(); ++node)
+      for (int group = 0; group < memory.n_groups; ++group) split_node<Sum>(block, node, group);
+  });
+  const int n_nodes = (1 << job.recipe.max_depth) - 1, end = block.end_node();
+  for (int node = block.first_node(); node < end; ++node) {
+    for (int tree = 0; tree < trees.n_trees; ++tree)
+      splits[tree * n_nodes + node] = static_cast<std::int32_t>(trees.split[node][tree / kLanes][tree % kLanes]);
+    if (end < n_nodes) build_route(block, node);
+  }
+  ++trees.level;
+  trees.from_parents = true;
+}
+
+void answer_level(const Job& job, const LevelView& level, std::int64_t first, const Memory& memory,
+                  std::int64_t* sums) {
+  const Block block(job, memory, memory);
+  run_as(block, [&]<class Sum, bool, bool>() { add_nodes<Sum>(block, level, first, sums); });
+}
+
+}  // namespace
+
+const Kernel kernel = {start_block, enter_level, sum_rows, add_sums, split_level, answer_level};
 
 }  // namespace pysirus::PYSIRUS_ISA
