@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from problems import SETS, grow, make_problem, problems
+from problems import SETS, grow, grow_in_parts, make_problem, problems
 from pysirus._forest.forest import poisson_thresholds
 from sampled import FULL, in_turns
 
@@ -87,6 +87,39 @@ def test_instruction_sets_and_threads_agree(kind, n_rows, depth):
     for instruction_set in SETS:
         for n_threads in (1, 2, 3):
             assert np.array_equal(grow(problem, n_trees, 0, n_threads, instruction_set), expected)
+
+
+SHARED = 2 * 4 * 3584  # rows from which two threads share a block of trees
+
+
+@pytest.mark.parametrize(
+    "kind, n_rows, n_trees, depth",
+    [
+        ("numbers", SHARED - 1, 70, 2),
+        ("numbers", SHARED, 5, 2),
+        ("all", SHARED + 1, 20, 3),
+        ("columns", 45_000, 70, 2),
+        ("weights", 45_000, 3, 4),
+    ],
+)
+def test_threads_that_share_rows_grow_the_trees_of_one(kind, n_rows, n_trees, depth):
+    problem = make_problem(
+        n_rows,
+        [10, 3, 4],
+        missing=[0] if kind == "all" else [],
+        n_outputs=4 if kind == "all" else 0,
+        n_columns=3 if kind == "columns" else 0,
+        weights=kind in ("weights", "all"),
+        max_depth=depth,
+        max_features=2,
+        min_node_size=5,
+    )
+    expected = grow(problem, n_trees, 0, 1)
+    assert np.array_equal(expected[:1], oracle.grow(problem, 0, 1))
+    for n_threads in (2, 3, 7):
+        assert np.array_equal(grow(problem, n_trees, 0, n_threads), expected)
+        found = grow_in_parts(problem, [n_rows // 3], n_trees, n_threads=n_threads)
+        assert np.array_equal(found, expected)
 
 
 def test_trees_do_not_depend_on_the_block_they_are_grown_in():
