@@ -12,6 +12,7 @@ import io
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -87,6 +88,19 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
     write_bytes(path, buffer.getvalue())
 
 
+@contextmanager
+def streaming(path: PathLike, inputs: Sequence[PathLike] = (), kind: str | None = None) -> Iterator[BinaryIO]:
+    """The same for pieces that memory does not hold together: they go to the disk as they come."""
+    check_output(path, inputs, kind)
+    place = _follow(path)
+    if _is_stream(place):
+        with writing(path) as buffer:
+            yield buffer
+        return
+    with _replacing(place) as file:
+        yield file
+
+
 def _follow(path: PathLike) -> Path:
     """Where links lead. A descriptor is not followed: what it is open on has a place of its own in it."""
     place = Path(path)
@@ -137,27 +151,34 @@ def _write_stream(place: Path, content: bytes) -> None:
 
 
 def _replace(place: Path, content: bytes) -> None:
+    with _replacing(place) as file:
+        file.write(content)
+
+
+@contextmanager
+def _replacing(place: Path) -> Iterator[BinaryIO]:
+    """A temporary file that takes the place of another, unless the work fails."""
     temporary = place.with_name(f".pysirus-{secrets.token_hex(8)}.part")  # short, however long the name is
     is_new = not place.exists()
     try:
         # the kernel takes the umask off; asking for the umask would change it for all threads
         opener = partial(os.open, mode=0o666 if is_new else 0o600)
         with open(temporary, "xb", opener=opener) as file:
-            file.write(content)
+            yield file
         if not is_new:
             _copy_rights(place, temporary)
-        _move(temporary, place, content)
+        _move(temporary, place)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _move(temporary: Path, place: Path, content: bytes) -> None:
+def _move(temporary: Path, place: Path) -> None:
     try:
         temporary.replace(place)
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
-        place.write_bytes(content)  # mounted by itself, as in a container: it has no other place
+        shutil.copyfile(temporary, place)  # mounted by itself, as in a container: it has no other place
 
 
 def _copy_rights(old: Path, new: Path) -> None:

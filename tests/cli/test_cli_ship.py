@@ -90,10 +90,13 @@ def test_a_folder_is_no_file_to_write(run, files, arguments):
     assert code == 2 and out == "" and "'folder' is a folder. Give the name of a file." in err
 
 
-@pytest.mark.parametrize("command", ["predict", "explain", "report"])
-def test_several_files_are_for_fit(run, files, command):
+@pytest.mark.parametrize("command", ["explain", "report"])
+def test_several_files_are_not_for_all_commands(run, files, command):
     code, _, err = run(command, "old.json", "days*.csv")
-    assert code == 1 and "is a folder or a pattern, and only `pysirus fit` takes several files" in err
+    assert (
+        code == 1
+        and "is a folder or a pattern, and only `pysirus fit`, `predict` and `score` take several files" in err
+    )
 
 
 def test_diff_is_a_one_screen_answer(run, files):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,14 @@ from pysirus._model.hazard import BaselineHazard
 from pysirus._model.held_out import Figures, format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._response.read import UnknownLabelError, class_codes, read_labels, read_numbers, read_weights
+from pysirus._response.read import (
+    UnknownLabelError,
+    check_weights,
+    class_codes,
+    read_labels,
+    read_numbers,
+    read_weights,
+)
 from pysirus._response.read_survival import Times, read_survival
 from pysirus._weights.survival_error import censoring, count_pairs, integrated_brier_score
 
@@ -56,21 +64,77 @@ class Score:
         return {"target": self.target, "n_rows": self.n_rows, "figures": figures}
 
 
+class Rows(NamedTuple):
+    """Some rows, their targets and weights, and what messages call them."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+    name: str | None = None
+
+
+class _Compared(NamedTuple):
+    """Predictions of some rows, the truth (of events also their times), and the weights."""
+
+    found: NDArray[np.float64]
+    truth: NDArray[Any]
+    times: NDArray[np.float64] | None
+    weights: NDArray[np.float64] | None
+
+
 def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
     """Compare predictions with the truth; see ``RuleModel.figures``."""
-    with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+    return score_parts(model, [Rows(X, y, sample_weight)])
+
+
+def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
+    """The same for rows in parts, one at a time: of each only the predictions, the truth and the weights are kept."""
+    compared = _together([_compare(model, part) for part in parts])
+    n_rows = len(compared.found)
+    weights = read_weights(compared.weights, n_rows)
+    if model.survival is not None:
+        assert compared.times is not None
+        times = Times(compared.times, compared.truth)
+        return Score(_survival_figures(model.survival.hazard, compared.found, times, weights), n_rows, model.target)
+    by_class = model.classes is not None
+    values = compared.found if by_class else compared.found[:, None]
+    return Score(figures_of(Predicted(values, compared.truth, weights), by_class), n_rows, model.target)
+
+
+def _compare(model: Model, rows: Rows) -> _Compared:
+    try:
+        return _predict(model, rows)
+    except DataError as error:
+        if rows.name is None:
+            raise
+        raise DataError(f"{rows.name}: {error}") from error
+
+
+def _predict(model: Model, rows: Rows) -> _Compared:
+    with without_weightless(rows.X, rows.y, rows.weights) as (X, y, sample_weight):
         table = model.align(X)
-        weights = read_weights(sample_weight, table.n_rows)
+        n_rows = table.n_rows
+        weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         found = model.decision(table)
         if model.survival is not None:
-            times = read_survival(y, table.n_rows)
-            figures = _survival_figures(model.survival.hazard, found, times, weights)
-            return Score(figures, table.n_rows, model.target)
-        if model.classes is None:
-            predicted = Predicted(found[:, None], read_numbers(y, table.n_rows), weights)
-        else:
-            predicted = Predicted(found, read_codes(model, y, table.n_rows), weights)
-    return Score(figures_of(predicted, model.classes is not None), len(predicted.truth), model.target)
+            read = read_survival(y, n_rows)
+            return _Compared(found, read.events, read.times, weights)
+        truth = read_numbers(y, n_rows) if model.classes is None else read_codes(model, y, n_rows)
+        return _Compared(found, truth, None, weights)
+
+
+def _together(parts: Sequence[_Compared]) -> _Compared:
+    """All rows; of several parts without those that weigh nothing, where a part has no others."""
+    if not parts:
+        raise DataError("There are no rows.")
+    if len(parts) == 1:
+        return parts[0]
+    columns = [None if column[0] is None else np.concatenate(column) for column in zip(*parts)]
+    together = _Compared(*columns)  # type: ignore[arg-type]
+    if together.weights is None or together.weights.all() or not together.weights.any():
+        return together
+    weighing = together.weights > 0
+    return _Compared(*(None if column is None else column[weighing] for column in together))  # type: ignore[arg-type]
 
 
 def _survival_figures(

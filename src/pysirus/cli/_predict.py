@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from pysirus._data.read import list_names
 from pysirus._model.model import Model
 from pysirus._output import write_text, writing
 from pysirus._rules.rule import Rule
+from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data
 
 # how a formula begins: the last four are the same signs at full width
@@ -37,6 +38,32 @@ def features_of(table: pa.Table, model: Model, rules: Iterable[Rule] | None = No
             f"{list_names(absent)}. The table has: {list_names(table.column_names)}."
         )
     return table.select([name for name in model.columns if name in table.column_names])
+
+
+class Wanted(NamedTuple):
+    """What is written of each row."""
+
+    keep: list[str]
+    probabilities: bool = False
+    at: str | None = None
+
+
+def predict_table(loaded: Any, rows: pa.Table, wanted: Wanted) -> pa.Table:
+    """The columns that are kept, then the predictions."""
+    rules = model_of(loaded)
+    kept = {name: rows[name] for name in wanted.keep}
+    features = features_of(rows if rules.named else rows.drop_columns(list(kept)), rules)
+    if wanted.probabilities:
+        found = rules.decision(rules.align(features))
+        columns = {"prediction": rules.labels[found.argmax(axis=1)]}
+        columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
+    else:
+        columns = {"prediction": loaded.predict(features)}
+    if wanted.at is not None:
+        columns |= survival_columns(rules, features, wanted.at)
+    for name in kept.keys() & columns:
+        raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
+    return pa.table(kept | {name: pa.array(values) for name, values in columns.items()})
 
 
 def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any]:
@@ -65,15 +92,22 @@ def write_predictions(table: pa.Table, output: Path | None, *, spreadsheet: bool
         with writing(output) as file:
             pyarrow.parquet.write_table(table, file)
         return
+    text = csv_text(table, header=True, spreadsheet=spreadsheet)
+    if output is None:
+        print_data(text)
+    else:
+        write_text(output, text)
+
+
+def csv_text(table: pa.Table, *, header: bool, spreadsheet: bool) -> str:
+    """Rows of a CSV file, with its header or without."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     cell = _disarm if spreadsheet else _as_it_is
-    writer.writerow(map(cell, table.column_names))
+    if header:
+        writer.writerow(map(cell, table.column_names))
     writer.writerows(zip(*(map(cell, column.to_pylist()) for column in table.columns)))
-    if output is None:
-        print_data(text.getvalue())
-    else:
-        write_text(output, text.getvalue())
+    return text.getvalue()
 
 
 def _as_it_is(value: Any) -> Any:

@@ -118,8 +118,8 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
     words = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
     if is_files(name):
         raise DataError(
-            f"'{name}' is a folder or a pattern, and only `pysirus fit` takes several files. Give one CSV, "
-            "Parquet or Excel file."
+            f"'{name}' is a folder or a pattern, and only `pysirus fit`, `predict` and `score` take several "
+            "files. Give one CSV, Parquet or Excel file."
         )
     path = Path(name)
     if name == STDIN:

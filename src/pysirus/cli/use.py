@@ -66,33 +66,25 @@ def score(
     Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
     unexplained variance. Survival: concordance and the integrated Brier score. After ± stands the standard error.
 
+    A folder or a pattern of Parquet files is read in batches.
+
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
     from json import dumps
 
-    from pysirus._data.read import check_column
-    from pysirus.cli._predict import features_of
+    from pysirus._use.score import score_parts
+    from pysirus.cli._parts import Truth, score_files
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_text
-    from pysirus.cli._table import open_table, times_of, weights_of
+    from pysirus.cli._table import is_files, open_table
 
     rules = model_of(load_model(model))
-    name = rules.target if target is None else target
-    rows = open_table(table, rules, text=[name] if any(isinstance(c, str) for c in rules.classes or ()) else [])
-    if rules.survival is None:
-        for given, option in ((time, "--time"), (event, "--event")):
-            if given is not None:
-                raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint=option)
-        check_column(rows, name, "target")
-        aside, y = [name], rows[name]
+    truth = Truth(target, weights, time, event)
+    if is_files(table):
+        found = score_files(rules, table, truth)
     else:
-        if target is not None:
-            raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
-        aside = [time or rules.target, event or rules.survival.event]
-        y = times_of(rows, *aside)
-    aside += [] if weights is None else [weights]
-    features = features_of(rows if rules.named else rows.drop_columns(aside), rules)
-    found = rules.figures(features, y, None if weights is None else weights_of(rows, weights))
+        labels = truth.columns(rules)[:1] if any(isinstance(c, str) for c in rules.classes or ()) else []
+        found = score_parts(rules, [truth.read(rules, open_table(table, rules, text=labels))])
     print_text(dumps(found.to_dict(), indent=1) if json else found)
 
 
@@ -102,7 +94,12 @@ def predict(
     table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv or .parquet) instead of printing."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write here (.csv, .parquet, or of several files a folder) instead of printing.",
+        ),
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also write class probabilities, as columns probability_<label>.")
@@ -122,21 +119,27 @@ def predict(
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows. Survival: the risk score.
 
+    A folder or a pattern of Parquet files is read in batches. If the output is a folder, each file has its own in it.
+
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
+    from pysirus.cli._table import is_files
+
     output = None if output == Path("-") else output
+    in_batches = is_files(table) or (output is not None and output.is_dir() and table.endswith(".parquet"))
+    to_folder = in_batches and output is not None and not output.suffix
     if output is not None and output.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
-    if spreadsheet and output is not None and output.suffix.lower() == ".parquet":
+    if spreadsheet and output is not None and (to_folder or output.suffix.lower() == ".parquet"):
         raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
-    import pyarrow as pa
-
     from pysirus._output import PARQUET
-    from pysirus.cli._predict import features_of, is_parquet, survival_columns, write_predictions
+    from pysirus.cli._parts import predict_files
+    from pysirus.cli._predict import Wanted, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
 
-    check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
+    if not to_folder:
+        check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
     loaded = load_model(model)
     rules = model_of(loaded)
     if probabilities and rules.classes is None:
@@ -144,20 +147,11 @@ def predict(
             f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
             param_hint="--probabilities",
         )
+    if in_batches:
+        predict_files(loaded, paths_of(table), output, keep, Wanted([], probabilities, at), spreadsheet)
+        return
     others = [name for name in split_names(keep) if name not in rules.columns]
     # from CSV to CSV what is kept stays as it is written
     rows = open_table(table, rules, labels=others, text=[] if is_parquet(output) else others)
-    kept = {name: rows[name] for name in names_of(rows, keep, "--keep")}
-    features = features_of(rows if rules.named else rows.drop_columns(list(kept)), rules)
-    if probabilities:
-        found = rules.decision(rules.align(features))
-        columns = {"prediction": rules.labels[found.argmax(axis=1)]}
-        columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
-    else:
-        columns = {"prediction": loaded.predict(features)}
-    if at is not None:
-        columns |= survival_columns(rules, features, at)
-    for name in kept.keys() & columns:
-        raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
-    predicted = pa.table(kept | {name: pa.array(values) for name, values in columns.items()})
-    write_predictions(predicted, output, spreadsheet=spreadsheet)
+    wanted = Wanted(names_of(rows, keep, "--keep"), probabilities, at)
+    write_predictions(predict_table(loaded, rows, wanted), output, spreadsheet=spreadsheet)

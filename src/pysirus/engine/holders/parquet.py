@@ -19,9 +19,11 @@ import pyarrow.parquet as pq
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
+from pysirus.engine.parts import tables_of
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 ADVICE = "Learn from files that nothing writes to, or from a copy of them."
+LEARNING, READING = "while the model was learned", "while it was read"
 TAIL = 8  # bytes: the length of the footer, and the mark of the format
 
 
@@ -87,13 +89,15 @@ class SourceFile:
     schema: pa.Schema
     n_rows: int
     state: State
+    when: str = LEARNING  # what its rows are read for
+    advice: str = ADVICE
 
     def check(self) -> None:
         """Complain if it is not what it was."""
         try:
             now = state_of(self.path)
         except OSError as error:
-            raise DataError(f"'{self.path}' cannot be read any more: {_reason(error)}. {ADVICE}") from error
+            raise DataError(f"'{self.path}' cannot be read any more: {_reason(error)}. {self.advice}") from error
         if now == self.state:
             return
         found = "it was written to"
@@ -101,7 +105,7 @@ class SourceFile:
             found = f"it had {self.state.size:,} bytes, now it has {now.size:,}"
         elif now.footer != self.state.footer:
             found = "its footer is another"
-        raise DataError(f"'{self.path}' changed while the model was learned: {found}. {ADVICE}")
+        raise DataError(f"'{self.path}' changed {self.when}: {found}. {self.advice}")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -117,6 +121,15 @@ class SourceFile:
                 f"'{self.path}' is damaged, or the disk that it is on: {_reason(error)}. Write the file again."
             ) from error
         self.check()
+
+
+def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, pa.Table]]:
+    """Rows of a file in tables of ``n_rows``, each with a name for messages."""
+    start = 0
+    with source.reading(), closing(open_file(source.path)) as file:
+        for table in tables_of(file.iter_batches(n_rows, columns=list(columns), use_threads=False), n_rows):
+            yield f"rows {start:,} to {start + len(table) - 1:,} of '{source.path}'", table
+            start += len(table)
 
 
 def look_at(path: Path) -> SourceFile:

@@ -1,0 +1,221 @@
+"""A model and Parquet files in, predictions or figures out, batch by batch: memory never holds whole columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+
+from pysirus._data.column import DataError
+from pysirus._data.read import check_column
+from pysirus._model.model import Model
+from pysirus._output import PARQUET, streaming
+from pysirus._use.score import Rows, Score, score_parts
+from pysirus.cli._options import check_output
+from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
+from pysirus.cli._streams import print_data, say
+from pysirus.cli._table import names_of, times_of, weights_of
+from pysirus.engine.holders.parquet import READING, SourceFile, find_files, look_at, tables_in
+from pysirus.engine.parts import width_of
+
+BATCH_BYTES = 1 << 26
+BATCH_ROWS = 1 << 10, 1 << 18  # at least, at most
+
+
+class Write(Protocol):
+    """Takes rows to be written, batch after batch."""
+
+    def __call__(self, table: pa.Table) -> None: ...
+
+
+class Truth(NamedTuple):
+    """Where the truth of a table stands: names of columns as typed, by default those of the model."""
+
+    target: str | None = None
+    weights: str | None = None
+    time: str | None = None
+    event: str | None = None
+
+    def columns(self, rules: Model) -> list[str]:
+        """The columns that are no features."""
+        weights = [] if self.weights is None else [self.weights]
+        if rules.survival is not None:
+            if self.target is not None:
+                raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
+            return [self.time or rules.target, self.event or rules.survival.event, *weights]
+        for given, option in ((self.time, "--time"), (self.event, "--event")):
+            if given is not None:
+                raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint=option)
+        return [rules.target if self.target is None else self.target, *weights]
+
+    def read(self, rules: Model, table: pa.Table, name: str | None = None) -> Rows:
+        """Features, targets and weights of a table."""
+        aside = self.columns(rules)
+        if rules.survival is None:
+            check_column(table, aside[0], "target")
+            y = table[aside[0]]
+        else:
+            y = times_of(table, aside[0], aside[1])
+        if self.weights is not None:
+            check_column(table, self.weights, "weights")
+        features = features_of(table if rules.named else table.drop_columns(aside), rules)
+        return Rows(features, y, None if self.weights is None else weights_of(table, self.weights), name)
+
+
+# -------------------------------------------------------------------------------------------------------------- files
+
+
+def _look_at(paths: Sequence[Path]) -> list[SourceFile]:
+    """The files, none of which is to change while it is read."""
+    advice = "Give files that nothing writes to, or a copy of them."
+    files = [replace(look_at(path), when=READING, advice=advice) for path in paths]
+    if not any(file.n_rows for file in files):
+        raise DataError(f"'{files[0].path}' has columns but no rows{', as have the others' if files[1:] else ''}.")
+    return files
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Errors about some rows say which."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from error
+
+
+def _columns_of(rules: Model, file: SourceFile, others: Sequence[str]) -> list[str]:
+    """The columns to read: those that the model asks for, and others."""
+    empty = file.schema.empty_table()
+    with _naming(f"'{file.path}'"):
+        features = features_of(empty if rules.named else empty.drop_columns(list(others)), rules)
+    return list(dict.fromkeys([*features.column_names, *others]))
+
+
+def _batches(file: SourceFile, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    width = sum(width_of(file.schema.field(name).type) for name in columns)
+    n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))
+    return tables_in(file, columns, n_rows)
+
+
+def score_files(rules: Model, name: str, truth: Truth) -> Score:
+    """Compare the predictions for the rows of all files with the truth."""
+    aside = truth.columns(rules)
+
+    def rows() -> Iterator[Rows]:
+        for file in _look_at(find_files(name)):
+            with _naming(f"'{file.path}'"):
+                for column, role in zip(aside, ("event time" if rules.survival else "target", "event", "weights")):
+                    check_column(file.schema.empty_table(), column, role)
+            for part, table in _batches(file, _columns_of(rules, file, aside)):
+                with _naming(part):
+                    read = truth.read(rules, table, part)
+                yield read
+
+    return score_parts(rules, rows())
+
+
+# -------------------------------------------------------------------------------------------------------- predictions
+
+
+def predict_files(
+    loaded: Any, paths: Sequence[Path], output: Path | None, keep: list[str] | None, wanted: Wanted, spreadsheet: bool
+) -> None:
+    """Write predictions for the rows of all files: to one file, in their order, or for each file to one in a folder."""
+    from pysirus.cli._show import model_of
+
+    rules = model_of(loaded)
+    files = _look_at(paths)
+    wanted = wanted._replace(keep=names_of(files[0].schema.empty_table(), keep, "--keep"))
+    for file in files:
+        with _naming(f"'{file.path}'"):
+            for name in wanted.keep:
+                check_column(file.schema.empty_table(), name, "option --keep")
+    columns = [_columns_of(rules, file, wanted.keep) for file in files]
+    if output is None or output.suffix:
+        with _open(output, paths, spreadsheet) as write:
+            for file, names in zip(files, columns):
+                _predict(loaded, file, names, wanted, write)
+        return
+    targets = _outputs(paths, output)
+    output.mkdir(exist_ok=True)
+    for target in targets:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        check_output(target, "--output", paths, PARQUET)
+    for file, names, target in zip(files, columns, targets):
+        if file.n_rows:
+            with _open(target, paths, spreadsheet) as write:
+                _predict(loaded, file, names, wanted, write)
+    n_written = sum(file.n_rows > 0 for file in files)
+    say(f"{n_written:,} {'file' if n_written == 1 else 'files'} with {sum(f.n_rows for f in files):,} rows: {output}")
+
+
+def _outputs(paths: Sequence[Path], folder: Path) -> list[Path]:
+    """A Parquet file in a folder for each file, as deep in it as the file is below what all of them are in."""
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(
+            f"'{folder}' is a file. Give a folder, or a .csv or .parquet file.", param_hint="--output"
+        )
+    if not folder.parent.is_dir():
+        raise typer.BadParameter(
+            f"There is no folder '{folder.parent}' to make '{folder.name}' in.", param_hint="--output"
+        )
+    parents = [path.resolve().parent for path in paths]
+    root = Path(os.path.commonpath(parents))
+    targets = [folder / parent.relative_to(root) / f"{path.stem}.parquet" for path, parent in zip(paths, parents)]
+    for target in targets:
+        if targets.count(target) > 1:
+            raise DataError(f"Two files would be written to '{target}'. Give files of different names.")
+    return targets
+
+
+def _predict(loaded: Any, file: SourceFile, columns: Sequence[str], wanted: Wanted, write: Write) -> None:
+    for part, table in _batches(file, columns):
+        with _naming(part):
+            predicted = predict_table(loaded, table, wanted)
+        write(predicted)
+
+
+@contextmanager
+def _open(output: Path | None, inputs: Sequence[Path], spreadsheet: bool) -> Iterator[Write]:
+    """Something that writes batches to a file, which is there as a whole or not at all; or prints them."""
+    schema: pa.Schema | None = None
+    with ExitStack() as stack:
+        file = (
+            None
+            if output is None
+            else stack.enter_context(streaming(output, inputs, PARQUET if is_parquet(output) else None))
+        )
+        writer: pq.ParquetWriter | None = None
+
+        def write(table: pa.Table) -> None:
+            nonlocal schema, writer
+            is_first, schema = schema is None, schema or table.schema
+            table = _like(table, schema)
+            if file is None:
+                print_data(csv_text(table, header=is_first, spreadsheet=spreadsheet))
+            elif is_parquet(output):
+                if writer is None:
+                    writer = stack.enter_context(pq.ParquetWriter(file, schema))
+                writer.write_table(table)
+            else:
+                file.write(csv_text(table, header=is_first, spreadsheet=spreadsheet).encode("utf-8"))
+
+        yield write
+
+
+def _like(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with the types of the first one: columns that are kept may have others in another file."""
+    try:
+        return table.cast(schema.remove_metadata())
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(
+            f"A column that is kept has other types in some files ({error}). Give a folder as output: it has "
+            "a file for each."
+        ) from error
