@@ -57,6 +57,9 @@ FAULTS: list[tuple[str, str, Any, str]] = [
     ("numbers", "index real", lambda d: first(d).update(index=0.0), "index must be a whole number"),
     ("numbers", "feature unknown", lambda d: first(d).update(feature="z"), "says 'z'"),
     ("numbers", "split unknown", lambda d: d["rules"][0]["path"][0].update(feature="z"), "column of the rule's cond"),
+    ("numbers", "no share", lambda d: first(d).pop("share"), "share"),
+    ("numbers", "share null", lambda d: first(d).update(share=None), "share must be"),
+    ("prepared", "columns of an array", lambda d: d.update(named=False), "named is false, so the columns"),
     ("rulefit", "term of another", lambda d: d["terms"][0].update(index=1), r"terms\[0\] is of column 1"),
     ("rulefit", "term of labels", lambda d: d["terms"][0].update(index=3, feature="colour"), "which is not numeric"),
     # numbers

@@ -33,6 +33,12 @@ def check_agreement(document: Entry) -> None:
     if "recipe" in document:
         ensure(document["version"] == 2, "recipe", "is in files of version 2 only")
         check_recipe(document["recipe"], document["features"])
+        numbered = [f"x{i}" for i in range(len(document["recipe"]["columns"]))]
+        ensure(
+            document["named"] or document["recipe"]["columns"] == numbered,
+            "named",
+            "is false, so the columns of the recipe are those of an array: x0, x1, ...",
+        )
     _check_classes(document)
     classes = document["classes"]
     outputs = [("mean", document["mean"]), ("intercept", document["intercept"])]

@@ -82,8 +82,8 @@ CONDITION = fields(
         "otherwise": flag,
         "lower_cut": optional(cut),
         "upper_cut": optional(cut),
-    },
-    besides={"share": optional(SHARE)},
+        "share": SHARE,
+    }
 )
 
 SPLIT = fields(
