@@ -53,8 +53,8 @@ def _verdicts(study: Study) -> str:
             f"- {HEADS[kind]}: {quantity} of stages {word} that of {METHODS[rival].title} on {len(holds)} of "
             f"{len(known)} tables ({needed} of {len(tables)} asked): {text}."
         )
-        stable = {t: _mean(study[t, "stages"], "stability") for t in known}
         if rival == "cox":
+            stable = {t: _mean(study[t, "stages"], "stability") for t in known}
             above = sum(value >= STABILITY for value in stable.values())
             figures = ", ".join(f"{TABLES[t].title} {value:.2f}" for t, value in stable.items())
             parts.append(f"- {HEADS[kind]}: stability at least {STABILITY} on {above} of {len(known)}: {figures}.")
