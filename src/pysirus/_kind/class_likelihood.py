@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._kind.classes import ClassKind
+from pysirus._kind.gain import log_loss
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._model.link import Link
 from pysirus._model.moments import Moments
@@ -39,6 +40,10 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
     def loss_of(self, response: Response) -> str:
         """Of two classes logistic, of more softmax."""
         return "logistic" if len(response.labels or ()) == 2 else "softmax"
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The logarithmic loss."""
+        return log_loss(values, truth)
 
     def as_scores(self, outputs: Any) -> Floats:
         """Of two classes the difference, of more each class."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._kind.auc import HeldOut, pooled_error
 from pysirus._kind.classes import ClassKind
+from pysirus._kind.gain import brier_loss
 from pysirus._kind.kind import PooledError
 from pysirus._model.moments import Moments
 from pysirus._parameters import ParameterError
@@ -54,6 +55,10 @@ class ClassShares(ClassKind):
         inside = np.array([rule.inside for rule in weighted.rules], dtype=np.float64).reshape(shape)
         outside = np.array([rule.outside for rule in weighted.rules], dtype=np.float64).reshape(shape)
         return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
+
+    def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """Brier's: a mean of proportions ranks rows, and is no probability to take the logarithm of."""
+        return brier_loss(values, truth)
 
     def pooled_error(self, judged: Sequence[HeldOut]) -> PooledError:
         """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""

@@ -47,7 +47,7 @@ def held_out_of(repetitions: Sequence[Predicted], *, by_class: bool, n_rules: in
     """Figures averaged over repetitions; groups of probabilities over all of them."""
     every = [figures_of(predicted, by_class) for predicted in repetitions]
     figures = {name: _average([figures[name] for figures in every]) for name in every[0]}
-    found = HeldOut(n_rules, n_folds, len(repetitions), figures)
+    found = HeldOut(n_rules, n_folds, len(repetitions), figures, variance=_variance(repetitions[0]))
     n_classes = repetitions[0].values.shape[1] if by_class else 0
     if n_classes < 2 or n_classes > MOST_CLASSES:
         return found
@@ -57,6 +57,16 @@ def held_out_of(repetitions: Sequence[Predicted], *, by_class: bool, n_rules: in
     confusion = np.zeros((n_classes, n_classes))
     np.add.at(confusion, (truth, values.argmax(axis=1)), weights)
     return replace(found, bins=_bins(values, truth, weights), confusion=confusion)
+
+
+def _variance(predicted: Predicted) -> float | None:
+    """That of the truth, where it is numbers."""
+    truth, weights = predicted.truth, predicted.weights
+    if truth.dtype.kind != "f":
+        return None
+    mean = np.average(truth, weights=weights)
+    variance = float(np.average((truth - mean) ** 2, weights=weights))
+    return variance if np.isfinite(variance) else None
 
 
 def _bins(values: Floats, truth: NDArray[Any], weights: Floats) -> tuple[Bins, ...]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._kind.gain import FoldRows, Gain, gain_of, squared_error
 from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
@@ -83,6 +84,14 @@ class Kind(ABC):
     @abstractmethod
     def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The error of all held-out rows together, given the size that each fold uses."""
+
+    def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """The loss of each held-out row, given what is predicted, [row, output], and the truth."""
+        return squared_error(values, truth)
+
+    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
+        """How much better than by the constant the lists of folds predict."""
+        return gain_of(folds, self.row_loss)
 
     def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
         """The weights of rows in figures of held-out rows; None where all are one."""

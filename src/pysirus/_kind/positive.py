@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, first_row
+from pysirus._kind.gain import gamma_loss, poisson_loss
 from pysirus._kind.kind import LabelTotals
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
@@ -77,6 +78,10 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def loss_of(self, response: Response) -> str:
         """The loss that was asked for."""
         return self.loss
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The deviance of the loss that was asked for."""
+        return poisson_loss(values, truth) if self.loss == "poisson" else gamma_loss(values, truth)
 
     def as_scores(self, outputs: Any) -> Floats:
         """One score."""

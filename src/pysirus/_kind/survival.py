@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
+from pysirus._kind.gain import FoldRows, Gain, concordance_gain
 from pysirus._kind.kind import Kind, LabelTotals, PooledError
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import SHRINKAGE
@@ -81,6 +82,10 @@ class SurvivalTimes(LikelihoodKind):
     def loss_of(self, response: Response) -> str:
         """Cox's."""
         return "cox"
+
+    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
+        """How far the concordance is above that of chance."""
+        return concordance_gain(folds)
 
     def as_scores(self, outputs: Any) -> Floats:
         """One score."""

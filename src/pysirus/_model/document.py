@@ -153,6 +153,7 @@ FACTS = fields(
         "loss": one_of("poisson", "gamma"),
         "approximate_weights": flag,
         "out_of_fold": OUT_OF_FOLD,
+        "max_rules": whole(1, 2**31),
     },
     more=True,
 )

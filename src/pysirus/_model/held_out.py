@@ -34,6 +34,7 @@ FIGURES = {
     "concordance": "concordance",
     "integrated_brier": "integrated Brier score",
 }
+LEAST_SIGNAL = 2.0  # standard errors; below, nothing was learned
 PERCENT = ("accuracy", "balanced_accuracy")
 MOST_BINS = 200  # of probabilities, for two classes
 MOST_CLASSES = 20  # with bins of their own
@@ -85,6 +86,25 @@ class HeldOut:
     figures: Figures
     bins: tuple[Bins, ...] = ()  # of two classes that of the second, of more one each
     confusion: Floats | None = None  # [class, predicted class], weight of rows
+    gain: tuple[float, float] | None = None  # share of the constant's error, and signal in standard errors
+    variance: float | None = None  # of a target of numbers
+
+    @property
+    def learned(self) -> bool | None:
+        """Whether the list is better than the constant, by a signal of two standard errors; None where not known."""
+        return None if self.gain is None else self.gain[0] > 0 and self.gain[1] > LEAST_SIGNAL
+
+    @property
+    def doubt(self) -> str:
+        """A sentence, where nothing was learned; else nothing."""
+        if self.gain is None or self.learned:
+            return ""
+        share, signal = self.gain
+        return (
+            "Nothing was learned: held-out rows are predicted no better than by the constant, or no better than by "
+            f"chance (error {abs(share):.1%} {'below' if share > 0 else 'above'} the constant's, signal of "
+            f"{signal:.1f} standard errors)."
+        )
 
     @property
     def how(self) -> str:
@@ -93,7 +113,8 @@ class HeldOut:
         return f"{self.n_folds}-fold cross-validation{repeats}"
 
     def __str__(self) -> str:
-        return f"{self.how}\n\n{format_figures(self.figures)}"
+        doubt = f"\n\n{self.doubt}" if self.doubt else ""
+        return f"{self.how}\n\n{format_figures(self.figures)}{doubt}"
 
     def to_facts(self) -> dict[str, Any]:
         """As plain data."""
@@ -103,6 +124,10 @@ class HeldOut:
             "n_repeats": self.n_repeats,
             "figures": {name: list(pair) for name, pair in self.figures.items()},
         }
+        if self.gain is not None:
+            facts["gain"] = list(self.gain)
+        if self.variance is not None:
+            facts["variance"] = self.variance
         if self.bins:
             facts["bins"] = [
                 {
@@ -139,6 +164,8 @@ OUT_OF_FOLD = fields(
     besides={
         "bins": items(fields({"class": whole(0, 255), "probability": text, "members": text, "others": text})),
         "confusion": items(text),
+        "gain": items(number(), length=2),
+        "variance": number(),
     },
 )
 
@@ -156,7 +183,10 @@ def held_out_from(d: Mapping[str, Any] | None, n_classes: int) -> HeldOut | None
         confusion = np.array([_weights(line, n_classes, f"{place}[{i}]") for i, line in enumerate(confusion)])
     figures = {name: (float(value), None if se is None else float(se)) for name, (value, se) in d["figures"].items()}
     own = tuple(_bins(each, n_classes, f"facts.out_of_fold.bins[{i}]") for i, each in enumerate(bins))
-    return HeldOut(d["n_rules"], d["n_folds"], d["n_repeats"], figures, own, confusion)
+    gain = None if d.get("gain") is None else (float(d["gain"][0]), float(d["gain"][1]))
+    variance = None if d.get("variance") is None else float(d["variance"])
+    ensure(variance is None or variance >= 0, "facts.out_of_fold.variance", "must be that of numbers")
+    return HeldOut(d["n_rules"], d["n_folds"], d["n_repeats"], figures, own, confusion, gain, variance)
 
 
 def _weights(line: str, count: int, place: str) -> Floats:

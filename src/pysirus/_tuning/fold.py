@@ -88,17 +88,17 @@ def fit_fold(
     weighted = plan.plain_list(training, paths)
     held_out, answers = recode_table(table.take(test), training.features), response.take(test)
     holds = holds_in(weighted.rules, held_out)
-    judged, rows = plan.kind.judge(weighted, holds, answers), held_rows(weighted, holds, answers)
+    judged, rows = plan.kind.judge(weighted, holds, answers), held_rows(weighted, holds, answers, test)
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
     if not plan.with_stages:
         return FoldResult(plain, judged, rows)
     n_required = len(training.required)
     lists = plan.staged_lists(training, paths, recipe)
-    return FoldResult(plain, judged, rows, _judge_stages(lists, held_out, answers, plan), n_required)
+    return FoldResult(plain, judged, rows, _judge_stages(lists, held_out, answers, plan, test), n_required)
 
 
 def _judge_stages(
-    lists: Sequence[WeightedPrefixes], held_out: Table, response: Response, plan: TuningPlan
+    lists: Sequence[WeightedPrefixes], held_out: Table, response: Response, plan: TuningPlan, index: NDArray[np.intp]
 ) -> GrowingList:
     """Evaluate a fold's lists, each of which continues the one before, on its held-out rows."""
     last = lists[-1]
@@ -110,7 +110,7 @@ def _judge_stages(
     lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
     holds = holds_in(last.rules, held_out)
     judged = plan.kind.judge(every, holds, response)
-    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response))
+    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response, index))
 
 
 def fit_folds(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._kind.gain import FoldRows
 from pysirus._kind.held_out import Predicted, all_folds, held_out_of
 from pysirus._kind.kind import Kind
 from pysirus._model.held_out import HeldOut
@@ -23,6 +24,7 @@ class HeldRows:
     weighted: WeightedPrefixes
     bits: NDArray[np.uint8]  # [row, eight rules]
     response: Response
+    index: NDArray[np.intp]  # their numbers among the rows that count
 
     def predictions(self, entry: int, kind: Kind) -> NDArray[np.float64]:
         """What one of the lists predicts, [row, output]."""
@@ -39,9 +41,11 @@ class HeldRows:
         return respond(kind.link, base + holds @ (weights * (inside - outside)))
 
 
-def held_rows(weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldRows:
+def held_rows(
+    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, index: NDArray[np.intp]
+) -> HeldRows:
     """Keep what predictions of any of the lists take."""
-    return HeldRows(replace(weighted, moments=None, patterns=None), np.packbits(holds, axis=1), response)
+    return HeldRows(replace(weighted, moments=None, patterns=None), np.packbits(holds, axis=1), response, index)
 
 
 # the rows of a fold, and the entry of its lists that is used
@@ -50,12 +54,19 @@ Use = tuple[HeldRows, int]
 
 def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int) -> HeldOut:
     """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
-    predicted = []
+    predicted, compared = [], []
     for folds in repetitions:
         own = [
             Predicted(rows.predictions(entry, kind), rows.response.truth, kind.figure_weights(rows.response))
             for rows, entry in folds
         ]
         predicted.append(all_folds(own))
+        compared += [
+            FoldRows(rows.index, rows.response.weights, part.truth, part.values, np.atleast_1d(rows.weighted.mean))
+            for (rows, _), part in zip(folds, own)
+        ]
     n_folds = len(repetitions[0])
-    return held_out_of(predicted, by_class=repetitions[0][0][0].response.by_class, n_rules=n_rules, n_folds=n_folds)
+    by_class = repetitions[0][0][0].response.by_class
+    found = held_out_of(predicted, by_class=by_class, n_rules=n_rules, n_folds=n_folds)
+    gain = kind.gain(compared)
+    return replace(found, gain=None if gain is None else (gain.share, gain.signal))

@@ -68,7 +68,7 @@ def _with_figures(chosen: Choice, folds: Sequence[Sequence[FoldResult]], plan: T
     model = chosen.model()
     uses = [[chosen.uses(fold) for fold in own] for own in folds]
     found = judge_choice(uses, plan.kind, len(model.selected))
-    return replace(model, facts={**model.facts, "out_of_fold": found.to_facts()})
+    return replace(model, facts={**model.facts, "max_rules": plan.max_rules, "out_of_fold": found.to_facts()})
 
 
 def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int, plan: TuningPlan) -> Model:

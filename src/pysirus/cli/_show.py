@@ -13,6 +13,7 @@ from pysirus._console import error_console
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
 from pysirus._format import format_number
+from pysirus._model.doubts import doubts
 from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._plain import one_line
@@ -85,8 +86,15 @@ def print_learned(estimator: Any, verdict: str | None = None, *, weighed: bool) 
     print_model(estimator.model_)
     if verdict is not None:
         print_text(verdict)
+    print_doubts(estimator.model_)
     print_facts(estimator.model_)
     print_columns(estimator.model_, missing_shares(estimator), weighed=weighed)
+
+
+def print_doubts(model: Model) -> None:
+    """Say what held-out rows give reason to doubt."""
+    for sentence in doubts(model):
+        print_text(f"\n{sentence}")
 
 
 def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> None:

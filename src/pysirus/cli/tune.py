@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,7 +79,9 @@ def learn_tuned(
         raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
     training = open_training(table, target, roles)
     estimator = make_estimator(training.task, parameters, training, tuned=True)
-    training.fit(estimator)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Nothing was learned")  # which stands below the rules
+        training.fit(estimator)
     files: list[tuple[Callable[[], None], str]] = []
     if model is not None:
         files.append((lambda: save(estimator, model), f"Model written to {model}"))

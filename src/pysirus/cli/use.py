@@ -37,10 +37,11 @@ def show(
 
     Example: [bold]pysirus show houses.json[/bold]
     """
-    from pysirus.cli._show import model_of, print_facts, print_model
+    from pysirus.cli._show import model_of, print_doubts, print_facts, print_model
 
     loaded = model_of(load_model(model))
     print_model(loaded, full=full)
+    print_doubts(loaded)
     print_facts(loaded, full=full)
 
 

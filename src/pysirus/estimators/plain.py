@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
 from pysirus._data.table import recode_table
+from pysirus._kind.gain import FoldRows
 from pysirus._kind.held_out import Predicted, all_folds, held_out_of
 from pysirus._model.held_out import HeldOut
 from pysirus._parameters import ParameterError
@@ -85,7 +87,7 @@ class PlainSirus(SirusBase, ListSize):
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         (splits,) = draw_folds(cv, 1, y=response.strata, groups=groups, kept=kept, seed=settings.seed)
-        parts = []
+        parts, compared = [], []
         settings = self._choose_device(settings, table.n_rows, table.n_columns, len(splits))
         for train, test in splits:
             fold = clone(self)
@@ -95,9 +97,12 @@ class PlainSirus(SirusBase, ListSize):
             values = fold.model_.decision(rows).reshape(len(test), -1)
             truth = response.take(test)
             parts.append(Predicted(values, truth.truth, self._kind.figure_weights(truth)))
+            compared.append(FoldRows(test, truth.weights, truth.truth, values, np.atleast_1d(fold.model_.mean)))
         whole = all_folds(parts)
         n_rules = len(self.model_.selected) if self.__sklearn_is_fitted__() else 0
         found = held_out_of([whole], by_class=response.by_class, n_rules=n_rules, n_folds=len(splits))
+        gain = self._kind.gain(compared)
+        found = replace(found, gain=None if gain is None else (gain.share, gain.signal))
         if self.__sklearn_is_fitted__():
             self.model_ = replace(self.model_, facts={**self.model_.facts, "out_of_fold": found.to_facts()})
         return found

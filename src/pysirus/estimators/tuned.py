@@ -11,6 +11,7 @@ from pysirus._training.training import bin_rows
 from pysirus._tuning.folds import draw_folds
 from pysirus._tuning.plan import TuningPlan
 from pysirus._tuning.tune import tune
+from pysirus._warn import warn_user
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.estimators.sirus import SirusBase
 
@@ -60,6 +61,8 @@ class TunedSirus(SirusBase, Folds):
         model, paths = tune(training, table, splits, plan)
         self._keep_paths(training, paths)
         self._set_model(model)
+        if model.out_of_fold is not None and model.out_of_fold.doubt:
+            warn_user(model.out_of_fold.doubt)
         return self
 
     @property
