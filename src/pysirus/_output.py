@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pysirus._plain import one_line
 
@@ -28,6 +28,48 @@ PathLike = str | os.PathLike[str]
 MODEL, PARQUET = "a model file", "a Parquet file"  # what is replaced only by its own kind
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+|self|thread-self)(/task/\d+)?/fd")
 _MAX_LINKS = 40
+
+
+class WrittenText(str):
+    """The text of a file, which shows as where it is and how large."""
+
+    path: Path | None = None
+    what: str = "text"
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return len(self.encode())
+
+    def __repr__(self) -> str:
+        return _short(self.what, self.path, self.size)
+
+
+class WrittenBytes(bytes):
+    """The bytes of a file, which show as where it is and how large."""
+
+    path: Path | None = None
+    what: str = "bytes"
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return len(self)
+
+    def __repr__(self) -> str:
+        return _short(self.what, self.path, self.size)
+
+
+def written(content: str | bytes, what: str, path: PathLike | None) -> Any:
+    """The content of a file, as something that shows short at a prompt."""
+    found = WrittenText(content) if isinstance(content, str) else WrittenBytes(content)
+    found.what, found.path = what, None if path is None else Path(path)
+    return found
+
+
+def _short(what: str, path: Path | None, size: int) -> str:
+    shown = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 10**6 else f"{size / 1e6:.1f} MB"
+    return one_line(f"<{what}{'' if path is None else f' in {path}'}, {shown}>")
 
 
 def check_output(path: PathLike, inputs: Sequence[PathLike] = (), kind: str | None = None) -> None:

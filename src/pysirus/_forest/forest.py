@@ -5,11 +5,13 @@ Trees are numbered: growing more of them continues the forest, so one of 10,000 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,7 @@ class Recipe:
 
     seed: int
     max_depth: int = 2
-    max_features: int | None = None
+    max_features: int | float | str | None = None
     min_node_size: int = 5
     max_samples: float = 1.0
     together: Together = ANY
@@ -51,7 +53,14 @@ class Recipe:
 
     def n_candidates(self, n_features: int) -> int:
         """How many features are tried at each node."""
-        return self.max_features or min(n_features, max(2, n_features // 3))
+        asked = self.max_features
+        if asked is None:
+            return min(n_features, max(2, n_features // 3))
+        if isinstance(asked, Integral):
+            return int(asked)
+        if isinstance(asked, str):
+            return max(1, int(math.sqrt(n_features) if asked == "sqrt" else math.log2(n_features)))
+        return max(1, int(asked * n_features))
 
 
 @dataclass(frozen=True)

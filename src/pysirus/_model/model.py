@@ -51,7 +51,7 @@ def _scaled(rule: Rule, output: float | tuple[float, ...] | None) -> list[float]
     return [_weight(rule) * value for value in np.atleast_1d(np.asarray(output, dtype=np.float64)).tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A list of rules and their weights.
 
@@ -348,6 +348,9 @@ class Model:
         """What it predicts from, and its rules; ``full`` prints long names and sets of levels whole."""
         terms = ["", *self._term_lines()] if self.terms else []
         return "\n".join([*self._head_lines(), "", self.rules.text(named=False, full=full), *terms])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _head_lines(self) -> list[str]:
         """The head, in two lines where it is long, and what every rule obeys."""

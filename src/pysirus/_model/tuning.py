@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._format import make_frame
+from pysirus._format import html_table, make_frame, text_table
 from pysirus._response.response import Output
 from pysirus._rules.rule import RuleSet
 
@@ -34,7 +34,7 @@ class Size:
     hazard: tuple[float, ...] | None = None  # cumulative baseline, at the model's times of events
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TuningPath:
     """Number of rules, error and stability against p0, averaged over repetitions.
 
@@ -62,6 +62,21 @@ class TuningPath:
 
     def __len__(self) -> int:
         return len(self.p0)
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        """Rules, error, stability and p0 of each step, with the standard errors of repetitions."""
+        lines = []
+        for k in range(len(self)):
+            pairs = ((self.error[k], self.error_se[k]), (self.stability[k], self.stability_se[k]))
+            texts = [f"{value:.3f}" + (f" ± {error:.3f}" if self.n_repeats > 1 else "") for value, error in pairs]
+            lines.append([f"{self.n_rules[k]:.1f}", *texts, f"{self.p0[k]:.4f}"])
+        return ["rules", "error", "stability", "p0"], lines
+
+    def __repr__(self) -> str:
+        return text_table(*self._rows()) if len(self) else "(no steps)"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._rows())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TuningPath):

@@ -55,6 +55,21 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
+FEATURES = ("sqrt", "log2")
+
+
+def check_features(name: str, value: Any) -> None:
+    """How many columns are tried at a node: a number, a share, the root or the logarithm of their number."""
+    if value is None or (isinstance(value, str) and value in FEATURES):
+        return
+    if _is_real(value) and (value >= 1 if _is_whole(value) else 0 < value <= 1):
+        return
+    raise ParameterError(
+        f"{name} must be a whole number of columns of at least 1, a share of them up to 1.0, 'sqrt', 'log2' or None, "
+        f"got {value!r}."
+    )
+
+
 def check_jobs(value: Any) -> None:
     """A number of threads; below zero it is counted from the number of cores."""
     whole = _is_whole(value)

@@ -11,7 +11,15 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
-from pysirus._parameters.check import check_choice, check_integer, check_jobs, check_real, to_share
+from pysirus._parameters.check import (
+    FEATURES,
+    check_choice,
+    check_features,
+    check_integer,
+    check_jobs,
+    check_real,
+    to_share,
+)
 
 Check = Callable[[str, Any], None]
 Class = TypeVar("Class", bound=type)
@@ -55,6 +63,16 @@ def whole_or_auto(low: int) -> Check:
 def between(low: float, high: float, none: bool = False) -> Check:
     """Numbers strictly between low and high."""
     return lambda name, value: check_real(name, value, low, high, none)
+
+
+def columns_tried(text: str) -> int | float | str:
+    """A number of columns, a share of them, or how it follows from their number."""
+    if text in FEATURES:
+        return text
+    try:
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
 
 
 def count_or_auto(text: str) -> int | str:
@@ -154,12 +172,19 @@ class Growing:
         whole(1, 4),
         Option("--depth", "N", "Conditions in a rule, at most (1 to 4)."),
     )
-    max_features: int | None = parameter(
+    max_features: int | float | str | None = parameter(
         None,
-        "int, optional",
-        "Candidate columns at each node: by default a third, at least 2, and all of them in forests on residuals.",
-        whole(1, none=True),
-        Option("--max-features", "N", "Columns tried at a node. Default: a third."),
+        'int, float, "sqrt" or "log2", optional',
+        "Candidate columns at each node, as a number or as a share of them: by default a third, at least 2, and all of "
+        "them in forests on residuals.",
+        check_features,
+        Option(
+            "--max-features",
+            "N|SHARE|sqrt",
+            "Columns tried at a node: 3, 0.5, sqrt or log2. Default: a third.",
+            type=str,
+            parse=columns_tried,
+        ),
     )
     n_trees: int | str = parameter(
         "auto",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 
 from pysirus._constraints.read import Known
 from pysirus._forest.forest import Recipe
@@ -17,7 +18,7 @@ class Settings:
     n_bins: int = 10
     discrete_limit: int = 10
     max_depth: int = 2
-    max_features: int | None = None
+    max_features: int | float | str | None = None
     min_node_size: int = 5
     max_samples: float | None = None
     n_trees: int | None = None  # None: until two such forests would share 1 - alpha of their rules
@@ -41,7 +42,7 @@ class Settings:
 
     def check_columns(self, n_columns: int) -> None:
         """Reject more candidate columns than the table has."""
-        if self.max_features is not None and self.max_features > n_columns:
+        if isinstance(self.max_features, Integral) and self.max_features > n_columns:
             raise ParameterError(
                 f"max_features must be at most the number of columns ({n_columns}), got {self.max_features}."
             )

@@ -64,6 +64,11 @@ def _rule_called(model: Model, text: str) -> Rule:
     for rule in model.selected:
         if wanted in (rule.condition_text, rule.text):
             return rule
+    plain = [feature.name for feature in model.features if not any(isinstance(v, bool) for v in feature.levels)]
+    if text.strip() in plain:  # the name of a column of true and false is a rule
+        using = [f"'{rule.text}'" for rule in model.rules if any(c.feature == text.strip() for c in rule.conditions)]
+        found = f"The rules that use it: {', '.join(using)}." if using else "No rule uses it."
+        raise ParameterError(f"'{text.strip()}' is a column, and rules are removed: by their text or number. {found}")
     asked = read_rule(text, columns_of_rules(model.features, model.selected))
     for rule in model.selected:
         if rule == asked:

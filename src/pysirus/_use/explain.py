@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import decimals_for, format_label, make_frame, text_table
+from pysirus._format import decimals_for, format_label, html_table, make_frame, text_table
 from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.model import Model
 from pysirus._model.points import signed
@@ -27,7 +27,7 @@ from pysirus._rules.term import LinearTerm
 WIDTH = 84  # characters of a rule; the other columns take the rest of a line
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Predictions, decomposed into contributions.
 
@@ -155,6 +155,24 @@ class Explanation:
             data["prediction"] = running[:, :, -len(labels) :].ravel().tolist()
         return make_frame(data, backend)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation of one row as plain data, ready for JSON: contributions are points where there is a link."""
+        if len(self) != 1:
+            raise ValueError(f"to_dict is of one row, and there are {len(self)}: take explanation[i].to_dict().")
+        labels, base, parts = self._points()
+
+        def plain(values: NDArray[np.float64]) -> Any:
+            named = dict(zip(map(str, labels), values.tolist()))
+            return named if self.classes is not None else float(values[0])
+
+        rules = [
+            {"rule": name, "fired": bool(fired), "contribution": plain(part)}
+            for name, fired, part in zip(self.names, self.fired[0], parts[0])
+        ]
+        found = self.prediction[0]
+        told = dict(zip(map(str, self.classes), found.tolist())) if self.classes is not None else float(found)
+        return {"target": self.target, "prediction": told, "baseline": plain(base), "rules": rules}
+
     def _points(self) -> tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]:
         """The labels that contributions are of, the baseline [label] and the contributions [row, part, label]."""
         labels = self.classes or (None,)
@@ -225,6 +243,15 @@ class Explanation:
         if len(self) > len(blocks):
             blocks.append(f"and {len(self) - len(blocks)} more rows")
         return "\n\n".join(blocks)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(*self._rows(row)) for row in range(min(len(self), 5))]
+        if len(self) > 1:
+            tables = [f"<p>row {row}</p>{table}" for row, table in enumerate(tables)]
+        rest = len(self) - len(tables)
+        return "".join(tables) + (f"<p>and {rest} more rows</p>" if rest else "")
 
 
 def explain(model: Model, X: Any) -> Explanation:
@@ -315,6 +342,15 @@ def feature_importance(model: Model, backend: str | None = None) -> Any:
     frame : DataFrame or Table
         Columns ``feature``, ``frequency``, ``gap``, sorted by decreasing gap.
     """
+    frequency, gap = _importances(model)
+    order = np.argsort(-gap, kind="stable")
+    data: dict[str, list[Any]] = {"feature": [model.features[i].name for i in order]}
+    data |= {"frequency": frequency[order].tolist(), "gap": gap[order].tolist()}
+    return make_frame(data, backend)
+
+
+def _importances(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Frequency and gap of each feature, as parts of their sums."""
     frequency, gap = np.zeros(len(model.features)), np.zeros(len(model.features))
     for rule in model.rules:
         parts = len(rule.conditions)
@@ -323,9 +359,14 @@ def feature_importance(model: Model, backend: str | None = None) -> Any:
             gap[condition.index] += abs(rule.weight or 0.0) * output_gap(rule) / parts
     for term in model.terms:
         gap[term.index] += abs(term.weight) * (term.upper - term.lower)
-    order = np.argsort(-gap, kind="stable")
-    data: dict[str, list[Any]] = {"feature": [model.features[i].name for i in order]}
-    for name, values in (("frequency", frequency), ("gap", gap)):
-        total = values.sum()
-        data[name] = (values[order] / total if total > 0 else values[order]).tolist()
-    return make_frame(data, backend)
+    totals = [values.sum() for values in (frequency, gap)]
+    return frequency / (totals[0] or 1.0), gap / (totals[1] or 1.0)
+
+
+def column_importances(model: Model) -> NDArray[np.float64]:
+    """The gap of each column of the table, in their order; that of a column is the sum over what was made of it."""
+    place = {name: i for i, name in enumerate(model.columns)}
+    found = np.zeros(len(place))
+    for feature, gap in zip(model.features, _importances(model)[1]):
+        found[place[model.schema.column_of(feature)]] += gap
+    return found

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
-app = typer.Typer(
+
+def _name_no_flags(parameters: list[Any]) -> list[Any]:
+    """A flag takes nothing, so that the help shows no type for it."""
+    for own in parameters:
+        if getattr(own, "is_flag", False):
+            own.metavar = ""
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _name_no_flags(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _name_no_flags(super().get_params(ctx))
+
+
+class _App(typer.Typer):
+    def command(self, *names: Any, **options: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        return super().command(*names, **{"cls": _Command, **options})
+
+
+app = _App(
+    cls=_Group,
     name="pysirus",
     help="Stable, readable rules from a table (SIRUS).\n\nTry it: [bold]pysirus fit ozone[/bold]",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

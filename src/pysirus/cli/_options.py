@@ -33,6 +33,15 @@ Drop = Annotated[
     typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
 ]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.", rich_help_panel=COLUMNS)]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COL",
+        help="In cross-validation, rows with the same value stay in one fold: patients, customers, sites.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Increasing = Annotated[
     list[str] | None,
     typer.Option(

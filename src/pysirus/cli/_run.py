@@ -59,8 +59,10 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except (PipeClosed, SystemExit):  # the reader left (`| head`): nothing to say. typer and rich leave by themselves
-        silence(sys.stdout)
+    except (PipeClosed, SystemExit) as leave:
+        if isinstance(leave, SystemExit) and not leave.code:
+            return 0  # a shell that completes a command has its answer
+        silence(sys.stdout)  # the reader left (`| head`): nothing to say. typer and rich leave by themselves
         return CLOSED_PIPE
     except PrintError as error:
         return _fail(error, 1)

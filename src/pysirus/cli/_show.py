@@ -16,6 +16,7 @@ from pysirus._format import format_number
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
+from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.words import LABELS
@@ -153,6 +154,67 @@ def print_facts(model: Model, *, full: bool = False) -> None:
     console.print(_out_of_fold(model), style="dim")
     for line in trail_lines(model):
         console.print(f"edited: {one_line(line)}", style="dim", markup=False)
+
+
+def print_tuned(model: Model) -> None:
+    """Say on standard error what tuning found out about lists of this size."""
+    if model.tuning is None:
+        return
+    error_console(highlight=False, soft_wrap=True).print(verdict(model).lstrip("\n"), style="dim", markup=False)
+
+
+def verdict(model: Model) -> str:
+    """Error and stability of the chosen list, what stability means, and what a rule more or less would give."""
+    tuning = model.tuned
+    if not tuning.sizes:
+        return "\nThere are no rules to choose from."
+    chosen, name = tuning.sizes[len(model.selected) - 1], model.error_name
+    lines = [
+        "",
+        f"out of fold: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} (p0 = {chosen.p0:.4f})",
+        tuning.sentence(len(model.rules), chosen.stability),
+    ]
+    n_stages = model.facts.get("n_stages", 1)
+    if n_stages > 1:
+        lines[1] += f", {n_stages} stages"
+    for size, what in _neighbours(tuning, len(model.selected), n_stages):
+        other = tuning.sizes[size - 1]
+        lines.append(f"one {what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
+    return "\n".join(lines)
+
+
+def _neighbours(tuning: Tuning, chosen: int, n_stages: int) -> list[tuple[int, str]]:
+    """The sizes beside the chosen one: one rule fewer and one more, or a whole stage of a staged list."""
+    if n_stages == 1:
+        beside = ((chosen - 1, "rule fewer"), (chosen + 1, "rule more"))
+        return [(size, what) for size, what in beside if 1 <= size <= len(tuning.sizes)]
+    ends = {rule.stage: i for i, rule in enumerate(tuning.rules[: len(tuning.sizes)], start=1)}
+    beside = ((n_stages - 1, "stage fewer"), (n_stages + 1, "stage more"))
+    return [(ends[stage], what) for stage, what in beside if stage in ends]
+
+
+def model_data(model: Model) -> dict[str, Any]:
+    """What `show` prints, as plain data."""
+    frame = model.rules.to_frame("pyarrow").to_pylist()
+    rules = [{**row, "given": rule.given} for row, rule in zip(frame, model.rules)]
+    data: dict[str, Any] = {
+        "target": model.target,
+        "classes": None if model.classes is None else list(model.classes),
+        "mean": model.mean,
+        "intercept": model.intercept,
+        "link": model.link,
+        "rules": rules,
+        "terms": [str(term) for term in model.terms],
+    }
+    if model.constraints is not None:
+        data["constraints"] = model.constraints.text([feature.name for feature in model.features])
+    if model.tuning is not None:
+        facts = {name: model.facts.get(name) for name in ("cv_error", "cv_stability", "p0")}
+        data["tuning"] = {"error_name": model.error_name, **facts}
+    found = model.out_of_fold
+    if found is not None:
+        data["out_of_fold"] = {name: {"value": v, "standard_error": e} for name, (v, e) in found.figures.items()}
+    return {**data, "facts": {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}}
 
 
 def _out_of_fold(model: Model) -> str:

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import isfinite
 from typing import TextIO
 
 CLOSED_PIPE = 128 + 13  # what a shell says of a command that SIGPIPE ended
@@ -71,6 +72,20 @@ def print_text(text: object) -> None:
     """Print a result for a reader."""
     with printing():
         print(text)
+
+
+def print_json(data: object) -> None:
+    """Print plain data as JSON; what is no number is null."""
+    from json import dumps
+
+    def finite(value: object) -> object:
+        if isinstance(value, dict):
+            return {str(key): finite(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [finite(item) for item in value]
+        return None if isinstance(value, float) and not isfinite(value) else value
+
+    print_text(dumps(finite(data), indent=1, allow_nan=False))
 
 
 def print_data(text: str) -> None:

@@ -34,6 +34,7 @@ class Roles(NamedTuple):
     strict: bool = False
     time: str | None = None
     event: str | None = None
+    groups: str | None = None
 
 
 class Training(NamedTuple):
@@ -45,14 +46,16 @@ class Training(NamedTuple):
     weights: Any = None
     categorical: list[str] | None = None
     monotonic: dict[str, int] | None = None
+    groups: Any = None  # rows of one group stay in one fold
 
     def fit(self, estimator: Any) -> None:
         """Learn from the table."""
-        estimator.fit(self.features, self.target, sample_weight=self.weights)
+        folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
+        estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
 
     def cross_validate(self, estimator: Any) -> None:
         """Judge a list of this size by rows that are held out."""
-        estimator.cross_validate(self.features, self.target, sample_weight=self.weights)
+        estimator.cross_validate(self.features, self.target, sample_weight=self.weights, groups=self.groups)
 
     def classes(self) -> list[Any]:
         """The labels."""
@@ -229,7 +232,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
             f"Column '{target}', the target, is missing in {n_missing} of {table.num_rows} rows. Drop rows without a "
             "target."
         )
-    used = {target, roles.weights, roles.exposure, *names_of(table, roles.drop, "--drop")}
+    used = {target, roles.weights, roles.exposure, roles.groups, *names_of(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]
     if roles.task == "auto":
         _check_labels(target, response)
@@ -243,7 +246,22 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         weights=weights,
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
+        groups=_groups_of(table, roles),
     )
+
+
+def _groups_of(table: pa.Table, roles: Roles) -> Any:
+    """The column of groups, one entry per row; None where none is named."""
+    name = roles.groups
+    if name is None:
+        return None
+    check_column(table, name, "groups")
+    if n_missing := table[name].null_count:
+        raise DataError(
+            f"Column '{name}', the groups, is missing in {n_missing} of {table.num_rows} rows. Fill it in, or drop "
+            "these rows."
+        )
+    return table[name].to_numpy()
 
 
 def _with_target(table: pa.Table, target: str, weights: Any) -> tuple[pa.Table, Any]:
@@ -272,7 +290,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
         check_column(table, roles.weights, "weights")
     if roles.weights in (time, event) or time == event:
         raise typer.BadParameter(f"'{time if time == event else roles.weights}' has two roles.", param_hint="--time")
-    used = {time, event, roles.weights, *names_of(table, roles.drop, "--drop")}
+    used = {time, event, roles.weights, roles.groups, *names_of(table, roles.drop, "--drop")}
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=y,
@@ -280,6 +298,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
         weights=None if roles.weights is None else weights_of(table, roles.weights),
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
+        groups=_groups_of(table, roles),
     )
 
 

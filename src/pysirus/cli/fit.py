@@ -30,6 +30,7 @@ def fit(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    groups: options.Groups = None,
     increasing: options.Increasing = None,
     decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
@@ -50,6 +51,8 @@ def fit(
     given = [option for option, is_given in wanted.items() if is_given]
     if len(given) > 1:
         raise typer.BadParameter(f"give {' or '.join(given)}, not both.", param_hint=given[0])
+    if groups is not None and not (tuned or cv):
+        raise typer.BadParameter("is for cross-validation: give --tune or --cv with it.", param_hint="--groups")
     if tuned and memory is not None:
         raise typer.BadParameter(
             "tuning takes the whole table into memory. Leave --memory out, or give --rules or --p0 instead of --tune.",
@@ -61,7 +64,7 @@ def fit(
     from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
 
     strict = not parameters["prepare"]
-    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event)
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     if tuned:
         learn_tuned(table, target, roles, parameters, model=model)
         return

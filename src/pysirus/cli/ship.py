@@ -9,8 +9,8 @@ import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
 from pysirus.cli._options import check_output, standard_output
-from pysirus.cli._streams import print_data, print_text, say
-from pysirus.cli.use import Model, load_model
+from pysirus.cli._streams import print_data, print_json, print_text, say
+from pysirus.cli.use import Json, Model, load_model
 
 if TYPE_CHECKING:
     from pysirus.estimators.rule_model import RuleModel
@@ -26,6 +26,7 @@ def explain(
     centred: Annotated[
         bool, typer.Option("--centred", help="Measure contributions from the average prediction.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Show which rules fire in a row and what each adds to its prediction.
 
@@ -40,7 +41,11 @@ def explain(
     if not -features.num_rows <= row < features.num_rows:
         raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
     explanation = rules.explain(features.slice(row % features.num_rows, 1))
-    print_text(explanation.centred() if centred else explanation)
+    explanation = explanation.centred() if centred else explanation
+    if json:
+        print_json({"row": row % features.num_rows, **explanation.to_dict()})
+    else:
+        print_text(explanation)
 
 
 @app.command()

@@ -35,6 +35,7 @@ def tune(
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
+    groups: options.Groups = None,
     increasing: options.Increasing = None,
     decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
@@ -49,7 +50,7 @@ def tune(
     from pysirus.cli._table import Roles
 
     strict = not parameters["prepare"]
-    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event)
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     learn_tuned(table, target, roles, parameters, model=model, plot=plot)
 
 
@@ -63,7 +64,7 @@ def learn_tuned(
     plot: Path | None = None,
 ) -> None:
     """Tune, write what is asked for, and print the rules."""
-    from pysirus.cli._show import print_learned
+    from pysirus.cli._show import print_learned, verdict
     from pysirus.cli._table import is_files, open_training, paths_of
 
     if is_files(table):
@@ -88,43 +89,12 @@ def learn_tuned(
     if plot is not None:
         files.append((lambda: _draw(estimator, plot), f"Figure written to {plot}"))
     weighed = bool(roles.weights or "class_weight" in parameters)
-    deliver(files, lambda: print_learned(estimator, _verdict(estimator), weighed=weighed) if printed else None)
+    deliver(files, lambda: print_learned(estimator, verdict(estimator.model_), weighed=weighed) if printed else None)
 
 
 def save(estimator: Any, path: Path) -> None:
     """Write what was learned; to show progress is not part of it."""
     estimator.set_params(verbose=0).save(path)
-
-
-def _verdict(estimator: Any) -> str:
-    """Error and stability of the chosen list, what stability means, and what a rule more or less would give."""
-    tuning = estimator.model_.tuning
-    if not tuning.sizes:
-        return "\nThere are no rules to choose from."
-    error_name = estimator.model_.error_name
-    chosen = len(estimator.selected_)
-    lines = [
-        "",
-        f"out of fold: {error_name} {tuning.error:.3f}, stability {tuning.stability:.2f} (p0 = {tuning.p0:.4f})",
-        tuning.sentence(len(estimator.rules_), tuning.stability),
-    ]
-    n_stages = estimator.model_.facts.get("n_stages", 1)
-    if n_stages > 1:
-        lines[1] += f", {n_stages} stages"
-    for size, what in _neighbours(tuning, chosen, n_stages):
-        other = tuning.sizes[size - 1]
-        lines.append(f"one {what}: {error_name} {other.error:.3f}, stability {other.stability:.2f}")
-    return "\n".join(lines)
-
-
-def _neighbours(tuning: Any, chosen: int, n_stages: int) -> list[tuple[int, str]]:
-    """The sizes beside the chosen one: one rule fewer and one more, or a whole stage of a staged list."""
-    if n_stages == 1:
-        beside = ((chosen - 1, "rule fewer"), (chosen + 1, "rule more"))
-        return [(size, what) for size, what in beside if 1 <= size <= len(tuning.sizes)]
-    ends = {rule.stage: i for i, rule in enumerate(tuning.rules[: len(tuning.sizes)], start=1)}
-    beside = ((n_stages - 1, "stage fewer"), (n_stages + 1, "stage more"))
-    return [(ends[stage], what) for stage, what in beside if stage in ends]
 
 
 def _draw(estimator: Any, path: Path) -> None:

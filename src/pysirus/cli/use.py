@@ -26,23 +26,32 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
 @app.command()
 def show(
     model: Model,
     full: Annotated[
         bool, typer.Option("--full", help="Print long names and sets of levels whole, however long the lines.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Print the rules of a model.
 
     Example: [bold]pysirus show houses.json[/bold]
     """
-    from pysirus.cli._show import model_of, print_doubts, print_facts, print_model
+    from pysirus.cli._show import model_data, model_of, print_doubts, print_facts, print_model, print_tuned
+    from pysirus.cli._streams import print_json
 
     loaded = model_of(load_model(model))
+    if json:
+        print_json(model_data(loaded))
+        return
     print_model(loaded, full=full)
     print_doubts(loaded)
     print_facts(loaded, full=full)
+    print_tuned(loaded)
 
 
 @app.command()
@@ -60,7 +69,7 @@ def score(
     event: Annotated[
         str | None, typer.Option("--event", metavar="COL", help="Survival: the column of events. Default: the model's.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare the predictions for a table with the truth.
 
@@ -71,12 +80,10 @@ def score(
 
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
-    from json import dumps
-
     from pysirus._use.score import score_parts
     from pysirus.cli._parts import Truth, score_files
     from pysirus.cli._show import model_of
-    from pysirus.cli._streams import print_text
+    from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
 
     rules = model_of(load_model(model))
@@ -86,7 +93,10 @@ def score(
     else:
         labels = truth.columns(rules)[:1] if any(isinstance(c, str) for c in rules.classes or ()) else []
         found = score_parts(rules, [truth.read(rules, open_table(table, rules, text=labels))])
-    print_text(dumps(found.to_dict(), indent=1) if json else found)
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_text(found)
 
 
 @app.command()

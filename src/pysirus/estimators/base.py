@@ -59,6 +59,14 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
         return self._model.intercept
 
     @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The importance of each column: its part of the weights times the gaps between outputs; see
+        ``feature_importance``. Columns in no rule have zero."""
+        from pysirus._use.explain import column_importances
+
+        return column_importances(self._model)
+
+    @property
     def _model(self) -> RuleModel:
         # hasattr(estimator, "rules_") must be False before fit, which takes an AttributeError
         if "model_" not in self.__dict__:

@@ -254,9 +254,17 @@ class Actions(ABC):
         return diff(self, new)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleModel(Actions, Model):
     __doc__ = Model.__doc__
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """How well rows are predicted, in one number: R² of numbers, accuracy of classes, concordance of times.
+
+        ``figures`` has more of them, with standard errors.
+        """
+        figures = self.figures(X, y, sample_weight)
+        return float(figures["concordance" if self.survival else "r2" if self.classes is None else "accuracy"])
 
     @classmethod
     def of(cls, model: Model) -> RuleModel:

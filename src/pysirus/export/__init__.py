@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from pysirus._model.model import Model
-from pysirus._output import MODEL, check_output, write_bytes, write_text
+from pysirus._output import MODEL, check_output, write_bytes, write_text, written
 from pysirus.export._conditions import ExportError, check_derived
 from pysirus.export.scorecard import kind_of
 
@@ -77,7 +77,7 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
     Returns
     -------
     content : str or bytes
-        The content of the file.
+        The content of the file. Where a file was written, or it is bytes, it shows as its ``path`` and ``size``.
     """
     if format not in FORMATS:
         raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
@@ -99,4 +99,5 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
             write_bytes(path, content)
         else:
             write_text(path, content)
-    return content
+    shown = path is None and isinstance(content, str)  # nobody asked for a file: it is the text that is wanted
+    return content if shown else written(content, format, path)

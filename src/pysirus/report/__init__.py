@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pysirus._output import check_output, write_text
+from pysirus._output import check_output, write_text, written
 from pysirus.report._page import page
 from pysirus.report._summary import summary
 
@@ -47,11 +47,11 @@ def report(
     Returns
     -------
     page : str
-        The HTML text.
+        The HTML text, which shows as its ``path`` and ``size``.
     """
     if path is not None:
         check_output(path)
     text = page(summary(model, X, y=y, labels=labels, title=title, data=data, max_rows=max_rows))
     if path is not None:
         write_text(path, text)
-    return text
+    return written(text, "report", path)  # type: ignore[no-any-return]
