@@ -1,6 +1,8 @@
 // Bootstrap counts: how often each row of a chunk stands in the sample of each of the block's trees.
 #pragma once
 
+#include <bit>
+
 #include "forest/kernel/lanes.hpp"
 #include "forest/random.hpp"
 
@@ -29,6 +31,9 @@ inline void count_reached(const i32x::Part& bits, std::int32_t threshold, i32x::
 #endif
 }
 
+// Where in a word of four bytes byte k of the memory stands.
+constexpr int bit_of_byte(int k) { return 8 * (std::endian::native == std::endian::big ? 3 - k : k); }
+
 // The count of a row in every tree, up to kRareFrom. Vectors compare as signed numbers on most machines, so bits and
 // thresholds are moved by half their range. The counts of four vectors become the bytes of one: no lane moves.
 [[gnu::always_inline]]
@@ -40,7 +45,7 @@ inline u32x draw_row(const TreeKeys& keys, std::uint32_t row, const std::int32_t
       const auto ordered = as_vector<i32x::Part>(bits);
       i32x::Part count{};
       for (int t = 0; t < kRareFrom; ++t) count_reached(ordered, thresholds[t], count);
-      bytes.part[i] |= as_vector<u32x::Part>(count) << (8 * k);
+      bytes.part[i] |= as_vector<u32x::Part>(count) << bit_of_byte(k);
     }
   return bytes;
 }
@@ -60,11 +65,11 @@ inline void redraw_rare(const TreeKeys& keys, const Recipe& recipe, std::uint32_
   if (!any(rare)) return;
   for (int lane = 0; lane < kLanes; ++lane)
     for (int k = 0; rare[lane] && k < kQuarters; ++k) {
-      if ((bytes[lane] >> (8 * k) & 0xFF) != kRareFrom) continue;
+      if ((bytes[lane] >> bit_of_byte(k) & 0xFF) != kRareFrom) continue;
       const std::uint32_t bits = row_bits(keys.low[k][lane], keys.high[k][lane], row);
       std::uint32_t count = 0;
       for (int t = 0; t < recipe.n_thresholds; ++t) count += bits >= recipe.thresholds[t];
-      bytes.set(lane, bytes[lane] + ((count - kRareFrom) << (8 * k)));
+      bytes.set(lane, bytes[lane] + ((count - kRareFrom) << bit_of_byte(k)));
     }
 }
 
