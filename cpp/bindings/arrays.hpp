@@ -5,7 +5,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "bindings/checks.hpp"
+#include "bindings/lists.hpp"
 
 namespace pysirus::python {
 

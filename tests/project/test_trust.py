@@ -1,11 +1,16 @@
-"""Inputs that fuzzing found worth keeping pass the doors again, and bugs can still be planted to try the fuzzers."""
+"""Inputs that fuzzing found worth keeping pass the doors again, bugs can be planted, faults end well."""
 
 import base64
+import shutil
+import sys
 
 import pytest
+from trust.faults.__main__ import tried
 from trust.fuzz import build, corpus, planted
 from trust.fuzz.doors import NAMES, rules, tables
 from trust.record import ROOT
+
+from sampled import FULL
 
 
 def inputs(target):
@@ -38,3 +43,32 @@ def test_corpora_are_small():
     names = {*NAMES, *(f"core-{name}" for name in build.TARGETS)}
     found = {path.stem: path.stat().st_size for path in corpus.CORPUS.glob("*.txt")}
     assert set(found) <= names and max(found.values()) < 200_000
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("cc"), reason="the shim is for Linux and needs cc")
+def test_faults_end_in_clear_errors_and_leave_nothing():
+    found = tried(None, []) if FULL else tried(2, ["fit", "save", "predict"])
+    assert not [line for one in found for line in one["wrong"]]
+    points = {(one["work"], one["kind"]): one["points"] for one in found}
+    assert points["fit", "allocation"] > 100 and points["fit", "thread"] == 2 and points["save", "rename"] == 1
+    outcomes = {(one["work"], one["kind"]): one["outcomes"] for one in found}
+    assert set(outcomes["fit", "allocation"]) == {"MemoryError"} and set(outcomes["save", "write"]) == {"OSError"}
+
+
+def test_a_fault_that_is_half_written_would_be_seen(tmp_path):
+    from trust.faults.points import State
+
+    class Idle:
+        live = 0
+
+    (tmp_path / "model.json").write_text("old")
+    before = State(tmp_path, Idle())
+    whole = set(before.files.values())
+    assert State(tmp_path, Idle()).leaked(before, whole) == []
+    (tmp_path / "model.json").write_text("ol")
+    (tmp_path / ".pysirus-1.part").write_text("")
+    Idle.live = 3
+    with (tmp_path / "open").open("w"):
+        leaked = State(tmp_path, Idle()).leaked(before, whole)
+    assert {"file .pysirus-1.part", "half of model.json", "3 blocks of memory"} <= set(leaked)
+    assert any(line.startswith("descriptor of") for line in leaked)

@@ -107,7 +107,11 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write the figures to trust/results")
     parser.add_argument("--keep", action="store_true", help="write the corpora again")
     options = parser.parse_args()
-    targets = options.targets or targets_here()
+    here = targets_here()
+    targets = [name for name in options.targets or here if name in here]
+    if not targets:
+        print("nothing to fuzz here")
+        return 0
     if options.planted:
         found = find_planted(targets, BUILD, fuzz, words_for, options.seconds, options.seed)
         if options.record:

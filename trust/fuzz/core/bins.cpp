@@ -21,7 +21,7 @@ std::vector<T> read_values(fuzz::Input& input, std::size_t n) {
 
 template <class T>
 void check_encode(fuzz::Input& input, const std::vector<T>& values) {
-  auto cuts = input.reals(input.number<std::size_t>(0, 255), false);
+  auto cuts = input.reals(input.number<std::size_t>(0, input.number<int>(0, 7) ? 20 : 255), false);
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   const auto stride = input.number<std::size_t>(1, 3);
@@ -56,7 +56,7 @@ void check_ranks(fuzz::Input& input, const std::vector<T>& values) {
 
 template <class T>
 void check_column(fuzz::Input& input) {
-  const auto n = input.number<std::size_t>(0, input.number<int>(0, 15) ? 200 : 9000);
+  const auto n = input.number<std::size_t>(0, input.number<int>(0, 255) ? 40 : 9000);
   const auto values = read_values<T>(input, n);
   check_encode(input, values);
   check_ranks(input, values);

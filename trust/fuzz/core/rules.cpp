@@ -38,7 +38,7 @@ struct Columns {
 
 Columns read_columns(fuzz::Input& input) {
   Columns columns;
-  columns.n_rows = input.number<std::int64_t>(0, 300);
+  columns.n_rows = input.number<std::int64_t>(0, input.number<int>(0, 7) ? 20 : 300);
   const auto n = static_cast<std::size_t>(columns.n_rows);
   columns.reals = input.reals(n, true);
   const auto more = input.reals(n, true);
@@ -140,7 +140,7 @@ struct Counted {
 };
 
 void read_counted(fuzz::Input& input, Counted& c) {
-  c.n_rows = input.number<std::int64_t>(0, 150);
+  c.n_rows = input.number<std::int64_t>(0, input.number<int>(0, 7) ? 20 : 150);
   const auto n = static_cast<std::size_t>(c.n_rows);
   const auto n_features = input.number<std::int32_t>(1, 3);
   const auto n_used = input.number<std::int32_t>(0, 3), n_words = input.number<std::int32_t>(1, 2);

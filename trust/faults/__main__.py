@@ -1,0 +1,52 @@
+"""Compile the shim, run the points below it, print a line for each work and kind; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from trust.faults.system import build_shim, run_below
+from trust.record import record
+
+
+def tried(most: int | None, only: list[str]) -> list[dict[str, Any]]:
+    """What became of each work and kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder).resolve() / "works"
+        scratch.mkdir()
+        words = [str(scratch), *([f"--most={most}"] if most else []), *(f"--only={name}" for name in only)]
+        done = run_below(build_shim(Path(folder)), words, stdout=subprocess.PIPE, text=True)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    if done.returncode:
+        raise RuntimeError(f"the process ended with {done.returncode} after {found[-1:] or 'nothing'}")
+    return found
+
+
+def main() -> int:
+    """Report; 0 where every fault ended well."""
+    parser = argparse.ArgumentParser(prog="python -m trust.faults", description=__doc__)
+    parser.add_argument("only", nargs="*", help="works or kinds; all where none is named")
+    parser.add_argument("--most", type=int, help="points of each work and kind")
+    parser.add_argument("--record", action="store_true", help="write the figures to trust/results")
+    options = parser.parse_args()
+    found = tried(options.most, options.only)
+    for one in found:
+        outcomes = ", ".join(f"{n} {name}" for name, n in sorted(one["outcomes"].items()))
+        print(f"{one['work']:13} {one['kind']:11} {one['points']:5} points: {outcomes or 'none'}")
+        for line in one["wrong"]:
+            print(f"    {line}")
+    n_tried = sum(sum(one["outcomes"].values()) for one in found)
+    n_wrong = sum(len(one["wrong"]) for one in found)
+    print(f"{n_tried} of {sum(one['points'] for one in found)} points tried, {n_wrong} wrong")
+    if options.record:
+        record("faults", {"tried": n_tried, "most": options.most, "works": found})
+    return int(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
