@@ -66,6 +66,7 @@ namespace {
 template <class Lead>
 bool run_blocks(const Table& table, const Recipe& recipe, const Kernel& kernel, std::int64_t n_trees, int n_threads,
                 const std::function<bool()>& interrupted, const Lead& lead) {
+  n_threads = std::max(1, n_threads);
   SortedTable sorted(table, n_trees);
   if (sorted.n_chunks > 0 && !run_pieces(sorted.n_chunks, n_threads, interrupted, [&] {
         return [&, sorter = RowSorter()](std::int64_t chunk, const std::atomic<bool>&) mutable {
