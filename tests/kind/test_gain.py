@@ -19,6 +19,7 @@ from pysirus._kind.gain import (
     squared_error,
 )
 from pysirus._model.doubts import doubts
+from pysirus._model.held_out import HeldOut
 from pysirus.cli import main
 
 
@@ -63,6 +64,13 @@ def test_a_concordance_is_one_where_all_pairs_are_right():
     assert concordance_gain([fold([0, 1, 2], truth, [3.0, 2.0, 1.0], 0.0)]).share == 1
     assert concordance_gain([fold([0, 1, 2], truth, [1.0, 1.0, 1.0], 0.0)]).signal == 0
     assert concordance_gain([fold([0], truth[:1], [1.0], 0.0)]) is None
+
+
+@pytest.mark.parametrize(
+    "gain, learned", [((-0.1, 3.0), False), ((0.02, 1.9), False), ((0.02, 2.1), True), ((0.8, 1.7), True), (None, None)]
+)
+def test_a_signal_or_a_clear_gain_is_learned(gain, learned):
+    assert HeldOut(1, 2, 1, {}, gain=gain).learned is learned
 
 
 @pytest.fixture(scope="module")
