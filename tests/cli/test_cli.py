@@ -146,7 +146,11 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         ("--trees", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),
         ("--depth", "9", "must be a whole number from 1 to 4, got 9."),
         ("--bins", "1", "must be a whole number from 2 to 255, got 1."),
-        ("--max-features", "0", "must be a whole number of at least 1, got 0."),
+        (
+            "--max-features",
+            "0",
+            "must be a whole number of at least 1, a share of the columns up to 1.0 or 'sqrt' or 'log2', got 0.",
+        ),
         ("--max-features", "99", "must be at most the number of columns (9), got 99."),
         ("--min-node-size", "0", "must be a whole number from 1 to "),
         (

@@ -343,3 +343,31 @@ def test_sums_by_group_are_exact(seed, n):
         assert int(sizes[g]) == sum(int(weights[i]) for i in rows)
         assert products[g] == sum(int(weights[i]) * int(values[i]) for i in rows)
         assert product_sums(groups, None, values, 4)[g] == sum(int(values[i]) for i in rows)
+
+
+@pytest.mark.parametrize("budget", [1 << 16, 32])
+def test_columns_that_are_likely_ids_are_said(budget):
+    from pysirus.engine.ids import warn_of_ids
+
+    n = 200
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "rownames": np.arange(1, n + 1),
+            "customer_id": rng.permutation(10 * n)[:n],
+            "count": rng.integers(0, 50, n),
+            "measured": rng.normal(size=n),
+            "gaps": np.where(np.arange(n) == 3, np.nan, np.arange(n)),
+        }
+    )
+    parts = []
+    for rows in (frame[:70], frame[70:]):
+        table = read_table(rows, part=True)
+        parts.append(summarise_columns(table, NumberResponse(np.zeros(len(rows)) + rows["measured"]), budget=budget))
+    with pytest.warns(UserWarning) as caught:
+        warn_of_ids(merge_summaries(*parts))
+    (warning,) = caught
+    said = str(warning.message)
+    many = "has another number in every row" if budget > n else "has very many numbers"
+    assert f"Likely ids: column 'rownames' numbers the rows; column 'customer_id' {many}" in said
+    assert "--drop rownames,customer_id" in said

@@ -61,9 +61,7 @@ def test_shares_of_columns_are_their_number(ozone):
     staged = SirusRegressor(max_features="sqrt", n_stages=2, n_rules=3, **FAST).fit(X, y)
     assert max(rule.stage for rule in staged.selected_) == 2
     for wrong in (0, 0.0, 1.5, "half", True, -1):
-        with pytest.raises(
-            ParameterError, match="max_features must be a whole number of columns of at least 1, a share"
-        ):
+        with pytest.raises(ParameterError, match="max_features must be a whole number of at least 1, a share"):
             SirusRegressor(max_features=wrong).fit(X, y)
 
 

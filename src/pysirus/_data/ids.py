@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -48,11 +48,21 @@ def is_certain_id(column: Column) -> bool:
     return not column.is_numeric or (rising and _NAME.fullmatch(column.name) is not None)
 
 
+def is_called_id(name: str) -> bool:
+    """Whether a column has the name of an id."""
+    return _NAME.fullmatch(name) is not None
+
+
 def warn_of_ids(columns: Iterable[Column]) -> None:
     """Warn once of all columns that are likely ids."""
-    found = [(one_line(column.name), why) for column in columns if (why := why_id(column)) is not None]
+    say_ids([(column.name, why) for column in columns if (why := why_id(column)) is not None])
+
+
+def say_ids(found: Sequence[tuple[str, str]]) -> None:
+    """Warn of columns that are likely ids, by name and why."""
     if not found:
         return
+    found = [(one_line(name), why) for name, why in found]
     said = "; ".join(f"column '{name}' {why}" for name, why in found[:5])
     more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
     names = ",".join(name for name, _ in found[:5])

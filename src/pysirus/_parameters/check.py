@@ -65,7 +65,7 @@ def check_features(name: str, value: Any) -> None:
     if _is_real(value) and (value >= 1 if _is_whole(value) else 0 < value <= 1):
         return
     raise ParameterError(
-        f"{name} must be a whole number of columns of at least 1, a share of them up to 1.0, 'sqrt', 'log2' or None, "
+        f"{name} must be a whole number of at least 1, a share of the columns up to 1.0, 'sqrt' or 'log2', or None, "
         f"got {value!r}."
     )
 

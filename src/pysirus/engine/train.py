@@ -35,6 +35,7 @@ from pysirus.engine.columns import (
 )
 from pysirus.engine.device import in_shards
 from pysirus.engine.forest import ShardForest
+from pysirus.engine.ids import warn_of_ids
 from pysirus.engine.marks import Marked, Marks, changed, marks_of
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part, RowHolder, ShardHolder
@@ -186,6 +187,7 @@ def train(
     columns = watch(rows.ask(ColumnQuestion(read, options.tally)))
     summaries = columns.summaries
     check_columns(summaries)
+    warn_of_ids(summaries)
     settings.check_columns(len(summaries))
     constraints = settings.known.read(summaries, len(reading.no_rows().labels or ()))
     summaries = order_summaries(summaries, constraints.directions)
