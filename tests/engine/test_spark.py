@@ -31,6 +31,9 @@ from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
 OPTIONS = {"n_trees": 128, "random_state": 3, "n_rules": 8}
+# it lives for a minute: not worth optimizing or verifying, which takes a quarter of the time of a first fit
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+QUICK += ["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,7 @@ def spark():
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "ERROR",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # it lives for a minute
+        "spark.driver.extraJavaOptions": " ".join(QUICK),
     }
     session = SparkSession.builder.master("local[2]").appName("pysirus")
     for name, value in settings.items():

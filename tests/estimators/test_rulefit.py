@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from pysirus import RuleFitRegressor, load
 from pysirus.datasets import load_housing, load_ozone
 from pysirus.stability import stability
+from sampled import FULL
 
 DRAWS = "a subsample is drawn among rows, so a row repeated is another draw than a row weighted twice"
 
@@ -27,7 +28,8 @@ def both(ozone):
 def test_check_estimator():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tables of a few rows keep no rule
-        check_estimator(RuleFitRegressor(n_trees=4))
+        if FULL:
+            check_estimator(RuleFitRegressor(n_trees=8))
         # with nodes small enough for the few rows of the checks
         check_estimator(
             RuleFitRegressor(n_trees=4, min_node_size=1, linear_terms=True, lasso_choice="min"),
