@@ -13,7 +13,7 @@ import pytest
 
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus.engine.holders import files
-from pysirus.engine.holders.files import ParquetRows
+from pysirus.engine.holders.files import FileRows
 from sampled import FULL, in_turns
 
 ROWS = 1500  # of a file ...
@@ -146,7 +146,7 @@ CHANGES += [another_column, a_column_less, removed]
 @pytest.fixture
 def passes(monkeypatch):
     """Calls something before some pass, or once a pass has read its first batch; counts the passes."""
-    original = ParquetRows._parts
+    original = FileRows._parts
     monkeypatch.setattr(files, "tally_of_bytes", lambda *_: 1024)  # so that quantiles take a pass of their own
 
     class Passes:
@@ -166,7 +166,7 @@ def passes(monkeypatch):
                     if here == number and when == "within" and i == 0:
                         change()
 
-            monkeypatch.setattr(ParquetRows, "_parts", parts)
+            monkeypatch.setattr(FileRows, "_parts", parts)
 
     return Passes()
 

@@ -52,7 +52,7 @@ def test_columns_that_only_later_files_have_are_named(folder):
 
 def test_columns_that_later_files_lack_are_named_before_anything_is_read(folder, monkeypatch):
     pq.write_table(table_of().drop_columns(["b"]), folder / "part-1.parquet")
-    monkeypatch.setattr("pysirus.engine.holders.files.ParquetRows._parts", None)
+    monkeypatch.setattr("pysirus.engine.holders.files.FileRows._parts", None)
     with pytest.raises(DataError, match=r"part-1.parquet' has no column 'b', which '.*part-0.parquet' has"):
         MODEL.fit_files(folder, "y")
 
@@ -117,7 +117,7 @@ def test_bytes_of_noise_name_their_file_or_do_nothing(seed, folder):
 
 
 def test_a_scratch_folder_that_cannot_be_used_is_named_before_anything_is_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.holders.files.ParquetRows._parts", None)
+    monkeypatch.setattr("pysirus.engine.holders.files.FileRows._parts", None)
     (tmp_path / "file").touch()
     for scratch, reason in ((tmp_path / "none", "No such file"), (tmp_path / "file", "Not a directory")):
         with pytest.raises(ParameterError, match=rf"scratch must be a folder that .*{scratch.name}.*{reason}"):
@@ -127,7 +127,7 @@ def test_a_scratch_folder_that_cannot_be_used_is_named_before_anything_is_read(f
 
 
 def test_a_scratch_folder_without_room_is_named_before_anything_is_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.holders.files.ParquetRows._parts", None)
+    monkeypatch.setattr("pysirus.engine.holders.files.FileRows._parts", None)
     monkeypatch.setattr(scratch_file.shutil, "disk_usage", lambda _: Usage())
     message = rf"scratch must be a folder with room for 99,000 bytes.*'{tmp_path}' has 98,999 free"
     with pytest.raises(ParameterError, match=message):

@@ -72,12 +72,12 @@ class Questions:
     @contextmanager
     def failing(self, kind: str, k: int) -> Iterator[None]:
         """The k-th question that a part is asked raises an error, as a lost holder would."""
-        from pysirus.engine.holders.files import ParquetRows
+        from pysirus.engine.holders.files import FileRows
         from pysirus.engine.holders.scratch import Scratch
 
         self.count, self.fired = 0, False
         originals = [
-            (kind_, name, getattr(kind_, name)) for kind_ in (ParquetRows, Scratch) for name in self._asks(kind_)
+            (kind_, name, getattr(kind_, name)) for kind_ in (FileRows, Scratch) for name in self._asks(kind_)
         ]
 
         def failing(original: Any) -> Any:

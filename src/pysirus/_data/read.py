@@ -196,9 +196,12 @@ def _read_csv(path: Path, content: pa.Buffer, text: Sequence[str], labels: Seque
     known = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1]
     if known:
         table = _with_zeros(table, _parse_csv(content, delimiter, known, only=known))
-    # an index that pandas wrote has no name; it is called what pandas calls it, and known by that
-    names = enumerate(table.column_names)
-    return table.rename_columns([name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in names])
+    return table.rename_columns(named_columns(table.column_names))
+
+
+def named_columns(header: Sequence[str]) -> list[str]:
+    """Names for all columns: an index that pandas wrote has none, and is known by what pandas calls it."""
+    return [name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in enumerate(header)]
 
 
 def _parse_csv(
@@ -219,9 +222,19 @@ def _parse_csv(
     )
 
 
-def _has_decimal_comma(column: pa.ChunkedArray) -> bool:
+def has_decimal_comma(column: pa.ChunkedArray) -> bool:
     """Whether text holds a number whose comma can only be a decimal comma."""
     return pa.types.is_string(column.type) and _matches(column, _DECIMAL_COMMA)
+
+
+def is_surely_german(column: pa.ChunkedArray) -> bool:
+    """Whether text holds a number with points between thousands and a decimal comma."""
+    return pa.types.is_string(column.type) and _matches(column, _SURELY_GERMAN)
+
+
+def has_leading_zero(column: pa.ChunkedArray) -> bool:
+    """Whether text holds a whole number that begins with a zero."""
+    return _matches(column, _LEADING_ZERO)
 
 
 def _matches(column: pa.ChunkedArray, pattern: str) -> bool:
@@ -233,7 +246,7 @@ def _better(points: pa.Table, commas: pa.Table) -> pa.Table:
     """A file read with decimal points or with decimal commas: commas where a column has them and none has points."""
     pairs = list(zip(points.columns, commas.columns))
     has_points = any(pa.types.is_floating(old.type) and _needs_point(new) for old, new in pairs)
-    has_commas = any(pa.types.is_floating(new.type) and _has_decimal_comma(old) for old, new in pairs)
+    has_commas = any(pa.types.is_floating(new.type) and has_decimal_comma(old) for old, new in pairs)
     return commas if has_commas and not has_points else points
 
 
@@ -245,7 +258,7 @@ def _needs_point(column: pa.ChunkedArray) -> bool:
 def _with_zeros(table: pa.Table, codes: pa.Table) -> pa.Table:
     """A table with those of these columns of text in which a number begins with a zero."""
     for name in codes.column_names:
-        if _matches(codes[name], _LEADING_ZERO):
+        if has_leading_zero(codes[name]):
             table = table.set_column(table.column_names.index(name), name, codes[name])
     return table
 
@@ -274,7 +287,7 @@ def _transcoded(path: Path, content: pa.Buffer, encoding: str) -> pa.Buffer:
 def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
     """A table of a file with semicolons, whose numbers may have decimal commas, and points between thousands."""
     german = False
-    if any(map(_has_decimal_comma, table.columns)):
+    if any(map(has_decimal_comma, table.columns)):
         better = _better(table, _parse_csv(content, ";", text, decimal_point=","))
         table, german = better, better is not table
     sure = _GERMAN if german else None
@@ -294,6 +307,26 @@ def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
     """Whether all known values of a text column match a pattern, and there is one."""
     found = pyarrow.compute.match_substring_regex(column, pattern)
     return bool(pyarrow.compute.all(found).as_py()) and column.null_count < column.length()
+
+
+def sniff_codec(path: Path) -> str | None:
+    """How a CSV file is compressed, by its first bytes or its name."""
+    with path.open("rb") as file:
+        return "gzip" if file.read(2) == _GZIP_MAGIC else _CODECS.get(path.suffix.lower())
+
+
+def sniff_delimiter(path: Path) -> str:
+    """The delimiter of a CSV file, of which only the start is read."""
+    try:
+        with pa.input_stream(str(path), compression=sniff_codec(path)) as stream:
+            start = stream.read(1 << 16)
+    except pa.ArrowException as error:
+        raise DataError(f"'{path}' cannot be decompressed: {_first_line(error)}.") from error
+    if not start:
+        raise DataError(f"'{path}' is empty: it has no header and no rows.")
+    if start.startswith(_UTF16_MARKS):
+        raise DataError(f"'{path}' is in UTF-16, which is not read in batches. Save it in UTF-8, or as Parquet.")
+    return _delimiter(pa.py_buffer(start))
 
 
 def _delimiter(content: pa.Buffer) -> str:

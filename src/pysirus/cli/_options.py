@@ -87,7 +87,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Read Parquet in batches, with about this much memory: 500MB, 2GB. Several files: 1GB by default.",
+        help="Read Parquet or CSV in batches, with about this much memory: 500MB, 2GB. Several files: 1GB by default.",
         rich_help_panel=COLUMNS,
     ),
 ]

@@ -1,4 +1,4 @@
-"""A model and Parquet files in, predictions or figures out, batch by batch: memory never holds whole columns."""
+"""A model and files in, predictions or figures out, batch by batch: memory never holds whole columns."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from pysirus._use.score import Rows, Score, score_parts
 from pysirus.cli._options import check_output
 from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
 from pysirus.cli._streams import print_data, say
-from pysirus.cli._table import names_of, times_of, weights_of
-from pysirus.engine.holders.parquet import READING, SourceFile, find_files, look_at, tables_in
+from pysirus.cli._table import names_of, split_names, text_columns, times_of, weights_of
+from pysirus.engine.holders.csv import ENDINGS
+from pysirus.engine.holders.parquet import READING, SourceFile, tables_in
+from pysirus.engine.holders.sources import find_files, look_at_all
 from pysirus.engine.parts import width_of
 
 BATCH_BYTES = 1 << 26
@@ -72,10 +74,11 @@ class Truth(NamedTuple):
 # -------------------------------------------------------------------------------------------------------------- files
 
 
-def _look_at(paths: Sequence[Path]) -> list[SourceFile]:
-    """The files, none of which is to change while it is read."""
+def _look_at(rules: Model, paths: Sequence[Path], text: Sequence[str] = ()) -> list[SourceFile]:
+    """The files, none of which is to change while it is read; what was text for the model is text in CSV."""
     advice = "Give files that nothing writes to, or a copy of them."
-    files = [replace(look_at(path), when=READING, advice=advice) for path in paths]
+    words = text_columns(rules) if rules.named else []
+    files = [replace(file, when=READING, advice=advice) for file in look_at_all(paths, [*words, *text])]
     if not any(file.n_rows for file in files):
         raise DataError(f"'{files[0].path}' has columns but no rows{', as have the others' if files[1:] else ''}.")
     return files
@@ -107,9 +110,10 @@ def _batches(file: SourceFile, columns: Sequence[str]) -> Iterator[tuple[str, pa
 def score_files(rules: Model, name: str, truth: Truth) -> Score:
     """Compare the predictions for the rows of all files with the truth."""
     aside = truth.columns(rules)
+    has_words = any(isinstance(label, str) for label in rules.classes or ())
 
     def rows() -> Iterator[Rows]:
-        for file in _look_at(find_files(name)):
+        for file in _look_at(rules, find_files(name), aside[:1] if has_words else []):
             with _naming(f"'{file.path}'"):
                 for column, role in zip(aside, ("event time" if rules.survival else "target", "event", "weights")):
                     check_column(file.schema.empty_table(), column, role)
@@ -131,7 +135,8 @@ def predict_files(
     from pysirus.cli._show import model_of
 
     rules = model_of(loaded)
-    files = _look_at(paths)
+    others = [name for name in split_names(keep) if name not in rules.columns]
+    files = _look_at(rules, paths, [] if is_parquet(output) or (output and not output.suffix) else others)
     wanted = wanted._replace(keep=names_of(files[0].schema.empty_table(), keep, "--keep"))
     for file in files:
         with _naming(f"'{file.path}'"):
@@ -168,7 +173,8 @@ def _outputs(paths: Sequence[Path], folder: Path) -> list[Path]:
         )
     parents = [path.resolve().parent for path in paths]
     root = Path(os.path.commonpath(parents))
-    targets = [folder / parent.relative_to(root) / f"{path.stem}.parquet" for path, parent in zip(paths, parents)]
+    names = [f"{ENDINGS.sub('', path.name).removesuffix('.parquet')}.parquet" for path in paths]
+    targets = [folder / parent.relative_to(root) / name for name, parent in zip(names, parents)]
     for target in targets:
         if targets.count(target) > 1:
             raise DataError(f"Two files would be written to '{target}'. Give files of different names.")

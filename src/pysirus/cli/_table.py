@@ -63,7 +63,7 @@ class Training(NamedTuple):
 
 
 class FileTraining(NamedTuple):
-    """Parquet files that are read in batches, and what their columns are for."""
+    """Files that are read in batches, and what their columns are for."""
 
     paths: str
     target: str
@@ -81,12 +81,13 @@ class FileTraining(NamedTuple):
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
         from pysirus._progress import no_pass
-        from pysirus.engine.holders.files import ParquetRows
-        from pysirus.engine.holders.parquet import find_files
+        from pysirus.engine.holders.files import FileRows
+        from pysirus.engine.holders.sources import find_files
         from pysirus.engine.response import LabelQuestion
 
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory, "n_threads": 1}
-        rows = ParquetRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
+        options["labels"] = self.categorical or ()
+        rows = FileRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
         return list(rows.ask_response(LabelQuestion()).answer.classes.tolist())
 
 
@@ -105,10 +106,15 @@ def paths_of(name: str) -> list[Path]:
     if name == STDIN:
         return []
     if is_files(name):
-        from pysirus.engine.holders.parquet import find_files
+        from pysirus.engine.holders.sources import find_files
 
         return find_files(name)
     return [SHIPPED[name].path] if not Path(name).exists() and name in SHIPPED else [Path(name)]
+
+
+def text_columns(model: Model) -> list[str]:
+    """The columns that were text when a model was learned."""
+    return [feature.name for feature in model.features if any(isinstance(level, str) for level in feature.levels)]
 
 
 def open_table(name: str, model: Model | None = None, labels: Sequence[str] = (), text: Sequence[str] = ()) -> pa.Table:
@@ -117,8 +123,7 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
     What was text when a model was learned is text in a CSV file of new rows, also where they all look like numbers.
     Numbers that are ``labels`` keep their leading zeros, and ``text`` is text too.
     """
-    features = () if model is None or not model.named else model.features
-    words = [feature.name for feature in features if any(isinstance(level, str) for level in feature.levels)]
+    words = [] if model is None or not model.named else text_columns(model)
     if is_files(name):
         raise DataError(
             f"'{name}' is a folder or a pattern, and only `pysirus fit`, `predict` and `score` take several "
@@ -139,8 +144,8 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
 
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
-    """Parquet files to learn from; only their schemas are read."""
-    from pysirus.engine.holders.parquet import find_files, look_at
+    """Files to learn from; of Parquet only the schemas are read."""
+    from pysirus.engine.holders.sources import find_files, look_at_all
 
     if roles.exposure is not None:
         raise typer.BadParameter(
@@ -152,7 +157,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         from pysirus._kind.survival import IN_MEMORY
 
         raise typer.BadParameter(IN_MEMORY, param_hint="--time")
-    files = [look_at(path) for path in find_files(name)]
+    files = look_at_all(find_files(name), labels=split_names(roles.categorical))
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)
     anywhere = pa.schema([(column, pa.null()) for column in names]).empty_table()

@@ -76,7 +76,7 @@ def score(
     Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
     unexplained variance. Survival: concordance and the integrated Brier score. After ± stands the standard error.
 
-    A folder or a pattern of Parquet files is read in batches.
+    A folder or a pattern of files is read in batches.
 
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
@@ -130,7 +130,7 @@ def predict(
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows. Survival: the risk score.
 
-    A folder or a pattern of Parquet files is read in batches. If the output is a folder, each file has its own in it.
+    A folder or a pattern of files is read in batches. If the output is a folder, each file has its own in it.
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """

@@ -27,7 +27,7 @@ from pysirus._tuning.folds import draw_folds
 from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
-    from pysirus.engine.holders.parquet import Paths
+    from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.parts import RowHolder
 
@@ -125,8 +125,9 @@ class PlainSirus(SirusBase, ListSize):
         Parameters
         ----------
         paths : str, path or list of them
-            Parquet files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in file order; the
-            files of a folder or pattern are sorted by name.
+            Parquet files, folders of them, or patterns such as ``data/*.parquet``; or CSV files in UTF-8, which are
+            read once more for their types. Rows are numbered in file order; the files of a folder or pattern are sorted
+            by name.
         target : str
             The column to predict.
         weights : str, optional
@@ -159,6 +160,7 @@ class PlainSirus(SirusBase, ListSize):
             scratch=scratch,
             n_threads=settings.n_threads,
             verbose=self.verbose,
+            labels=[name for name in self.categorical_features or () if isinstance(name, str)],
         )
         settings = self._choose_device(settings, rows.n_rows, len(rows.features))
         with within(memory):

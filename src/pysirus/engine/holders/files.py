@@ -1,4 +1,4 @@
-"""Parquet files larger than memory: read in batches, encoded once into a scratch file of one byte per value."""
+"""Parquet and CSV files larger than memory: read in batches, encoded once into a scratch file of one byte per value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
 from pysirus._progress import ShowPass, no_pass, show_pass
-from pysirus.engine.holders.parquet import ADVICE, Paths, check_same_columns, find_files, look_at, open_file
+from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
+from pysirus.engine.holders.sources import Paths, find_files, look_at_all
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.engine.parts import Answer, Part, sum_of, tables_of, width_of
 from pysirus.engine.shard import Shard
@@ -24,8 +25,8 @@ LEAST_MEMORY = 1 << 26
 BUFFER = 1 << 14, 1 << 20  # bytes of a column that are read at once: at least, at most
 
 
-class ParquetRows:
-    """The rows of some Parquet files, batch by batch."""
+class FileRows:
+    """The rows of some Parquet or CSV files, batch by batch."""
 
     advice = ADVICE
 
@@ -40,8 +41,9 @@ class ParquetRows:
         memory: int,
         folder: str | os.PathLike[str] | None,
         progress: ShowPass,
+        labels: Sequence[str] = (),
     ) -> None:
-        self._files = [look_at(path) for path in files]
+        self._files = look_at_all(files, labels=labels)
         self._target, self._weights = target, weights
         schema = self._files[0].schema
         check_name(schema.names, target, "target")
@@ -124,8 +126,7 @@ class ParquetRows:
         for file in self._files:
             bytes_a_row = file.state.size / max(1, file.n_rows)
             start = 0
-            with file.reading(), closing(open_file(file.path, self._buffer)) as source:
-                batches = source.iter_batches(self.batch_rows, columns=wanted, use_threads=False)
+            with file.reading(), file.batches(wanted, self.batch_rows, self._buffer) as batches:
                 for table in tables_of(batches, self.batch_rows):
                     name = f"rows {start:,} to {start + len(table) - 1:,} of '{file.path}'"
                     weights = None if self._weights is None else table[self._weights]
@@ -175,11 +176,12 @@ def open_files(
     scratch: str | os.PathLike[str] | None,
     n_threads: int,
     verbose: int,
-) -> tuple[ParquetRows, EngineOptions]:
-    """The rows of Parquet files, and how to train on them in about this much memory."""
+    labels: Sequence[str] = (),
+) -> tuple[FileRows, EngineOptions]:
+    """The rows of files, and how to train on them in about this much memory."""
     params.check_bytes("memory", memory, LEAST_MEMORY)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
-    rows = ParquetRows(
+    rows = FileRows(
         find_files(paths),
         target,
         weights=weights,
@@ -188,6 +190,7 @@ def open_files(
         memory=memory // 2,
         folder=scratch,
         progress=show_pass if verbose else no_pass,
+        labels=labels,
     )
     check_room(scratch, rows.scratch_bytes)
     # the tallies of the parts at work, of all parts before, and of both

@@ -1,4 +1,4 @@
-"""Paths of Parquet files in, files out that must stay what they are; every complaint about a file is made here.
+"""Parquet files in, files out that must stay what they are; every complaint about a file is made here.
 
 Files are read, not mapped into memory: a map of a file that is cut short kills the process.
 """
@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from glob import glob
 from hashlib import blake2b
 from pathlib import Path
 
@@ -21,25 +20,9 @@ from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
 from pysirus.engine.parts import tables_of
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 ADVICE = "Learn from files that nothing writes to, or from a copy of them."
 LEARNING, READING = "while the model was learned", "while it was read"
 TAIL = 8  # bytes: the length of the footer, and the mark of the format
-
-
-def find_files(paths: Paths) -> list[Path]:
-    """The files of a pattern, a folder or a list, in order of their names; a list is in its own order."""
-    if not isinstance(paths, (str, os.PathLike)):
-        return [file for path in paths for file in find_files(path)]
-    path = Path(paths)
-    if path.is_dir():
-        found = sorted(file for file in path.rglob("*.parquet") if file.is_file())
-    else:
-        names = [str(path)] if path.exists() else sorted(glob(str(path), recursive=True))  # noqa: PTH207  # may be absolute
-        found = [file for name in names for file in (find_files(name) if Path(name).is_dir() else [Path(name)])]
-    if not found:
-        raise DataError(f"There is no Parquet file '{path}', and none of that pattern or in that folder.")
-    return found
 
 
 def open_file(path: Path, buffer_size: int = 0) -> pq.ParquetFile:
@@ -50,12 +33,12 @@ def open_file(path: Path, buffer_size: int = 0) -> pq.ParquetFile:
         raise
     except (pa.ArrowException, OSError) as error:
         raise DataError(
-            f"'{path}' cannot be read as Parquet: {_reason(error)}. Batches are read from Parquet alone; a CSV file is "
-            "read whole, one at a time."
+            f"'{path}' cannot be read as Parquet: {reason(error)}. Batches are read from Parquet files, and from CSV "
+            "files whose names end in .csv or .csv.gz."
         ) from error
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """The first line of an error of the system or of Arrow."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return (text.splitlines() or [type(error).__name__])[0].rstrip(".")[:160]
@@ -95,9 +78,9 @@ class SourceFile:
     def check(self) -> None:
         """Complain if it is not what it was."""
         try:
-            now = state_of(self.path)
+            now = self.state_now()
         except OSError as error:
-            raise DataError(f"'{self.path}' cannot be read any more: {_reason(error)}. {self.advice}") from error
+            raise DataError(f"'{self.path}' cannot be read any more: {reason(error)}. {self.advice}") from error
         if now == self.state:
             return
         found = "it was written to"
@@ -106,6 +89,16 @@ class SourceFile:
         elif now.footer != self.state.footer:
             found = "its footer is another"
         raise DataError(f"'{self.path}' changed {self.when}: {found}. {self.advice}")
+
+    def state_now(self) -> State:
+        """Its state at this moment."""
+        return state_of(self.path)
+
+    @contextmanager
+    def batches(self, columns: Sequence[str], n_rows: int, buffer: int = 0) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Some of its columns in batches of about ``n_rows``."""
+        with closing(open_file(self.path, buffer)) as file:
+            yield file.iter_batches(n_rows, columns=list(columns), use_threads=False)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -118,7 +111,7 @@ class SourceFile:
         except (pa.ArrowException, OSError) as error:
             self.check()
             raise DataError(
-                f"'{self.path}' is damaged, or the disk that it is on: {_reason(error)}. Write the file again."
+                f"'{self.path}' is damaged, or the disk that it is on: {reason(error)}. Write the file again."
             ) from error
         self.check()
 
@@ -126,8 +119,8 @@ class SourceFile:
 def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, pa.Table]]:
     """Rows of a file in tables of ``n_rows``, each with a name for messages."""
     start = 0
-    with source.reading(), closing(open_file(source.path)) as file:
-        for table in tables_of(file.iter_batches(n_rows, columns=list(columns), use_threads=False), n_rows):
+    with source.reading(), source.batches(columns, n_rows) as batches:
+        for table in tables_of(batches, n_rows):
             yield f"rows {start:,} to {start + len(table) - 1:,} of '{source.path}'", table
             start += len(table)
 
@@ -137,7 +130,7 @@ def look_at(path: Path) -> SourceFile:
     try:
         state = state_of(path)
     except OSError as error:
-        raise DataError(f"'{path}' cannot be read: {_reason(error)}.") from error
+        raise DataError(f"'{path}' cannot be read: {reason(error)}.") from error
     with closing(open_file(path)) as file:
         source = SourceFile(path, file.schema_arrow, file.metadata.num_rows, state)
     source.check()

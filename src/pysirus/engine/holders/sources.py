@@ -1,0 +1,38 @@
+"""Paths in, the Parquet and CSV files that they name out, looked at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+
+from pysirus._data.column import DataError
+from pysirus.engine.holders.csv import is_csv, look_at_csv
+from pysirus.engine.holders.parquet import SourceFile, look_at
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def find_files(paths: Paths) -> list[Path]:
+    """The files of a pattern, a folder or a list, in order of their names; a list is in its own order."""
+    if not isinstance(paths, (str, os.PathLike)):
+        return [file for path in paths for file in find_files(path)]
+    path = Path(paths)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        found = [file for file in files if file.suffix == ".parquet"] or [file for file in files if is_csv(file)]
+    else:
+        names = [str(path)] if path.exists() else sorted(glob(str(path), recursive=True))  # noqa: PTH207  # may be absolute
+        found = [file for name in names for file in (find_files(name) if Path(name).is_dir() else [Path(name)])]
+    if not found:
+        raise DataError(
+            f"There is no Parquet file '{path}', and none of that pattern or in that folder; no CSV file either."
+        )
+    return found
+
+
+def look_at_all(paths: Sequence[Path], text: Sequence[str] = (), labels: Sequence[str] = ()) -> list[SourceFile]:
+    """The files, their types and their states; of CSV files the columns ``text`` are text, see ``look_at_csv``."""
+    tables = {file.path: file for file in look_at_csv([path for path in paths if is_csv(path)], text, labels)}
+    return [tables[path] if path in tables else look_at(path) for path in paths]
