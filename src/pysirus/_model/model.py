@@ -33,7 +33,7 @@ from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
 from pysirus._rules.term import LinearTerm
-from pysirus._rules.words import LABELS, LINE, fold_labels
+from pysirus._rules.words import LABELS, LINE, fold_labels, fold_middle
 from pysirus._warn import warn_user
 
 Self = TypeVar("Self", bound="Model")
@@ -347,7 +347,10 @@ class Model:
     def text(self, *, full: bool = False) -> str:
         """What it predicts from, and its rules; ``full`` prints long names and sets of levels whole."""
         terms = ["", *self._term_lines()] if self.terms else []
-        return "\n".join([*self._head_lines(), "", self.rules.text(named=False, full=full), *terms])
+        lines = self._head_lines()
+        if not full:
+            lines[0] = fold_middle(lines[0], LINE)
+        return "\n".join([*lines, "", self.rules.text(named=False, full=full), *terms])
 
     def __repr__(self) -> str:
         return str(self)

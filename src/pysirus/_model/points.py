@@ -30,7 +30,7 @@ from pysirus._model.link import Link, log_odds
 from pysirus._plain import one_line
 from pysirus._rules.outcome import format_factors, median_text, median_texts, unit_of
 from pysirus._rules.rule import Rule
-from pysirus._rules.words import fold_middle
+from pysirus._rules.words import LABELS, fold_labels, fold_middle
 
 Floats = NDArray[np.float64]
 
@@ -156,7 +156,7 @@ class Points:
             return f"mean {target} = {self.mean:.{decimals}f}; each rule multiplies {target}"
         assert self.classes is not None
         if self.positive is None:
-            shares = one_line(format_shares(self.mean, self.classes, decimals=1))
+            shares = one_line(format_shares(self.mean, fold_labels(self.classes, LABELS[1]) or (), decimals=1))
             points = "; points add to the score of a class" if len(self.classes) > 2 else ""
             return f"{target} on average: {shares}{points}"
         own = self.classes[1]
