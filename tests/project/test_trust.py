@@ -5,6 +5,7 @@ import shutil
 import sys
 
 import pytest
+from trust import page
 from trust.faults.__main__ import tried
 from trust.fuzz import build, corpus, planted
 from trust.fuzz.doors import NAMES, rules, tables
@@ -72,3 +73,9 @@ def test_a_fault_that_is_half_written_would_be_seen(tmp_path):
         leaked = State(tmp_path, Idle()).leaked(before, whole)
     assert {"file .pysirus-1.part", "half of model.json", "3 blocks of memory"} <= set(leaked)
     assert any(line.startswith("descriptor of") for line in leaked)
+
+
+def test_the_page_has_the_figures_of_the_last_runs():
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.filled(text) == text, "python -m trust.page"
+    assert {name for _, name, _ in page.PART.findall(text)} == set(page.FIGURES)

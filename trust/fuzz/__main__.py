@@ -21,6 +21,7 @@ from trust.fuzz.planted import find_planted
 from trust.record import ROOT, record
 
 BUILD = ROOT / "build" / "fuzz"
+PATIENCE = 90  # seconds more than a target was given, to start and to leave
 LENGTHS = {"models": 1 << 16, "tables": 2048, "commands": 120, "rules": 200}
 
 
@@ -43,6 +44,18 @@ def words_for(target: str, programs: dict[str, Path], planted: bool = False) -> 
     return [sys.executable, "-m", "trust.fuzz.doors", *(["--planted"] if planted else []), target]
 
 
+def run_to_end(words: list[str], environment: dict[str, str], most: float) -> tuple[str, bool]:
+    """What a fuzzer said, and whether it ended well: threads of Arrow may keep a process that is done from leaving."""
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, errors="replace", env=environment)
+    try:
+        said = process.communicate(timeout=most)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said = process.communicate()[1]
+        return said, re.search(r"^Done \d+ runs", said, re.M) is not None
+    return said, process.returncode == 0
+
+
 def fuzz(target: str, words: list[str], seconds: float, seed: int, crashes: Path, keep: bool = False) -> Outcome:
     """Run one target for a time, from its corpus."""
     crashes.mkdir(parents=True, exist_ok=True)
@@ -54,19 +67,19 @@ def fuzz(target: str, words: list[str], seconds: float, seed: int, crashes: Path
         options += [f"-artifact_prefix={crashes}/{target}-", str(inputs)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
         start = time.perf_counter()
-        done = subprocess.run([*words, *options], capture_output=True, text=True, errors="replace", env=environment)
+        said, ended_well = run_to_end([*words, *options], environment, seconds + PATIENCE)
         spent = time.perf_counter() - start
         if keep:
             merged = Path(folder) / "merged"
             merged.mkdir()
             subprocess.run([*words, "-merge=1", str(merged), str(inputs)], capture_output=True, env=environment)
             print(f"{target}: {corpus.pack(target, merged)} inputs kept", file=sys.stderr)
-    counts = [int(n) for n in re.findall(r"^#(\d+)\s", done.stderr, re.M)]
-    counts += [int(n) for n in re.findall(r"number_of_executed_units: (\d+)", done.stderr)]
-    branches = [int(n) for n in re.findall(r"cov: (\d+)", done.stderr)]
-    bad = done.returncode != 0
+    counts = [int(n) for n in re.findall(r"^#(\d+)\s", said, re.M)]
+    counts += [int(n) for n in re.findall(r"number_of_executed_units: (\d+)", said)]
+    branches = [int(n) for n in re.findall(r"cov: (\d+)", said)]
+    bad = not ended_well
     return Outcome(
-        target, max(counts, default=0), round(spent, 1), max(branches, default=0), int(bad), done.stderr if bad else ""
+        target, max(counts, default=0), round(spent, 1), max(branches, default=0), int(bad), said if bad else ""
     )
 
 

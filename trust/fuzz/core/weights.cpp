@@ -64,7 +64,7 @@ void check_family(const Patterns& rows, const Reading& reading, std::int32_t n_r
 }
 
 void check_likelihood(fuzz::Input& input) {
-  const auto n = input.number<std::size_t>(1, 40);
+  const auto n = input.number<std::size_t>(3, 40);
   const auto n_rules = input.number<std::int32_t>(0, 10), n_folds = input.number<std::int32_t>(1, 5);
   const auto loss = input.number<int>(0, 4);
   const std::int32_t n_scores = loss == 4 ? 3 : 1;
@@ -73,6 +73,8 @@ void check_likelihood(fuzz::Input& input) {
   Patterns rows{1, input.numbers<std::uint64_t>(n, 0, all), {}, {}, {}, {}};
   rows.fold = input.numbers<std::uint8_t>(n, 0, static_cast<std::uint8_t>(n_folds - 1));
   rows.class_code = input.numbers<std::uint8_t>(n, 0, static_cast<std::uint8_t>(loss == 4 ? 2 : classes));
+  for (std::size_t i = 0; classes && i < n && i < 3; ++i)  // no class is without rows: it would have no finite score
+    rows.class_code[i] = static_cast<std::uint8_t>(i % (loss == 4 ? 3 : 2));
   rows.weight = input.numbers<std::int64_t>(n, 1, std::int64_t{1} << 20);
   const auto values = input.numbers<std::int64_t>(n, loss == 2 ? 1 : 0, 1000);  // amounts are positive, counts may be 0
   for (std::size_t i = 0; i < n; ++i) rows.sum.push_back(wide_product(rows.weight[i], values[i]));
