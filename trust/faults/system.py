@@ -76,9 +76,7 @@ class Questions:
         from pysirus.engine.holders.scratch import Scratch
 
         self.count, self.fired = 0, False
-        originals = [
-            (kind_, name, getattr(kind_, name)) for kind_ in (FileRows, Scratch) for name in self._asks(kind_)
-        ]
+        originals = [(kind_, name, getattr(kind_, name)) for kind_ in (FileRows, Scratch) for name in self._asks(kind_)]
 
         def failing(original: Any) -> Any:
             def ask(holder: Any, question: Any) -> Any:
