@@ -71,6 +71,7 @@ void check_likelihood(fuzz::Input& input) {
   const bool classes = loss == 0 || loss == 4;
   const std::uint64_t all = (std::uint64_t{1} << n_rules) - 1;
   Patterns rows{1, input.numbers<std::uint64_t>(n, 0, all), {}, {}, {}, {}};
+  rows.bits[0] = 0, rows.bits[1] = all;  // no rule holds in all rows or in none: its weight would have no minimum
   rows.fold = input.numbers<std::uint8_t>(n, 0, static_cast<std::uint8_t>(n_folds - 1));
   rows.class_code = input.numbers<std::uint8_t>(n, 0, static_cast<std::uint8_t>(loss == 4 ? 2 : classes));
   for (std::size_t i = 0; classes && i < n && i < 3; ++i)  // no class is without rows: it would have no finite score
@@ -82,6 +83,8 @@ void check_likelihood(fuzz::Input& input) {
   std::vector<double> gap;
   for (const std::int32_t g : input.numbers<std::int32_t>(static_cast<std::size_t>(n_rules * n_scores), -40, 40))
     gap.push_back(static_cast<double>(g) / 32.0);
+  if (loss == 4)  // differences of shares of classes sum to zero: what a rule adds to all classes alike has no minimum
+    for (std::size_t i = 0; i < gap.size(); i += 3) gap[i + 2] = -(gap[i] + gap[i + 1]);
   if (loss == 0) check_family(rows, reading, n_rules, n_folds, gap, OneScore<Logistic>{});
   if (loss == 1) check_family(rows, reading, n_rules, n_folds, gap, OneScore<Poisson>{});
   if (loss == 2) check_family(rows, reading, n_rules, n_folds, gap, OneScore<Gamma>{});
