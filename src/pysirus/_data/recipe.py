@@ -99,7 +99,7 @@ def is_number_type(kind: pa.DataType) -> bool:
 
 def spread(values: NDArray[Any], texts: Column) -> NDArray[Any]:
     """What the texts of a column stand for, row by row; the last entry is for missing ones."""
-    nothing = np.datetime64("NaT") if values.dtype.kind == "M" else np.nan
+    nothing = np.datetime64("NaT", "us") if values.dtype.kind == "M" else np.nan
     return np.asarray(np.append(values, np.array([nothing], dtype=values.dtype))[texts.values])
 
 
