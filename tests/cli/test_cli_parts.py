@@ -11,23 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pysirus
-from pysirus.cli import _parts, main
+from pysirus.cli import _parts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 N = 2500
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; its exit code, output and complaints."""
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as leaving:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(leaving.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def make_frame():

@@ -7,24 +7,10 @@ import pandas as pd
 import pytest
 
 import pysirus
-from pysirus.cli import main
 from survival_table import COLUMNS, survival_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TIMES = ("--time", "years", "--event", "died")
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; its exit code, output and complaints."""
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as leaving:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(leaving.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -221,7 +221,7 @@ class Rule:
         return join_conditions(self.conditions, [set_text(condition) for condition in self.conditions])
 
     def folded(self, width: int = LINE) -> str:
-        """``text`` to look at, in at most so many characters: long sets and names are folded."""
+        """``text`` for display, at most ``width`` characters: long sets and names are shortened."""
         head = "" if self.effect is None else one_line(f"{self.effect} if ")
         return head + fold_conditions(self.conditions, width - len(head))
 
@@ -248,7 +248,7 @@ class Rule:
         return format_outputs(inside, outside, classes, signed=self.stage > 1 and self.observed is None)
 
     def _sides(self, longest: int | None = None) -> tuple[str, str] | None:
-        """What it answers, with names of classes of at most so many characters; None for a candidate."""
+        """Its outputs as text, class names cut to ``longest`` characters; None for a candidate."""
         if self.inside is None or self.effect is not None:
             return None
         return self._output_texts(fold_labels(self.classes, longest))
@@ -347,7 +347,7 @@ class RuleSet(Sequence[Rule]):
         return list(columns), [list(row) for row in zip(*columns.values())]
 
     def output_texts(self, rule: Rule, named: bool = True, longest: int | None = None) -> tuple[str, str]:
-        """What a rule answers, or what the data say of it, inside and outside; labels of at most so many characters."""
+        """A rule's outputs, or the means in the data, inside and outside; labels cut to ``longest`` characters."""
         if self.reading is not None:
             return self.reading.outputs(rule, named=named, longest=longest)
         return replace(rule, classes=fold_labels(rule.classes, longest)).output_texts

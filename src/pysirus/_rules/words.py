@@ -44,7 +44,7 @@ DETAILS = [Detail(*most) for most in LIMITS]
 
 
 def fold_middle(text: str, longest: int | None) -> str:
-    """A text of at most so many characters; what is too long loses its middle."""
+    """A text cut to ``longest`` characters by leaving out its middle."""
     if longest is None or len(text) <= longest:
         return text
     tail = (longest - 1) // 2
@@ -132,7 +132,7 @@ def join_conditions(conditions: Sequence[Condition], texts: Sequence[str]) -> st
 
 
 def fold_conditions(conditions: Sequence[Condition], width: int) -> str:
-    """Conditions in at most so many characters, with as much detail as there is room for."""
+    """Conditions within ``width`` characters, in as much detail as fits."""
     text = ""
     for detail in [WHOLE, *DETAILS]:
         text = join_conditions(conditions, [condition_words(c, detail) for c in conditions])
