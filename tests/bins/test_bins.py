@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from conftest import bin_arrays
+from given import bin_arrays
 from pysirus import _core
 from pysirus._bins.cuts import bin_table, find_cuts
 from pysirus._data.column import Column

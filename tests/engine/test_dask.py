@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 from sklearn.base import clone
 
 import pysirus
@@ -32,9 +33,12 @@ OPTIONS = {"n_trees": 100, "random_state": 5, "n_rules": 12}
 
 @pytest.fixture(scope="module")
 def cluster():
+    """Two workers, forked from a process that has made their imports, which take longer than most tests."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", "dask.dataframe", "pysirus.dask"])
     quiet = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s"}
     with (
-        dask.config.set(quiet),
+        dask.config.set({**quiet, "distributed.worker.multiprocessing-method": "forkserver"}),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
     ):
         yield cluster

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oracle
 import warm
-from conftest import bin_arrays
+from given import bin_arrays
 from pysirus import _core
 from pysirus._forest.forest import Forest, Recipe, expected_stability
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import read_dataset, read_reference
+from given import read_dataset, read_reference
 from pysirus import SirusRegressor
 
 N_TREES = 50_000

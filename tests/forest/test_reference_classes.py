@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from test_reference import N_TREES, compare
 
-from conftest import SHARED, codes_of, read_reference
+from given import SHARED, codes_of, read_reference
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._select.select import Span, rule_vector
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from conftest import read_dataset
+from given import read_dataset
 from oracle import rms_z
 from pysirus import SirusRegressor
 

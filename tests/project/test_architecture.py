@@ -43,6 +43,9 @@ def name_of(path):
     return ".".join(("pysirus", *parts)).removesuffix(".__init__")
 
 
+NAMES = {name_of(path) for path in MODULES}
+
+
 def room_of(module):
     return module.split(".")[1] if "." in module else ""
 
@@ -60,7 +63,7 @@ def imports_in(tree):
 
 def imports_of(path):
     """The pysirus modules that a module imports, at its top or later."""
-    found, known = set(), {name_of(p) for p in MODULES} | {"pysirus._core"}
+    found, known = set(), {*NAMES, "pysirus._core"}
     for node in imports_in(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "pysirus"}
@@ -73,18 +76,21 @@ def imports_of(path):
     return found - {"pysirus", name_of(path)}
 
 
-GRAPH = {name_of(path): imports_of(path) for path in MODULES}
+@pytest.fixture(scope="module")
+def graph():
+    """The imports of each module."""
+    return {name_of(path): imports_of(path) for path in MODULES}
 
 
 def test_every_module_has_a_room():
-    assert {room_of(name) for name in GRAPH} - {""} == set(ROOMS) - {"_core"}
+    assert {room_of(name) for name in NAMES} - {""} == set(ROOMS) - {"_core"}
 
 
-def test_rooms_import_only_earlier_rooms():
+def test_rooms_import_only_earlier_rooms(graph):
     place = {room: i for i, room in enumerate(ROOMS)}
     wrong = [
         f"{name} imports {imported}"
-        for name, found in GRAPH.items()
+        for name, found in graph.items()
         if name != "pysirus"
         for imported in found
         if place[room_of(imported)] > place[room_of(name)]
@@ -92,20 +98,20 @@ def test_rooms_import_only_earlier_rooms():
     assert not wrong, "; ".join(wrong)
 
 
-def test_imports_have_no_circle():
+def test_imports_have_no_circle(graph):
     done, open_ = set(), []
 
     def visit(name):
         assert name not in open_, f"a circle: {' -> '.join([*open_, name])}"
-        if name in done or name not in GRAPH:
+        if name in done or name not in graph:
             return
         open_.append(name)
-        for imported in sorted(GRAPH[name]):
+        for imported in sorted(graph[name]):
             visit(imported)
         open_.pop()
         done.add(name)
 
-    for name in GRAPH:
+    for name in graph:
         visit(name)
 
 
@@ -206,18 +212,20 @@ def test_tests_stand_in_the_rooms_of_what_they_test():
     assert len({path.name for path in TESTS}) == len(TESTS)  # pytest imports them by these names
 
 
-SHORT = [*MODULES, *CORE, *(ROOT / "tests").rglob("*.py")]
+def test_files_are_short():
+    paths = [*MODULES, *CORE, *(ROOT / "tests").rglob("*.py")]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
+    assert len(lengths) > 300 and [path.name for path, length in lengths.items() if length > 500] == []
 
 
-@pytest.mark.parametrize("path", SHORT, ids=lambda path: path.name)
-def test_files_are_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
-
-
-@pytest.mark.parametrize("path", [p for p in MODULES if p.stem != "__main__"], ids=lambda path: path.name)
-def test_modules_and_public_functions_are_documented(path):
-    module = import_module(name_of(path))
-    assert module.__doc__, path.name
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
-            assert getattr(module, node.name).__doc__, f"{path.name}: {node.name}"
+def test_modules_and_public_functions_are_documented():
+    bare = []
+    for path in MODULES:
+        if path.stem == "__main__":
+            continue
+        module = import_module(name_of(path))
+        bare += [] if module.__doc__ else [path.name]
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+                bare += [] if getattr(module, node.name).__doc__ else [f"{path.name}: {node.name}"]
+    assert bare == []

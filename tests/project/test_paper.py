@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import SHARED
+from given import SHARED
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("piqp", reason="pip install pysirus[compare]")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import bin_arrays
+from given import bin_arrays
 from pysirus import Condition, Rule, RuleSet, SirusRegressor, Split
 from pysirus._data.table import read_table
 from pysirus._format import format_threshold

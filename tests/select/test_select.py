@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from conftest import bin_arrays, code_of, codes_of, read_dataset, read_reference, reference_paths
+from given import bin_arrays, code_of, codes_of, read_dataset, read_reference, reference_paths
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._data.column import Column
 from pysirus._forest.forest import Forest, Paths, Recipe

@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
 
 import pysirus
 import warm
-from conftest import read_reference
+from given import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
 from pysirus._parameters import ParameterError
 from pysirus._tuning.folds import draw_folds

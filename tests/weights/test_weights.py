@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from conftest import bin_arrays, codes_of, read_dataset, read_reference
+from given import bin_arrays, codes_of, read_dataset, read_reference
 from pysirus import SirusRegressor, _core
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
