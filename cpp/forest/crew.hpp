@@ -6,8 +6,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <list>
 #include <mutex>
+#include <vector>
 
 #include "forest/kernel.hpp"
 #include "forest/workspace.hpp"
@@ -32,48 +32,58 @@ class Crew {
   // A block and the thread that leads it.
   class Leader {
    public:
-    Leader(Crew& crew, const Job& job, Workspace& own) : crew_(crew), job_(job) {
+    Leader(Crew& crew, const Job& job, Workspace& own) : crew_(crew), job_(job), block_(own.memory(), job) {
+      own.rows = &block_.rows;
+      if (is_alone()) return;
+      block_.rows.give_up();  // no level is summed as yet
       const std::lock_guard lock(crew.mutex_);
-      block_ = &crew.open_.emplace_back(own.memory(), job);
-      block_->rows.give_up();  // no level is summed as yet
-      own.rows = &block_->rows;
+      crew.open_.push_back(&block_);
     }
     Leader(const Leader&) = delete;
     ~Leader() {  // also where something was thrown: helpers read this memory
-      block_->rows.give_up();
+      if (is_alone()) return;
+      block_.rows.give_up();
       wait_for_helpers();
       const std::lock_guard lock(crew_.mutex_);
-      crew_.open_.remove_if([this](const OpenBlock& block) { return &block == block_; });
+      std::erase(crew_.open_, &block_);
       ++crew_.n_done_;
       crew_.changed_.notify_all();
     }
 
-    const Memory& memory() const { return block_->memory; }
+    const Memory& memory() const { return block_.memory; }
 
     // Sums the level that the block has come to; false when the threads are to stop.
     bool sum_level() {
-      {
-        const std::lock_guard lock(crew_.mutex_);
-        block_->leader_done = false;
-        block_->rows.start_again();
-        crew_.changed_.notify_all();
-      }
-      crew_.kernel_.sum_rows(job_, block_->memory, block_->memory);
-      wait_for_helpers();
+      if (is_alone())
+        block_.rows.start_again();
+      else
+        call_helpers();
+      crew_.kernel_.sum_rows(job_, block_.memory, block_.memory);
+      if (!is_alone()) wait_for_helpers();
       return !job_.stop;
     }
 
    private:
+    // On small tables nobody helps: locks would take a hundredth of the time.
+    bool is_alone() const { return crew_.most_helpers_ == 0; }
+
+    void call_helpers() {
+      const std::lock_guard lock(crew_.mutex_);
+      block_.leader_done = false;
+      block_.rows.start_again();
+      crew_.changed_.notify_all();
+    }
+
     void wait_for_helpers() {
       std::unique_lock lock(crew_.mutex_);
-      block_->leader_done = true;
+      block_.leader_done = true;
       crew_.changed_.notify_all();
-      crew_.changed_.wait(lock, [this] { return block_->n_helpers == 0; });
+      crew_.changed_.wait(lock, [this] { return block_.n_helpers == 0; });
     }
 
     Crew& crew_;
     const Job& job_;
-    OpenBlock* block_;
+    OpenBlock block_;
   };
 
   // What each thread does: calls lead(number, leader) for blocks as long as there are some, then helps.
@@ -92,8 +102,8 @@ class Crew {
     std::unique_lock lock(mutex_);
     while (most_helpers_ > 0 && n_done_ < n_blocks_ && !job.stop) {
       OpenBlock* found = nullptr;
-      for (OpenBlock& block : open_)
-        if (block.rows.any_left() && block.n_helpers < (found ? found->n_helpers : most_helpers_)) found = &block;
+      for (OpenBlock* block : open_)
+        if (block->rows.any_left() && block->n_helpers < (found ? found->n_helpers : most_helpers_)) found = block;
       if (found) {
         ++found->n_helpers;
         return found;
@@ -129,7 +139,7 @@ class Crew {
   std::atomic<std::int64_t> next_{0};
   std::mutex mutex_;  // of all that follows
   std::condition_variable changed_;
-  std::list<OpenBlock> open_;
+  std::vector<OpenBlock*> open_;
   std::int64_t n_done_ = 0;
 };
 
