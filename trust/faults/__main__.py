@@ -7,24 +7,40 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from trust.faults.system import build_shim, run_below
+from trust.faults.works import NAMES
 from trust.record import record
 
 
-def tried(most: int | None, only: list[str]) -> list[dict[str, Any]]:
-    """What became of each work and kind."""
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder).resolve() / "works"
-        scratch.mkdir()
-        words = [str(scratch), *([f"--most={most}"] if most else []), *(f"--only={name}" for name in only)]
-        done = run_below(build_shim(Path(folder)), words, stdout=subprocess.PIPE, text=True)
+def tried(work: str, shim: Path, folder: Path, most: int | None, kinds: list[str]) -> list[dict[str, Any]]:
+    """What became of each kind in a work, in a process of its own."""
+    folder.mkdir()
+    words = [
+        str(folder),
+        f"--work={work}",
+        *([f"--most={most}"] if most else []),
+        *(f"--only={kind}" for kind in kinds),
+    ]
+    done = run_below(shim, words, stdout=subprocess.PIPE, text=True)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode:
         raise RuntimeError(f"the process ended with {done.returncode} after {found[-1:] or 'nothing'}")
     return found
+
+
+def try_works(only: list[str], most: int | None = None, n_jobs: int = 2) -> list[dict[str, Any]]:
+    """What became of each work and kind, or of those that are named."""
+    names = [name for name in NAMES if name in only] or NAMES
+    kinds = [name for name in only if name not in NAMES]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(n_jobs) as pool:
+        place = Path(folder).resolve()
+        shim = build_shim(place)
+        jobs = [pool.submit(tried, name, shim, place / name, most, kinds) for name in names]
+        return [one for job in jobs for one in job.result()]
 
 
 def main() -> int:
@@ -33,8 +49,9 @@ def main() -> int:
     parser.add_argument("only", nargs="*", help="works or kinds; all where none is named")
     parser.add_argument("--most", type=int, help="points of each work and kind")
     parser.add_argument("--record", action="store_true", help="write the figures to trust/results")
+    parser.add_argument("--jobs", type=int, default=2, help="works at a time")
     options = parser.parse_args()
-    found = tried(options.most, options.only)
+    found = try_works(options.only, options.most, options.jobs)
     for one in found:
         outcomes = ", ".join(f"{n} {name}" for name, n in sorted(one["outcomes"].items()))
         print(f"{one['work']:13} {one['kind']:11} {one['points']:5} points: {outcomes or 'none'}")

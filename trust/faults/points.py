@@ -1,6 +1,6 @@
 """Every point of a work at which something may fail, tried one after the other; runs below the shim.
 
-    LD_PRELOAD=faults.so python -m trust.faults.points FOLDER [--most N] [--only WORK]
+    LD_PRELOAD=faults.so python -m trust.faults.points FOLDER [--work WORK] [--most N] [--only KIND]
 
 Prints a line of JSON for each work and kind: how many points there are, how many were tried, what became of them.
 """
@@ -120,6 +120,7 @@ def main() -> None:
     """Try the points of all works."""
     parser = argparse.ArgumentParser(prog="python -m trust.faults.points")
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--work", help="one alone")
     parser.add_argument("--most", type=int)
     parser.add_argument("--only", action="append")
     options = parser.parse_args()
@@ -127,8 +128,10 @@ def main() -> None:
     at = Place(options.folder, options.most)
     sources: dict[str, Any] = {**dict.fromkeys(KINDS, at.system), "question": Questions()}
     for name, work in works(options.folder).items():
+        if options.work not in (None, name):
+            continue
         for kind, source in sources.items():
-            if options.only and name not in options.only and kind not in options.only:
+            if options.only and kind not in options.only:
                 continue
             if kind == "question" and name != "fit_files":
                 continue  # rows in memory are asked nothing

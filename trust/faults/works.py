@@ -13,6 +13,7 @@ import pyarrow.parquet
 
 import pysirus
 
+NAMES = ("fit", "fit classes", "fit survival", "save", "load", "predict", "report", "fit_files")
 N_ROWS = 60
 SMALL: dict[str, Any] = {"n_trees": 40, "n_rules": 3, "random_state": 0, "n_jobs": 2}
 
@@ -36,7 +37,7 @@ class Work:
 
 
 def works(folder: Path) -> dict[str, Work]:
-    """Each work by its name."""
+    """Each of ``NAMES`` and its work."""
     X, y, labels = table()
     rows, saved, page = folder / "rows.parquet", folder / "model.json", folder / "page.html"
     pyarrow.parquet.write_table(X.append_column("y", pa.array(y)), rows, row_group_size=20)
@@ -45,15 +46,16 @@ def works(folder: Path) -> dict[str, Work]:
     pysirus.SirusRegressor(**{**SMALL, "n_rules": 1}).fit(X, y).save(saved)
     older = saved.read_bytes()
     page.write_text("an older page")
-    return {
-        "fit": Work(lambda: pysirus.SirusRegressor(**SMALL).fit(X, y)),
-        "fit classes": Work(lambda: pysirus.SirusClassifier(**SMALL).fit(X, labels)),
-        "fit survival": Work(lambda: pysirus.SirusSurvival(**SMALL).fit(X, times)),
-        "save": Work(lambda: model.save(saved), lambda _: saved.read_bytes(), lambda: saved.write_bytes(older)),
-        "load": Work(lambda: pysirus.load(saved)),
-        "predict": Work(lambda: model.predict(X), lambda found: found.tolist()),
-        "report": Work(
+    made = [
+        Work(lambda: pysirus.SirusRegressor(**SMALL).fit(X, y)),
+        Work(lambda: pysirus.SirusClassifier(**SMALL).fit(X, labels)),
+        Work(lambda: pysirus.SirusSurvival(**SMALL).fit(X, times)),
+        Work(lambda: model.save(saved), lambda _: saved.read_bytes(), lambda: saved.write_bytes(older)),
+        Work(lambda: pysirus.load(saved)),
+        Work(lambda: model.predict(X), lambda found: found.tolist()),
+        Work(
             lambda: model.report(page, X=X), lambda _: len(page.read_bytes()), lambda: page.write_text("an older page")
         ),
-        "fit_files": Work(lambda: pysirus.SirusRegressor(**SMALL).fit_files(rows, "y", scratch=folder)),
-    }
+        Work(lambda: pysirus.SirusRegressor(**SMALL).fit_files(rows, "y", scratch=folder)),
+    ]
+    return dict(zip(NAMES, made, strict=True))
