@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._kind.kind import Kind, LabelTotals, PooledError
+from pysirus._kind.kind import BLOCK_ROWS, Kind, LabelTotals, PooledError
 from pysirus._model.gram import gram_of
 from pysirus._model.moments import Moments
 from pysirus._response.read import check_weights, read_numbers, read_weights
@@ -92,7 +92,9 @@ class Numbers(NumberKind):
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
         """Squared errors of every size."""
         y, w = response.answers, response.row_weights()
-        return SquaredErrors(y, w, w @ (y[:, None] - weighted.scores(holds)) ** 2)
+        blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, max(1, len(y)), BLOCK_ROWS))
+        errors = [w[rows] @ (y[rows, None] - weighted.scores(holds[rows])) ** 2 for rows in blocks]
+        return SquaredErrors(y, w, np.sum(errors, axis=0))
 
     def pooled_error(self, judged: Sequence[SquaredErrors]) -> PooledError:
         """The unexplained variance: squared errors over the sum of squares about the mean."""

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.table import Table, recode_table
+from pysirus._forest.forest import Paths, Recipe
 from pysirus._progress import show_folds
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.grow import NO_PATHS, has_splits
 from pysirus._training.required import with_required
-from pysirus._training.training import bin_rows
+from pysirus._training.training import Training, bin_rows
 from pysirus._tuning.folds import Split, derive
 from pysirus._tuning.held_out import HeldRows, Use, held_rows
 from pysirus._tuning.path import FoldList
@@ -76,6 +77,20 @@ def holds_in(rules: Sequence[Rule], table: Table) -> NDArray[np.bool_]:
     return holds
 
 
+def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: int) -> tuple[Paths, WeightedPrefixes]:
+    """The forest of a fold, and the weights of every prefix of its list."""
+    paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
+    return paths, plan.plain_list(training, paths)
+
+
+def judge_fold(
+    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, plan: TuningPlan, index: NDArray[np.intp]
+) -> FoldResult:
+    """What the held-out rows, numbered by ``index``, say of a fold's lists; ``holds`` is [row, rule]."""
+    plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
+    return FoldResult(plain, plan.kind.judge(weighted, holds, response), held_rows(weighted, holds, response, index))
+
+
 def fit_fold(
     table: Table, response: Response, split: Split, plan: TuningPlan, n_trees: int, stop: _core.StopFlag
 ) -> FoldResult:
@@ -84,17 +99,13 @@ def fit_fold(
     binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
     training = with_required(binned, plan.kind.link, strict=False)
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=1, stop=stop)
-    paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
-    weighted = plan.plain_list(training, paths)
+    paths, weighted = learn_fold(training, plan, recipe, n_trees)
     held_out, answers = recode_table(table.take(test), training.features), response.take(test)
-    holds = holds_in(weighted.rules, held_out)
-    judged, rows = plan.kind.judge(weighted, holds, answers), held_rows(weighted, holds, answers, test)
-    plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
+    result = judge_fold(weighted, holds_in(weighted.rules, held_out), answers, plan, test)
     if not plan.with_stages:
-        return FoldResult(plain, judged, rows)
-    n_required = len(training.required)
-    lists = plan.staged_lists(training, paths, recipe)
-    return FoldResult(plain, judged, rows, _judge_stages(lists, held_out, answers, plan, test), n_required)
+        return result
+    staged = _judge_stages(plan.staged_lists(training, paths, recipe), held_out, answers, plan, test)
+    return replace(result, staged=staged, n_required=len(training.required))
 
 
 def _judge_stages(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
+from sklearn.model_selection import GroupKFold, PredefinedSplit
 from sklearn.utils.validation import column_or_1d
 
 from pysirus._data.column import DataError
@@ -30,6 +31,22 @@ def draw_folds(
     groups = None if groups is None else _check_groups(groups, len(kept))[kept]
     given = _given_folds(cv, kept)
     return [_splits(cv, given, y, groups, derive(seed, repeat)) for repeat in range(n_repeats)]
+
+
+@lru_cache(maxsize=2)
+def fold_of_rows(n_rows: int, n_folds: int, seed: int) -> NDArray[np.unsignedinteger[Any]]:
+    """The fold in which each row is held out: those of scikit-learn's ``KFold``, which shuffles the row numbers.
+
+    A function of three numbers, so whoever holds some of the rows can ask it, and it keeps a byte a row.
+    """
+    rows = np.arange(n_rows, dtype=np.uint32 if n_rows <= 2**32 else np.int64)
+    np.random.RandomState(seed % 2**32).shuffle(rows)
+    folds = np.empty(n_rows, dtype=np.min_scalar_type(n_folds - 1))
+    ends = np.cumsum([n_rows // n_folds + (fold < n_rows % n_folds) for fold in range(n_folds)])
+    for fold, own in enumerate(np.split(rows, ends[:-1])):
+        folds[own] = fold
+    folds.setflags(write=False)
+    return folds
 
 
 def share_left_out(splits: Sequence[Sequence[Split]]) -> float:
@@ -66,9 +83,12 @@ def _splits(cv: Any, given: list[Split] | None, y: NDArray[Any], groups: Any, se
     elif isinstance(cv, numbers.Integral):
         check_integer("cv", cv, 2)
         _check_folds(int(cv), n_rows, groups)
-        kind = KFold if groups is None else GroupKFold
-        drawn: Any = kind(int(cv), shuffle=True, random_state=seed % 2**32)
-        splits = drawn.split(np.empty(n_rows), groups=groups)
+        if groups is None:
+            folds = fold_of_rows(n_rows, int(cv), seed)
+            splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))
+        else:
+            drawn: Any = GroupKFold(int(cv), shuffle=True, random_state=seed % 2**32)
+            splits = drawn.split(np.empty(n_rows), groups=groups)
     else:
         splits = cv.split(np.empty((n_rows, 1)), y, groups)
     result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
@@ -91,5 +111,11 @@ def _check_folds(n_folds: int, n_rows: int, groups: Any) -> None:
             raise ParameterError(
                 f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv."
             )
-    elif n_rows < n_folds:
+    else:
+        check_enough(n_folds, n_rows)
+
+
+def check_enough(n_folds: int, n_rows: int) -> None:
+    """Reject more folds than rows."""
+    if n_rows < n_folds:
         raise DataError(f"cv={n_folds} folds need at least {n_folds} rows, found n_samples={n_rows}: use a smaller cv.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pysirus._kind.gain import FoldRows
 from pysirus._kind.held_out import Predicted, all_folds, held_out_of
-from pysirus._kind.kind import Kind
+from pysirus._kind.kind import BLOCK_ROWS, Kind
 from pysirus._model.held_out import HeldOut
 from pysirus._model.link import respond
 from pysirus._response.response import Response
@@ -29,7 +29,6 @@ class HeldRows:
     def predictions(self, entry: int, kind: Kind) -> NDArray[np.float64]:
         """What one of the lists predicts, [row, output]."""
         weighted = self.weighted
-        holds = np.unpackbits(self.bits, axis=1, count=len(weighted.rules)).astype(bool)
         n_outputs = len(np.atleast_1d(np.asarray(weighted.mean)))
         shape = (len(weighted.rules), n_outputs)
         inside, outside = (
@@ -38,7 +37,16 @@ class HeldRows:
         )
         weights = weighted.weights[entry][:, None]
         base = np.atleast_1d(np.asarray(weighted.intercepts[entry])) + (weights * outside).sum(axis=0)
-        return respond(kind.link, base + holds @ (weights * (inside - outside)))
+        steps = weights * (inside - outside)
+        values = np.empty((len(self.bits), n_outputs))
+        for start in range(0, len(values), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            values[rows] = base + self.holds(rows) @ steps
+        return respond(kind.link, values)
+
+    def holds(self, rows: slice) -> NDArray[np.bool_]:
+        """Which rules hold in some of the rows, [row, rule]."""
+        return np.unpackbits(self.bits[rows], axis=1, count=len(self.weighted.rules)).astype(bool)
 
 
 def held_rows(

@@ -11,21 +11,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pysirus._data.table import Table
 from pysirus._forest.forest import Paths
 from pysirus._model.model import Model
 from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
 from pysirus._rules.rule import RuleSet
 from pysirus._training.grow import grow_paths
 from pysirus._training.training import Training
-from pysirus._tuning.fold import FoldResult, fit_folds
-from pysirus._tuning.folds import Split, share_left_out
+from pysirus._tuning.fold import FoldResult
 from pysirus._tuning.growing import growing_path
 from pysirus._tuning.held_out import Use, judge_choice
 from pysirus._tuning.path import average, choose_accurate, choose_stable, walk
 from pysirus._tuning.plan import STAGE_TREES, TuningPlan
 from pysirus._warn import warn_user
 from pysirus._weights.weighted import WeightedPrefixes
+
+# the number of trees in, what each fold of each repetition learned out
+FitFolds = Callable[[int], Sequence[Sequence[FoldResult]]]
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,18 @@ class Choice:
         return self.error if criterion == "error" else float(distance_to_ideal(self.error, self.stability))
 
 
-def tune(training: Training, table: Table, splits: Sequence[Sequence[Split]], plan: TuningPlan) -> tuple[Model, Paths]:
-    """Fit on everything, tune on folds; the model of the choice, and the paths of its first forest."""
+def tune(training: Training, fit_folds: FitFolds, changed: float, plan: TuningPlan) -> tuple[Model, Paths]:
+    """Fit on everything, tune on folds; the model of the choice, and the paths of its first forest.
+
+    ``changed`` is the share of the rows that a fold leaves out.
+    """
     kind = plan.kind
     paths = grow_paths(training, plan.settings, if_constant=kind.if_constant, mean=kind.mean_name)
     weighted = kind.describe(training, plan.plain_list(training, paths))
     if not weighted.rules:
         return _without_rules(training, weighted, paths.n_trees, plan), paths
-    folds = fit_folds(table, training.response, splits, plan, paths.n_trees)
-    plain = _tune_p0(training, weighted, paths.n_trees, folds, share_left_out(splits), plan)
+    folds = fit_folds(paths.n_trees)
+    plain = _tune_p0(training, weighted, paths.n_trees, folds, changed, plan)
     p0 = plain.tuned.p0
     choices = [
         Choice(

@@ -81,6 +81,12 @@ class ZoomPlan:
 
     columns: tuple[ColumnZoom, ...]
 
+    def of_columns(self, wanted: ZoomPlan, answer: ZoomAnswer) -> tuple[ZoomPlan, ZoomAnswer]:
+        """This plan and its answer, of the columns alone that another plan asks about."""
+        indices = {zoom.index for zoom in wanted.columns}
+        kept = [pair for pair in zip(self.columns, answer.columns) if pair[0].index in indices]
+        return ZoomPlan(tuple(zoom for zoom, _ in kept)), ZoomAnswer(tuple(windows for _, windows in kept))
+
 
 @dataclass(frozen=True)
 class ZoomAnswer:
@@ -125,6 +131,12 @@ def _is_open(summary: ColumnSummary, discrete_limit: int) -> bool:
     return summary.kind == "numeric" and not summary.exact_windows() and summary.tally.exceeds(discrete_limit)
 
 
+def _disjoint(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Intervals by rising lows; those that overlap become one."""
+    new = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
+    return low[new], np.maximum.reduceat(high, np.flatnonzero(new))
+
+
 def _column_zoom(index: int, summary: ColumnSummary, n_bins: int) -> ColumnZoom:
     targets, windows = _targets(summary, n_bins), summary.all_windows()
     lows, highs = [], []
@@ -132,9 +144,7 @@ def _column_zoom(index: int, summary: ColumnSummary, n_bins: int) -> ColumnZoom:
         here = targets.window == k
         lows.append(window.tally.values[window.tally.brackets(targets.low[here])[0]])
         highs.append(window.tally.values[window.tally.brackets(targets.high[here])[1]])
-    low, high = np.concatenate(lows), np.concatenate(highs)
-    new = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])  # intervals that overlap are one
-    low, high = low[new], np.maximum.reduceat(high, np.flatnonzero(new))
+    low, high = _disjoint(np.concatenate(lows), np.concatenate(highs))
     # ample, for a pass costs more than room, and more with each pass, so that there is an end to them
     budget = max(LEAST_BUDGET, (summary.tally.budget << (summary.zooms + 3)) // len(low))
     return ColumnZoom(index, low, high, budget)
@@ -146,6 +156,19 @@ def needs_zoom(summaries: Sequence[ColumnSummary], n_bins: int, discrete_limit: 
         _column_zoom(i, summary, n_bins) for i, summary in enumerate(summaries) if _is_open(summary, discrete_limit)
     )
     return ZoomPlan(columns) if columns else None
+
+
+def together(plans: Sequence[ZoomPlan]) -> ZoomPlan:
+    """One plan that looks wherever some plan looks, for several sets of rows of the same table."""
+    by_index: dict[int, list[ColumnZoom]] = {}
+    for zoom in (zoom for plan in plans for zoom in plan.columns):
+        by_index.setdefault(zoom.index, []).append(zoom)
+    columns = []
+    for index, zooms in sorted(by_index.items()):
+        low, high = (np.concatenate([getattr(zoom, side) for zoom in zooms]) for side in ("lows", "highs"))
+        order = np.argsort(low, kind="stable")
+        columns.append(ColumnZoom(index, *_disjoint(low[order], high[order]), max(zoom.budget for zoom in zooms)))
+    return ZoomPlan(tuple(columns))
 
 
 def _zoom_column(column: Column, rows: IntegerRows, zoom: ColumnZoom) -> tuple[Window, ...]:

@@ -120,7 +120,8 @@ class Watch:
         """The answer of a pass, once its marks are those of the pass before."""
         if self.marks is not None:
             check_unchanged(self.marks, marked.marks, self.names, self.advice)
-        self.marks = marked.marks
+        if self.marks is None or any(mark.columns for mark in marked.marks.values()):  # or columns would be forgotten
+            self.marks = marked.marks
         return marked.answer
 
 

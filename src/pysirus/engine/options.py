@@ -17,6 +17,10 @@ class EngineOptions:
     tally: int = TALLY
     sum_bytes: int = SUM_BYTES
 
+    def tally_of_fold(self, n_folds: int) -> int:
+        """How many values a tally of each of some folds may hold: together about as many as one of all rows."""
+        return min(self.tally, max(LEAST_TALLY, self.tally // n_folds))
+
 
 def tally_of_bytes(n_bytes: int, n_columns: int) -> int:
     """How many values of a column a tally may hold where those of all columns share these bytes, 24 a value."""

@@ -157,15 +157,24 @@ class Extent:
         ends = np.cumsum([self.rows[number] for number in sorted(self.rows)]).tolist()
         return dict(zip(sorted(self.rows), [0, *ends]))
 
+    @property
+    def n_rows(self) -> int:
+        """Rows of all parts."""
+        return sum(self.rows.values())
+
     def scale(self) -> Scale:
-        """What fixes the integers of all rows."""
-        n_rows = sum(self.rows.values())
+        """What fixes the integers of all rows, checked."""
+        n_rows = self.n_rows
         if n_rows == 0:
             raise DataError(ALL_ZERO)
         if n_rows < 2:
             raise DataError("Found array with 1 sample(s): the table has 1 row(s), while a minimum of 2 is required.")
         check_spread(self.low, self.high)
-        return Scale(n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
+        return self.scale_of_some()
+
+    def scale_of_some(self) -> Scale:
+        """What fixes the integers of these rows, some of those that were checked."""
+        return Scale(self.n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
 
 
 @dataclass(frozen=True)
@@ -178,22 +187,24 @@ class ExtentQuestion:
         with naming(part):
             part = part.weighing()
             response = self.reading(part)
-        return Marked(self._extent(part, response), marks_of(part, response))
+        return Marked(extent_of(part.number, response), marks_of(part, response))
 
-    def _extent(self, part: Part, response: Response) -> Extent:
-        weights = response.row_weights()
-        if response.n_rows == 0:
-            return Extent({part.number: 0}, math.inf, -math.inf, 0.0, True, True, False)
-        answers = response.answers
-        return Extent(
-            {part.number: response.n_rows},
-            float(answers.min()),
-            float(answers.max()),
-            float(weights.max()),
-            all_whole(weights),
-            response.repeats is None or all_whole(response.repeats),
-            bool((weights != 1).any()),
-        )
+
+def extent_of(part: int, response: Response) -> Extent:
+    """The extent of some rows of a part."""
+    weights = response.row_weights()
+    if response.n_rows == 0:
+        return Extent({part: 0}, math.inf, -math.inf, 0.0, True, True, False)
+    answers = response.answers
+    return Extent(
+        {part: response.n_rows},
+        float(answers.min()),
+        float(answers.max()),
+        float(weights.max()),
+        all_whole(weights),
+        response.repeats is None or all_whole(response.repeats),
+        bool((weights != 1).any()),
+    )
 
 
 def read_response(rows: RowHolder, kind: Kind) -> tuple[Reading, Extent, Watch]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from pysirus.engine.marks import MASK, Answer, Marked, Marks, changed, check_unchanged, total_of
-from pysirus.engine.parts import ShardHolder
+from pysirus.engine.marks import MASK, Answer, Marked, Marks, Watch, changed, check_unchanged, total_of
+from pysirus.engine.parts import ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 
 
@@ -25,16 +25,16 @@ class WithMarks(Generic[Answer]):
 class Counted(Generic[Answer]):
     """An answer, and one number for the marks of the shards that gave it."""
 
-    answer: Answer
+    answer: Answer | None
     total: int
 
     def __add__(self, other: Counted[Answer]) -> Counted[Answer]:
-        return Counted(self.answer + other.answer, (self.total + other.total) & MASK)  # type: ignore[operator]
+        return Counted(sum_of_some([self.answer, other.answer]), (self.total + other.total) & MASK)
 
 
 @dataclass(frozen=True)
 class _Counting(Generic[Answer]):
-    question: Callable[[Shard], Answer]
+    question: Callable[[Shard], Answer | None]
 
     def __call__(self, shard: Shard) -> Counted[Answer]:
         return Counted(self.question(shard), total_of(shard.marks))
@@ -58,9 +58,16 @@ class SteadyShards:
             marked: Marked[int] = self._shards.ask(WithMarks(_nothing))
             check_unchanged(self._marks, marked.marks, self._names, self._advice)
             raise changed("A part of the rows", "it was read again and was another", self._advice)
-        answer: Answer = counted.answer
+        answer: Answer = sum_of([counted.answer])
         return answer
 
     def close(self) -> None:
         """Let go of the rows."""
         self._shards.close()
+
+
+def ask_first(shards: ShardHolder, watch: Watch, question: Callable[[Shard], Answer]) -> tuple[SteadyShards, Answer]:
+    """Ask shards that a pass over watched rows has just made; from then on they must stay what they were made of."""
+    marked: Marked[Answer] = shards.ask(WithMarks(question))
+    answer = watch(marked)
+    return SteadyShards(shards, marked.marks, watch.names, watch.advice), answer

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, with_sizes
+from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._data.column import DataError
-from pysirus._data.table import Feature, Table, check_columns, read_table, recode_table
+from pysirus._data.table import Feature, check_columns, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
-from pysirus._kind.kind import Kind
-from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import name_idle
 from pysirus._training.settings import Settings
@@ -36,12 +36,13 @@ from pysirus.engine.columns import (
 from pysirus.engine.device import in_shards
 from pysirus.engine.forest import ShardForest
 from pysirus.engine.ids import warn_of_ids
-from pysirus.engine.marks import Marked, Marks, changed, marks_of
+from pysirus.engine.marks import Marked
 from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part, RowHolder, ShardHolder
-from pysirus.engine.response import Reading, naming, read_response
+from pysirus.engine.parts import Part, ShardHolder
+from pysirus.engine.read import PartReader, PartRows
+from pysirus.engine.response import naming
 from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
-from pysirus.engine.steady import SteadyShards, WithMarks
+from pysirus.engine.steady import ask_first
 from pysirus.engine.summary import ColumnSummary, order_summaries
 
 
@@ -88,24 +89,6 @@ class ShardTraining(Training):
 
 
 # ---------------------------------------------------------------------------------------------------------- columns
-
-
-@dataclass(frozen=True)
-class PartReader:
-    """A part in, its columns and response out, without rows of weight zero."""
-
-    reading: Reading
-    categorical: Any
-    names: tuple[str, ...] | None = None  # of the columns, once they are known
-
-    def __call__(self, part: Part) -> tuple[Table, Response, Marks]:
-        with naming(part):
-            part = part.weighing()
-            table, response = read_table(part.X, categorical=self.categorical, part=True), self.reading(part)
-            found = tuple(column.name for column in table.columns)
-        if self.names is not None and found != self.names:
-            raise changed(part.name, f"its columns are {', '.join(found[:8])}", self.reading.advice)
-        return table, response, marks_of(part, response, table.columns)
 
 
 @dataclass(frozen=True)
@@ -163,8 +146,7 @@ class Encoder:
 
     def __call__(self, part: Part) -> Shard:
         table, response, marks = self.read(part)
-        if part.number not in self.first_rows:
-            raise changed(part.name, "it had no rows in an earlier pass", self.read.reading.advice)
+        first_row = self.read.first_row(part, self.first_rows)
         with naming(part):
             table = recode_table(table, self.features)
         bins = np.empty((len(self.cuts) + len(self.given), table.n_rows), dtype=np.uint8)
@@ -172,52 +154,83 @@ class Encoder:
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
         for rule, out in zip(self.given, bins[len(self.cuts) :]):
             out[:] = rule.holds(table)
-        return Shard(bins, response, self.first_rows[part.number], marks)
+        return Shard(bins, response, first_row, marks)
 
 
 # --------------------------------------------------------------------------------------------------------- training
 
 
-def train(
-    rows: RowHolder, kind: Kind, settings: Settings, options: EngineOptions, *, categorical: Any, target: str
-) -> ShardTraining:
+@dataclass(frozen=True)
+class Shape:
+    """The cuts of training rows, and what is known before them, in these cuts."""
+
+    cuts: tuple[Cuts, ...]
+    constraints: Constraints
+    required: tuple[Rule, ...]
+
+    @property
+    def given(self) -> tuple[Rule, ...]:
+        """Rules of which must be known where they hold."""
+        return tuple(rows_of_given(self.required))
+
+    @property
+    def binned(self) -> Binned:
+        """The bins, without rows."""
+        places = {rule.key: len(self.cuts) + i for i, rule in enumerate(self.given)}
+        return Binned(np.empty((len(self.cuts), 0), dtype=np.uint8), self.cuts, places)
+
+    def with_sizes(self, sizes: Sequence[NDArray[np.int64]]) -> Shape:
+        """With the weight in each bin."""
+        return replace(self, cuts=tuple(with_sizes(own, size) for own, size in zip(self.cuts, sizes)))
+
+
+def limits_of(settings: Settings) -> dict[str, int]:
+    """How many bins a column has."""
+    return {"n_bins": settings.n_bins, "discrete_limit": settings.discrete_limit}
+
+
+def in_order(summaries: Sequence[ColumnSummary], settings: Settings, n_labels: int) -> tuple[ColumnSummary, ...]:
+    """The columns, those with a direction in their whole order."""
+    return order_summaries(summaries, settings.known.read(summaries, n_labels).directions)
+
+
+def shape_of(summaries: Sequence[ColumnSummary], settings: Settings, n_labels: int) -> Shape:
+    """The cuts of columns in order."""
+    cuts = cuts_of_columns(summaries, **limits_of(settings))
+    return Shape(cuts, *read_given(settings.known, settings.known.read(summaries, n_labels), cuts))
+
+
+def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target: str) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins."""
-    reading, extent, watch = read_response(rows, kind)
-    read = PartReader(reading, categorical)
+    rows, watch, read, limits = parts.rows, parts.watch, parts.read, limits_of(settings)
     columns = watch(rows.ask(ColumnQuestion(read, options.tally)))
-    summaries = columns.summaries
-    check_columns(summaries)
-    warn_of_ids(summaries)
-    settings.check_columns(len(summaries))
-    constraints = settings.known.read(summaries, len(reading.no_rows().labels or ()))
-    summaries = order_summaries(summaries, constraints.directions)
+    check_columns(columns.summaries)
+    warn_of_ids(columns.summaries)
+    settings.check_columns(len(columns.summaries))
+    summaries = in_order(columns.summaries, settings, parts.n_labels)
     watch.names = tuple(summary.name for summary in summaries)
     read = replace(read, names=watch.names)
-    limits = {"n_bins": settings.n_bins, "discrete_limit": settings.discrete_limit}
     while options.exact and (plan := needs_zoom(summaries, **limits)) is not None:
         summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
-    cuts = cuts_of_columns(summaries, **limits)
-    features = features_of(cuts)
-    constraints, required = read_given(settings.known, constraints, cuts)
-    given = tuple(rows_of_given(required))
-    shards = rows.encode(Encoder(read, features, cuts, extent.first_rows, given))
+    shape = shape_of(summaries, settings, parts.n_labels)
+    features = features_of(shape.cuts)
+    shards = rows.encode(Encoder(read, features, shape.cuts, parts.extent.first_rows, shape.given))
     try:
-        marked = shards.ask(WithMarks(SizeQuestion([c.n_bins for c in cuts])))
-        sizes = watch(marked)
-        cuts = tuple(with_sizes(own, size) for own, size in zip(cuts, sizes.sizes))
+        steady, sizes = ask_first(shards, watch, SizeQuestion([c.n_bins for c in shape.cuts]))
+        shape = shape.with_sizes(sizes.sizes)
         return ShardTraining(
-            Binned(np.empty((len(cuts), 0), dtype=np.uint8), cuts, {r.key: len(cuts) + i for i, r in enumerate(given)}),
-            reading.no_rows(),
+            shape.binned,
+            read.reading.no_rows(),
             settings.seed,
             features,
             columns.named,
             target,
-            shards=SteadyShards(shards, marked.marks, watch.names, watch.advice),
-            idle=name_idle(cuts, sizes.digests, lambda i, k: True),
+            shards=steady,
+            idle=name_idle(shape.cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
-            constraints=constraints,
-            required=required,
+            constraints=shape.constraints,
+            required=shape.required,
         )
     except BaseException:
         shards.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +12,6 @@ from pysirus._data.table import recode_table
 from pysirus._kind.gain import FoldRows
 from pysirus._kind.held_out import Predicted, all_folds, held_out_of
 from pysirus._model.held_out import HeldOut
-from pysirus._parameters import ParameterError
 from pysirus._parameters.table import ListSize
 from pysirus._select.select import Span
 from pysirus._stages.correct import StageLimits, correct
@@ -24,20 +21,17 @@ from pysirus._training.required import with_required
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
 from pysirus._tuning.folds import draw_folds
-from pysirus.estimators.sirus import SirusBase
+from pysirus.estimators.in_parts import InParts
 
 if TYPE_CHECKING:
-    from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.parts import RowHolder
 
 Self = TypeVar("Self", bound="PlainSirus")
 
 
-class PlainSirus(SirusBase, ListSize):
+class PlainSirus(InParts, ListSize):
     """Bins, forest, selection, weights, stages: once, on all rows."""
-
-    n_stages: int | str = 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rules.
@@ -107,85 +101,18 @@ class PlainSirus(SirusBase, ListSize):
             self.model_ = replace(self.model_, facts={**self.model_.facts, "out_of_fold": found.to_facts()})
         return found
 
-    def fit_files(
-        self: Self,
-        paths: Paths,
-        target: str,
-        *,
-        weights: str | None = None,
-        drop: Sequence[str] = (),
-        memory: int = 1 << 30,
-        quantiles: str = "exact",
-        scratch: str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Learn the rules from Parquet files that need not fit into memory; the rules are those of ``fit``.
-
-        The files are read in batches, a few times, and encoded once into a scratch file with one byte per value.
-
-        Parameters
-        ----------
-        paths : str, path or list of them
-            Parquet files, folders of them, or patterns such as ``data/*.parquet``; or CSV files in UTF-8, which are
-            read once more for their types. Rows are numbered in file order; the files of a folder or pattern are sorted
-            by name.
-        target : str
-            The column to predict.
-        weights : str, optional
-            The column of row weights.
-        drop : list of str, optional
-            Columns to leave out.
-        memory : int, default=2**30
-            About how many bytes to use.
-        quantiles : {"exact", "sketch"}, default="exact"
-            Columns with very many distinct values need one more pass, rarely two, for cuts at the exact quantiles. With
-            "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` bounds their distance
-            from the exact quantiles, as a fraction of the rows.
-        scratch : str or path, optional
-            The folder for the scratch file, by default the temporary folder. The file is removed at the end.
-
-        Returns
-        -------
-        self : estimator
-        """
-        from pysirus.engine.holders.files import open_files, within
-
-        settings = self._settings()
-        rows, options = open_files(
-            paths,
-            target,
-            weights=weights,
-            drop=[drop] if isinstance(drop, str) else drop,
-            memory=memory,
-            quantiles=quantiles,
-            scratch=scratch,
-            n_threads=settings.n_threads,
-            verbose=self.verbose,
-            labels=[name for name in self.categorical_features or () if isinstance(name, str)],
-        )
-        settings = self._choose_device(settings, rows.n_rows, len(rows.features))
-        with within(memory):
-            return self._fit_parts(rows, target, options, settings)
-
     def _fit_parts(
         self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
     ) -> Self:
         """Learn the rules from rows in parts."""
-        from pysirus.engine.train import train  # as long as nobody has rows in parts, nobody waits for it
+        from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
+        from pysirus.engine.train import train
 
         if settings is None:  # of rows on other machines
-            settings = self._settings()
-            if self.device == "gpu":
-                raise ParameterError(
-                    'device must be "cpu" or "auto" for Dask and Spark, got "gpu": a card takes rows that are in '
-                    "memory or in files."
-                )
-            self.device_ = "cpu"
-        if self.n_stages != 1:
-            raise ParameterError(
-                f"n_stages must be 1 for files, Dask and Spark, got {self.n_stages!r}: later stages need the rows in "
-                "memory. Fit a sample of the rows in memory to use stages."
-            )
-        training = train(rows, self._kind, settings, options, categorical=self.categorical_features, target=target)
+            settings = self._settings_far_away()
+        self._check_stages()
+        parts = look_at(rows, self._kind, self.categorical_features)
+        training = train(parts, settings, options, target=target)
         try:
             self._learn(with_required(training, self._kind.link), settings)
         finally:

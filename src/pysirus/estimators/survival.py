@@ -39,6 +39,13 @@ class SurvivalBase(SirusBase):
         assert isinstance(response, SurvivalResponse)
         return table, response, response.time_name
 
+    def fit_files(self, paths: Any, target: Any = None, **options: Any) -> NoReturn:
+        """Refused: survival needs all rows in memory."""
+        raise ParameterError(IN_MEMORY)
+
+    def _fit_parts(self, *given: Any, **options: Any) -> NoReturn:
+        raise ParameterError(IN_MEMORY)
+
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
         assert model.survival is not None
@@ -165,10 +172,3 @@ class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constrai
     >>> bool(many(5.0) < few(5.0))
     True
     """
-
-    def fit_files(self, paths: Any, target: Any = None, **options: Any) -> NoReturn:
-        """Refused: survival needs all rows in memory."""
-        raise ParameterError(IN_MEMORY)
-
-    def _fit_parts(self, *given: Any, **options: Any) -> NoReturn:
-        raise ParameterError(IN_MEMORY)

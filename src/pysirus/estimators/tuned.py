@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds
 from pysirus._training.required import with_required
-from pysirus._training.training import bin_rows
-from pysirus._tuning.folds import draw_folds
+from pysirus._training.settings import Settings
+from pysirus._training.training import Training, bin_rows
+from pysirus._tuning.fold import fit_folds
+from pysirus._tuning.folds import draw_folds, share_left_out
 from pysirus._tuning.plan import TuningPlan
-from pysirus._tuning.tune import tune
+from pysirus._tuning.tune import FitFolds, tune
 from pysirus._warn import warn_user
+from pysirus.estimators.in_parts import InParts
 from pysirus.estimators.rule_model import RuleModel
-from pysirus.estimators.sirus import SirusBase
+
+if TYPE_CHECKING:
+    from pysirus.engine.options import EngineOptions
+    from pysirus.engine.parts import RowHolder
 
 Self = TypeVar("Self", bound="TunedSirus")
 
 
-class TunedSirus(SirusBase, Folds):
+class TunedSirus(InParts, Folds):
     """Tuning by cross-validation, for any kind of response."""
 
     _is_tuned: ClassVar[bool] = True
-    n_stages: int | str = 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the number of rules and learn them.
@@ -49,7 +56,43 @@ class TunedSirus(SirusBase, Folds):
         splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, 1 + sum(map(len, splits)))
         training = with_required(bin_rows(table, response, settings, target), self._kind.link)
-        plan = TuningPlan(
+        plan = self._plan(settings)
+        folds = partial(fit_folds, table, response, splits, plan)
+        return self._choose(training, folds, share_left_out(splits), plan)
+
+    def _fit_parts(
+        self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
+    ) -> Self:
+        """Choose the number of rules and learn them from rows in parts."""
+        from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
+        from pysirus.engine.train import train
+        from pysirus.engine.tune import FoldTuning, draw_repetitions
+
+        if settings is None:  # of rows on other machines
+            settings = self._settings_far_away()
+        self._check_stages()
+        parts = look_at(rows, self._kind, self.categorical_features)
+        repetitions = draw_repetitions(self.cv, self.n_repeats, parts.extent.n_rows, settings.seed)
+        training = train(parts, settings, options, target=target)
+        try:
+            plan = self._plan(settings)
+            folds = FoldTuning(parts.named(), training, plan, options, repetitions)
+            return self._choose(with_required(training, self._kind.link), folds, folds.share_left_out, plan)
+        finally:
+            training.shards.close()
+
+    def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
+        """Forests of folds grow together, from the same rows, which a card cannot."""
+        if self.device == "gpu":
+            raise ParameterError(
+                'device must be "cpu" or "auto" to tune on files, got "gpu": tune in memory, or fit files with the p0 '
+                "of a sample."
+            )
+        self.device_ = "cpu"
+        return settings
+
+    def _plan(self, settings: Settings) -> TuningPlan:
+        return TuningPlan(
             kind=self._kind,
             settings=settings,
             max_rules=self.max_rules,
@@ -58,7 +101,10 @@ class TunedSirus(SirusBase, Folds):
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
             post_treatment=self.post_treatment,
         )
-        model, paths = tune(training, table, splits, plan)
+
+    def _choose(self: Self, training: Training, folds: FitFolds, changed: float, plan: TuningPlan) -> Self:
+        """Tune, and keep what was found."""
+        model, paths = tune(training, folds, changed, plan)
         self._keep_paths(training, paths)
         self._set_model(model)
         if model.out_of_fold is not None and model.out_of_fold.doubt:

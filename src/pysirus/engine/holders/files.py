@@ -177,8 +177,9 @@ def open_files(
     n_threads: int,
     verbose: int,
     labels: Sequence[str] = (),
+    n_copies: int = 1,
 ) -> tuple[FileRows, EngineOptions]:
-    """The rows of files, and how to train on them in about this much memory."""
+    """The rows of files, and how to train on them in about this much memory; the scratch folder holds some copies."""
     params.check_bytes("memory", memory, LEAST_MEMORY)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
     rows = FileRows(
@@ -192,7 +193,7 @@ def open_files(
         progress=show_pass if verbose else no_pass,
         labels=labels,
     )
-    check_room(scratch, rows.scratch_bytes)
+    check_room(scratch, n_copies * rows.scratch_bytes)
     # the tallies of the parts at work, of all parts before, and of both
     tally = tally_of_bytes(memory // 4 // (n_threads + 2), len(rows.features))
     return rows, EngineOptions(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4)

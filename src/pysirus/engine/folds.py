@@ -1,0 +1,231 @@
+"""Rows in parts and folds in, what the rows are like that each fold learns from out.
+
+Every part answers for the rows that each fold holds out; what a fold learns from is the sum of the others' answers. The
+integers of a response depend on the range of the rows that are learned from, so a part answers once for each *way* of
+making them: mostly one way, and two more for labels where two folds hold out the smallest and the largest response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._response.fixed_point import Scale
+from pysirus._response.integer_rows import IntegerRows
+from pysirus._response.response import Response
+from pysirus._tuning.folds import fold_of_rows
+from pysirus.engine.columns import ZoomAnswer, ZoomPlan, needs_zoom, refine, together, zoom_columns
+from pysirus.engine.marks import Marked, Marks
+from pysirus.engine.parts import Part, sum_of_some
+from pysirus.engine.read import PartReader, PartRows
+from pysirus.engine.response import Extent, extent_of
+from pysirus.engine.summary import ColumnSummary, summary_of
+
+Key = TypeVar("Key", bound=Hashable)
+Answer = TypeVar("Answer")
+Way = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Answers(Generic[Key, Answer]):
+    """Several answers at once, each of which adds up over the parts that give it."""
+
+    by_key: Mapping[Key, Answer]
+
+    def __add__(self, other: Answers[Key, Answer]) -> Answers[Key, Answer]:
+        both = dict(self.by_key)
+        for key, answer in other.by_key.items():
+            both[key] = both[key] + answer if key in both else answer  # type: ignore[operator]
+        return Answers(both)
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """The folds of one repetition of the cross-validation: a function of the number of a row."""
+
+    n_rows: int
+    n_folds: int
+    seed: int
+
+    def of_rows(self, first_row: int, n_rows: int) -> NDArray[np.unsignedinteger[Any]]:
+        """The folds that hold out some rows."""
+        return fold_of_rows(self.n_rows, self.n_folds, self.seed)[first_row : first_row + n_rows]
+
+    def held_out(self, first_row: int, n_rows: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Of some rows those that each fold holds out, where there are any."""
+        folds = self.of_rows(first_row, n_rows)
+        for fold in range(self.n_folds):
+            rows = np.flatnonzero(folds == fold)
+            if len(rows):
+                yield fold, rows
+
+
+def sums_without(answers: Sequence[Any]) -> list[Any]:
+    """For each answer the sum of all others; None is no answer."""
+    before, after = [None], [None]
+    for answer in answers[:-1]:
+        before.append(sum_of_some([before[-1], answer]))
+    for answer in answers[:0:-1]:
+        after.append(sum_of_some([answer, after[-1]]))
+    return [sum_of_some(pair) for pair in zip(before, after[::-1])]
+
+
+# --------------------------------------------------------------------------------------------------------- questions
+
+
+@dataclass(frozen=True)
+class FoldQuestion:
+    """A question that each part answers for the rows that each fold holds out."""
+
+    read: PartReader
+    folds: Repetition
+    first_rows: Mapping[int, int]
+
+    def first_row(self, part: Part) -> int:
+        """The number of the first row of a part."""
+        return self.read.first_row(part, self.first_rows)
+
+
+@dataclass(frozen=True)
+class ExtentsQuestion(FoldQuestion):
+    """Within which limits do the rows that each fold holds out answer and weigh?"""
+
+    def __call__(self, part: Part) -> Marked[Answers[int, Extent]] | None:
+        response, marks = self.read.response(part)
+        if not response.n_rows:
+            return None
+        held_out = self.folds.held_out(self.first_row(part), response.n_rows)
+        extents = {fold: extent_of(part.number, response.take(rows)) for fold, rows in held_out}
+        return Marked(Answers(extents), marks)
+
+
+@dataclass(frozen=True)
+class WaysQuestion(FoldQuestion):
+    """A question about columns, whose answer depends on the way in which integers are made of the response."""
+
+    scales: tuple[Scale, ...]  # of the rows that each fold learns from
+    labels: frozenset[int]  # the columns of labels
+
+    def way(self, fold: int, column: int | None = None) -> Way:
+        """How integers are made for a fold, as far as a column depends on it; None is any column of numbers."""
+        scale = self.scales[fold]
+        own: Way = ()
+        if self.read.reading.weighted:
+            own = (scale.moment_weight_exponent, scale.whole, scale.repeated)
+        return (*own, scale.low, scale.high) if column in self.labels else own
+
+    def ways(self, fold: int, column: int | None = None) -> dict[Way, Scale]:
+        """The ways of the folds that learn from what a fold holds out, each with a scale that says it."""
+        return {self.way(other, column): self.scales[other] for other in range(self.folds.n_folds) if other != fold}
+
+    def pieces(self, part: Part) -> tuple[list[tuple[int, Any, Response]], Marks]:
+        """Of each fold the columns and the response that it holds out."""
+        table, response, marks = self.read(part)
+        if not response.n_rows:
+            return [], marks
+        held_out = self.folds.held_out(self.first_row(part), response.n_rows)
+        return [(fold, table.take(rows), response.take(rows)) for fold, rows in held_out], marks
+
+
+@dataclass(frozen=True)
+class FoldColumns(WaysQuestion):
+    """What are the columns like in the rows that each fold holds out?"""
+
+    budget: int
+
+    def __call__(self, part: Part) -> Marked[Answers[Any, ColumnSummary]] | None:
+        found: dict[Any, ColumnSummary] = {}
+        pieces, marks = self.pieces(part)
+        for fold, table, response in pieces:
+            made: dict[Way, IntegerRows] = {}
+            for i, column in enumerate(table.columns):
+                for way, scale in self.ways(fold, i).items():
+                    rows = made.setdefault(way, IntegerRows(replace(response, part_of=scale)))
+                    found[i, fold, way] = summary_of(column, rows, self.budget)
+        return Marked(Answers(found), marks) if found else None
+
+
+@dataclass(frozen=True)
+class FoldZooms(WaysQuestion):
+    """Where exactly between two values are these quantiles, in the rows that each fold holds out?"""
+
+    plan: ZoomPlan
+
+    def __call__(self, part: Part) -> Marked[Answers[Any, ZoomAnswer]] | None:
+        found: dict[Any, ZoomAnswer] = {}
+        pieces, marks = self.pieces(part)
+        for fold, table, response in pieces:
+            for way, scale in self.ways(fold).items():
+                found[fold, way] = zoom_columns(table, replace(response, part_of=scale), self.plan)
+        return Marked(Answers(found), marks) if found else None
+
+
+# ------------------------------------------------------------------------------------------------------------- folds
+
+
+def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:
+    """The extent of the rows that each fold learns from."""
+    whole = parts.extent
+    question = ExtentsQuestion(parts.read, folds, whole.first_rows)
+    held_out = parts.watch(parts.rows.ask_response(question)).by_key
+    found = []
+    for fold, others in enumerate(sums_without([held_out.get(fold) for fold in range(folds.n_folds)])):
+        gone = held_out[fold].rows
+        found.append(replace(others, rows={part: n - gone.get(part, 0) for part, n in whole.rows.items()}))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class FoldSummaries:
+    """Finds what the columns are like in the rows that each fold learns from, as exactly as cuts need it."""
+
+    parts: PartRows
+    folds: Repetition
+    scales: tuple[Scale, ...]
+    labels: frozenset[int]
+
+    def ask(self, budget: int) -> list[tuple[ColumnSummary, ...]]:
+        """One pass over the columns."""
+        question = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget)
+        found = self.parts.watch(self.parts.rows.ask(question)).by_key
+        columns = [self._without_each(found, question, i) for i in range(len(self.parts.watch.names))]
+        return list(zip(*columns))
+
+    def zoom(
+        self, summaries: Sequence[tuple[ColumnSummary, ...]], limits: Mapping[str, int]
+    ) -> list[tuple[ColumnSummary, ...]]:
+        """As many passes as the quantiles of all folds take, mostly one."""
+        every = list(summaries)
+        while any(plans := [needs_zoom(own, **limits) for own in every]):
+            plan = together([own for own in plans if own is not None])
+            question = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
+            found = self.parts.watch(self.parts.rows.ask(question)).by_key
+            for fold, (own, wanted) in enumerate(zip(every, plans)):
+                answer = self._others(found, fold, question.way(fold))
+                if wanted is not None:
+                    every[fold] = refine(own, *plan.of_columns(wanted, answer))
+        return every
+
+    @property
+    def _first_rows(self) -> dict[int, int]:
+        return self.parts.extent.first_rows
+
+    def _without_each(self, found: Mapping[Any, Any], question: FoldColumns, column: int) -> list[ColumnSummary]:
+        """The summaries of a column for every fold."""
+        ways = [question.way(fold, column) for fold in range(self.folds.n_folds)]
+        in_way = {
+            way: sums_without([found.get((column, fold, way)) for fold in range(self.folds.n_folds)])
+            for way in dict.fromkeys(ways)
+        }
+        return [in_way[way][fold] for fold, way in enumerate(ways)]
+
+    def _others(self, found: Mapping[Any, Any], fold: int, way: Way) -> Any:
+        return reduce(
+            lambda a, b: a + b,
+            [found[other, way] for other in range(self.folds.n_folds) if other != fold and (other, way) in found],
+        )

@@ -1,0 +1,102 @@
+"""The cuts of several folds in, one grid of bins for all of them out, and how each fold reads its own bins off it.
+
+The cuts of a column differ a little from fold to fold. The grid has them all, so every row is put into bins once. What
+a fold makes of a bin of the grid is found by asking it of one value in that bin, in the way that it is asked of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Cuts
+from pysirus._data.column import MISSING, Column
+from pysirus._data.table import as_feature
+from pysirus._parameters import ParameterError
+from pysirus._training.training import features_of
+from pysirus.engine.train import Shape
+
+MAX_BINS = 256
+Table = NDArray[np.uint8]  # [256]: what a fold makes of each bin of a column of the grid
+
+
+def grid_of(whole: Sequence[Cuts], folds: Sequence[Shape]) -> tuple[Cuts, ...] | None:
+    """The cuts of some folds and the levels of the whole table; None where a byte cannot number the bins."""
+    grid = tuple(_column_grid(own, _thresholds(i, folds)) for i, own in enumerate(whole))
+    return grid if all(cuts.n_bins <= MAX_BINS for cuts in grid) else None
+
+
+def _thresholds(column: int, folds: Sequence[Shape]) -> NDArray[np.float64]:
+    """Where some folds cut a column, and where rules do that are given."""
+    given = (condition for fold in folds for rule in fold.given for condition in rule.conditions)
+    ends = [end for c in given if c.index == column for end in (c.lower, c.upper) if end is not None]
+    return np.unique(np.concatenate([*(fold.cuts[column].thresholds for fold in folds), np.array(ends, np.float64)]))
+
+
+def _column_grid(whole: Cuts, thresholds: NDArray[np.float64]) -> Cuts:
+    column = whole.column
+    n_cuts = len(thresholds) if column.is_numeric else max(0, len(column.levels) - 1)
+    identities = tuple(("grid", k) for k in range(n_cuts))
+    return Cuts(column, identities, thresholds, column.levels, has_missing=whole.has_missing)
+
+
+def _one_of_each(grid: Cuts) -> Column:
+    """A value in each bin of a column of the grid."""
+    column, missing = grid.column, [np.nan if grid.column.is_numeric else MISSING] * grid.has_missing
+    if column.is_numeric:
+        return replace(column, values=np.array([-np.inf, *grid.thresholds, *missing]))
+    codes = [*range(len(grid.levels))] or [MISSING]
+    return replace(column, values=np.array([*codes, *missing], dtype=np.int16))
+
+
+@dataclass(frozen=True)
+class GridReading:
+    """Bins of the grid in, the bins of a fold out."""
+
+    columns: tuple[Table, ...]
+    given: tuple[tuple[tuple[int, Table], ...], ...]  # of each rule that is given: column, 1 where a condition holds
+
+    @classmethod
+    def of(cls, grid: Sequence[Cuts], shape: Shape) -> GridReading:
+        """How a fold with these cuts reads the grid."""
+        features = features_of(shape.cuts)
+        one_of_each = [as_feature(_one_of_each(fine), feature) for fine, feature in zip(grid, features)]
+        tables = []
+        for own, column in zip(shape.cuts, one_of_each):
+            table = np.zeros(MAX_BINS, dtype=np.uint8)
+            own.encode(column, table[: len(column.values)])
+            tables.append(table)
+        given = []
+        for rule in shape.given:
+            holds = [(c.index, c.holds(one_of_each[c.index])) for c in rule.conditions]
+            given.append(tuple((i, np.resize(own.astype(np.uint8), MAX_BINS)) for i, own in holds))
+        return cls(tuple(tables), tuple(given))
+
+    def bins(self, grid: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """The bins of some rows; after those of the columns, where given rules hold."""
+        bins = np.ones((len(self.columns) + len(self.given), len(rows)), dtype=np.uint8)
+        for table, fine, out in zip(self.columns, grid, bins):
+            np.take(table, fine[rows], out=out)
+        for conditions, out in zip(self.given, bins[len(self.columns) :]):
+            for i, table in conditions:
+                out &= table[grid[i, rows]]
+        return bins
+
+
+def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[Shape]) -> list[tuple[int, int, tuple[Cuts, ...]]]:
+    """Folds in groups, first and end, each as large as one grid can serve: mostly all of them."""
+    groups, first = [], 0
+    while first < len(folds):
+        end = len(folds)
+        while (grid := grid_of(whole, folds[first:end])) is None:
+            if end == first + 1:
+                raise ParameterError(
+                    "n_bins and the cuts of required_rules make more than 256 bins: set a smaller n_bins."
+                )
+            end = first + (end - first + 1) // 2
+        groups.append((first, end, grid))
+        first = end
+    return groups

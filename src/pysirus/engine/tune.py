@@ -1,0 +1,241 @@
+"""Rows in parts and folds in, what each fold learned and what its held-out rows say of it out: as in memory.
+
+For each repetition the parts are read as often as for one fit: response, columns, neighbourhoods of quantiles, bins;
+and once more for the rows that are held out. The forests of all folds grow together, level by level.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pysirus._bins.cuts import Cuts
+from pysirus._data.table import Feature, recode_table
+from pysirus._parameters import ParameterError, check_integer
+from pysirus._response.fixed_point import Scale
+from pysirus._response.response import Response
+from pysirus._rules.rule import Rule
+from pysirus._training.required import with_required
+from pysirus._training.training import features_of
+from pysirus._tuning.fold import FoldResult, holds_in, judge_fold, learn_fold
+from pysirus._tuning.folds import check_enough, derive
+from pysirus._tuning.plan import TuningPlan
+from pysirus._weights.weighted import WeightedPrefixes
+from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
+from pysirus.engine.grid import GridReading, groups_on_grids
+from pysirus.engine.marks import Marked
+from pysirus.engine.options import EngineOptions
+from pysirus.engine.parts import Answer, Part, ShardHolder
+from pysirus.engine.read import PartRows
+from pysirus.engine.response import Extent
+from pysirus.engine.shard import Shard, SizeQuestion
+from pysirus.engine.steady import ask_first
+from pysirus.engine.together import learn_together
+from pysirus.engine.train import Encoder, Shape, ShardTraining, in_order, limits_of, shape_of
+
+
+@dataclass(frozen=True)
+class FoldRows:
+    """A shard on the grid in, the rows that a fold learns from out: in its own bins, numbered among themselves."""
+
+    folds: Repetition
+    fold: int
+    scale: Scale  # of these rows
+    first_rows: Mapping[int, int]  # by number of the first row of the shard
+    reading: GridReading
+
+    def __call__(self, shard: Shard) -> Shard | None:
+        rows = np.flatnonzero(self.folds.of_rows(shard.first_row, shard.response.n_rows) != self.fold)
+        if not len(rows):
+            return None
+        response = replace(shard.response.take(rows), part_of=self.scale)
+        return Shard(self.reading.bins(shard.bins, rows), response, self.first_rows[shard.first_row])
+
+
+@dataclass(frozen=True)
+class OfFold:
+    """A question to the rows that a fold learns from."""
+
+    rows: FoldRows
+    question: Callable[[Shard], Any]
+
+    def __call__(self, shard: Shard) -> Any:
+        own = self.rows(shard)
+        return None if own is None else self.question(own)
+
+
+@dataclass(frozen=True)
+class FoldShards:
+    """The rows that a fold learns from, among those of all folds."""
+
+    shards: ShardHolder
+    rows: FoldRows
+
+    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+        """Ask every shard, and add up the answers."""
+        answer: Answer = self.shards.ask(OfFold(self.rows, question))
+        return answer
+
+    def close(self) -> None:
+        """The rows belong to all folds."""
+
+
+@dataclass(frozen=True)
+class FoldList:
+    """The rules of a fold, on columns as it knows them."""
+
+    rules: tuple[Rule, ...]
+    features: tuple[Feature, ...]
+
+
+@dataclass(frozen=True)
+class HeldOutQuestion(FoldQuestion):
+    """Which rules of its fold hold in each row that is held out, in bits, and what does it answer?"""
+
+    lists: tuple[FoldList, ...]
+
+    def __call__(self, part: Part) -> Marked[Answers[tuple[int, int], Any]] | None:
+        table, response, marks = self.read(part)
+        if not response.n_rows:
+            return None
+        first = self.first_row(part)
+        found = {}
+        for fold, rows in self.folds.held_out(first, response.n_rows):
+            own = self.lists[fold]
+            holds = holds_in(own.rules, recode_table(table.take(rows), own.features))
+            found[fold, first] = np.packbits(holds, axis=1), replace(response.take(rows), part_of=None)
+        return Marked(Answers(found), marks)
+
+
+def draw_repetitions(cv: Any, n_repeats: int, n_rows: int, seed: int) -> tuple[Repetition, ...]:
+    """The folds of every repetition, as they are drawn in memory."""
+    if isinstance(cv, bool) or not isinstance(cv, numbers.Integral):
+        raise ParameterError(
+            f"cv must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by row number."
+        )
+    check_integer("cv", cv, 2)
+    check_enough(int(cv), n_rows)
+    return tuple(Repetition(n_rows, int(cv), derive(seed, repeat)) for repeat in range(n_repeats))
+
+
+Learned = tuple[WeightedPrefixes, tuple[Feature, ...]]
+
+
+@dataclass(frozen=True)
+class FoldTuning:
+    """Fits the folds of rows in parts."""
+
+    parts: PartRows  # whose columns have names by now
+    whole: ShardTraining
+    plan: TuningPlan
+    options: EngineOptions
+    repetitions: tuple[Repetition, ...]
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the rows that a fold leaves out, on average."""
+        sizes = [np.bincount(folds.of_rows(0, folds.n_rows), minlength=folds.n_folds) for folds in self.repetitions]
+        return float(np.mean(np.concatenate(sizes) / self.parts.extent.n_rows))
+
+    def __call__(self, n_trees: int) -> list[list[FoldResult]]:
+        return [self._repeat(number, folds, n_trees) for number, folds in enumerate(self.repetitions)]
+
+    def _repeat(self, number: int, folds: Repetition, n_trees: int) -> list[FoldResult]:
+        """All folds of a repetition."""
+        extents = fold_extents(self.parts, folds)
+        scales = tuple(extent.scale_of_some() for extent in extents)
+        shapes = self._shapes(folds, scales)
+        learned: list[Learned] = []
+        for first, end, grid in groups_on_grids(self.whole.binned.cuts, shapes):
+            learners = []
+            for fold in range(first, end):
+                first_rows = _renumbered(self.parts.extent, extents[fold])
+                rows = FoldRows(folds, fold, scales[fold], first_rows, GridReading.of(grid, shapes[fold]))
+                learners.append(partial(self._learn, rows, shapes[fold], number, n_trees, end - first))
+            learned += self._on_grid(grid, learners)
+        return self._judge(folds, learned)
+
+    def _shapes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[Shape]:
+        """The cuts of every fold."""
+        whole, settings, n_labels = self.whole.binned.cuts, self.plan.settings, self.parts.n_labels
+        labels = frozenset(i for i, own in enumerate(whole) if not own.column.is_numeric)
+        search = FoldSummaries(self.parts, folds, scales, labels)
+        every = []
+        for found in search.ask(self.options.tally_of_fold(folds.n_folds)):
+            # a fold without known values in a column has the kind of the others
+            known = [own if own.known.rows else replace(own, kind=c.column.kind) for own, c in zip(found, whole)]
+            every.append(in_order(known, settings, n_labels))
+        if self.options.exact:
+            every = search.zoom(every, limits_of(settings))
+        return [shape_of(own, settings, n_labels) for own in every]
+
+    def _on_grid(self, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]) -> list[Learned]:
+        """Put all rows into the bins of a grid, and let the folds learn from them."""
+        parts = self.parts
+        shards = parts.rows.encode(Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows))
+        try:
+            steady, _ = ask_first(shards, parts.watch, _nothing)
+            return learn_together(steady, learners)
+        finally:
+            shards.close()
+
+    def _learn(
+        self, rows: FoldRows, shape: Shape, number: int, n_trees: int, n_together: int, shards: ShardHolder
+    ) -> Learned:
+        """Forest, list and weights of a fold."""
+        plan, own = self.plan, FoldShards(shards, rows)
+        if any(cuts.shares is None for cuts in shape.cuts):  # near quantiles: only counting the rows can tell
+            shape = shape.with_sizes(own.ask(SizeQuestion([c.n_bins for c in shape.cuts])).sizes)
+        settings = replace(plan.settings, seed=derive(plan.settings.seed, number, rows.fold))
+        training = ShardTraining(
+            shape.binned,
+            replace(self.parts.read.reading.no_rows(), part_of=rows.scale),
+            settings.seed,
+            features_of(shape.cuts),
+            self.whole.named,
+            self.whole.target,
+            shards=own,
+            idle={},
+            quantile_error=0.0,
+            sum_bytes=self.options.sum_bytes // n_together,
+            constraints=shape.constraints,
+            required=shape.required,
+        )
+        required = with_required(training, plan.kind.link, strict=False)
+        _, weighted = learn_fold(required, replace(plan, settings=settings), settings.recipe(required.n_rows), n_trees)
+        return replace(weighted, patterns=None), training.features
+
+    def _judge(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
+        """Read the held-out rows, and hold them against the lists."""
+        parts = self.parts
+        lists = tuple(FoldList(weighted.rules, features) for weighted, features in learned)
+        question = HeldOutQuestion(parts.read, folds, parts.extent.first_rows, lists)
+        pieces = dict(sorted(parts.watch(parts.rows.ask(question)).by_key.items()))
+        results = []
+        for fold, (weighted, _) in enumerate(learned):
+            bits, responses = zip(*(pieces.pop(key) for key in list(pieces) if key[0] == fold))
+            holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(weighted.rules)).astype(bool)
+            index = np.flatnonzero(folds.of_rows(0, folds.n_rows) == fold)
+            results.append(judge_fold(weighted, holds, _joined(responses), self.plan, index))
+        return results
+
+
+def _nothing(shard: Shard) -> int:
+    return 0
+
+
+def _renumbered(whole: Extent, fold: Extent) -> dict[int, int]:
+    """By the number of the first row of each part, its number among the rows that a fold learns from."""
+    return {first: fold.first_rows[part] for part, first in whole.first_rows.items()}
+
+
+def _joined(responses: Sequence[Response]) -> Response:
+    """The response of several pieces of rows, one after the other."""
+    pieces = [response.row_arrays() for response in responses]
+    arrays: dict[str, Any] = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return replace(responses[0], **arrays)

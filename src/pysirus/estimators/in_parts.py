@@ -1,0 +1,114 @@
+"""Rows in files, or in other parts: what estimators share that learn from them what they learn from memory."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from pysirus._parameters import ParameterError
+from pysirus._training.settings import Settings
+from pysirus.estimators.sirus import SirusBase
+
+if TYPE_CHECKING:
+    from pysirus.engine.holders.sources import Paths
+    from pysirus.engine.options import EngineOptions
+    from pysirus.engine.parts import RowHolder
+
+Self = TypeVar("Self", bound="InParts")
+
+
+class InParts(SirusBase):
+    """Learning from rows in parts."""
+
+    n_stages: int | str = 1
+
+    @abstractmethod
+    def _fit_parts(
+        self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
+    ) -> Self:
+        """Learn the rules from rows in parts."""
+
+    def fit_files(
+        self: Self,
+        paths: Paths,
+        target: str,
+        *,
+        weights: str | None = None,
+        drop: Sequence[str] = (),
+        memory: int = 1 << 30,
+        quantiles: str = "exact",
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn the rules from Parquet files that need not fit into memory; the rules are those of ``fit``.
+
+        The files are read in batches, a few times, and encoded once into a scratch file with one byte per value.
+
+        Parameters
+        ----------
+        paths : str, path or list of them
+            Parquet files, folders of them, or patterns such as ``data/*.parquet``; or CSV files in UTF-8, which are
+            read once more for their types. Rows are numbered in file order; the files of a folder or pattern are sorted
+            by name.
+        target : str
+            The column to predict.
+        weights : str, optional
+            The column of row weights.
+        drop : list of str, optional
+            Columns to leave out.
+        memory : int, default=2**30
+            About how many bytes to use.
+        quantiles : {"exact", "sketch"}, default="exact"
+            Columns with very many distinct values need one more pass, rarely two, for cuts at the exact quantiles. With
+            "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` bounds their distance
+            from the exact quantiles, as a fraction of the rows.
+        scratch : str or path, optional
+            The folder for the scratch file, by default the temporary folder. The file is removed at the end.
+
+        Returns
+        -------
+        self : estimator
+        """
+        from pysirus.engine.holders.files import open_files, within
+
+        settings = self._settings()
+        rows, options = open_files(
+            paths,
+            target,
+            weights=weights,
+            drop=[drop] if isinstance(drop, str) else drop,
+            memory=memory,
+            quantiles=quantiles,
+            scratch=scratch,
+            n_threads=settings.n_threads,
+            verbose=self.verbose,
+            labels=[name for name in self.categorical_features or () if isinstance(name, str)],
+            n_copies=2 if self._is_tuned else 1,
+        )
+        settings = self._choose_device_of_files(settings, rows.n_rows, len(rows.features))
+        with within(memory):
+            return self._fit_parts(rows, target, options, settings)
+
+    def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
+        """Settle where trees on the rows of files are grown."""
+        return self._choose_device(settings, n_rows, n_columns)
+
+    def _settings_far_away(self) -> Settings:
+        """The settings for rows on other machines."""
+        settings = self._settings()
+        if self.device == "gpu":
+            raise ParameterError(
+                'device must be "cpu" or "auto" for Dask and Spark, got "gpu": a card takes rows that are in memory or '
+                "in files."
+            )
+        self.device_ = "cpu"
+        return settings
+
+    def _check_stages(self) -> None:
+        """Reject more than one stage."""
+        if self.n_stages != 1:
+            raise ParameterError(
+                f"n_stages must be 1 for files, Dask and Spark, got {self.n_stages!r}: later stages need the rows in "
+                "memory. Fit a sample of the rows in memory to use stages."
+            )

@@ -1,0 +1,253 @@
+"""Tuning on rows in parts: the path, the choice and the models of memory, in as many passes for any number of folds."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.model_selection import KFold
+
+from parts import assert_equal_models, make_frame, response_of
+from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
+from pysirus._parameters import ParameterError
+from pysirus._tuning.folds import fold_of_rows
+from pysirus.engine.holders.memory import MemoryRows
+from pysirus.engine.options import EngineOptions
+from pysirus.engine.parts import Part
+from pysirus.engine.together import learn_together
+from sampled import FULL, in_turns
+
+pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
+SMALL = {"n_trees": 40, "random_state": 5, "n_repeats": 1, "cv": 3, "max_rules": 6}
+
+
+def tune_parts(estimator, frame, y, weights=None, limits=(), options=None):
+    y = pd.Series(np.asarray(y), name="y")
+    ends = zip([0, *limits], [*limits, len(frame)])
+    parts = [
+        Part(i, f"part {i}", frame.iloc[a:b], y.iloc[a:b], None if weights is None else weights[a:b])
+        for i, (a, b) in enumerate(ends)
+    ]
+    return estimator._fit_parts(MemoryRows(parts), "y", options or EngineOptions())
+
+
+def assert_equal_tuning(found, expected):
+    assert found.p0_ == expected.p0_
+    assert found.path_ == expected.path_
+    assert found.model_.tuning.sizes == expected.model_.tuning.sizes
+    assert found.model_.tuning.changed == expected.model_.tuning.changed
+    assert [rule.weight for rule in found.selected_] == [rule.weight for rule in expected.selected_]
+    assert_equal_models(found.model_, expected.model_)
+
+
+KINDS = ["numbers", "numbers whole", "numbers weighted", "two", "two weighted", "four", "four whole"]
+
+
+@pytest.mark.parametrize("kind, limits", in_turns(KINDS, [[1, 1, 150], [60, 120], []]))
+def test_parts_are_tuned_as_memory_is(kind, limits):
+    frame, y, rng = make_frame(200)
+    estimator, y, weights = response_of(kind, y, rng)
+    estimator = SirusRegressorCV if kind.startswith("numbers") else SirusClassifierCV
+    expected = estimator(**SMALL).fit(frame, y, sample_weight=weights)
+    found = tune_parts(estimator(**SMALL), frame, y, weights, limits)
+    assert len(expected.rules_) > 0
+    assert_equal_tuning(found, expected)
+
+
+def test_counts_and_more_repetitions():
+    frame, y, rng = make_frame(200)
+    counts = rng.poisson(np.exp(0.5 * y))
+    options = {**SMALL, "n_repeats": 2, "loss": "poisson", "cv": 2}
+    expected = SirusRegressorCV(**options).fit(frame, pd.Series(counts, name="y"))
+    assert_equal_tuning(tune_parts(SirusRegressorCV(**options), frame, counts, limits=[100]), expected)
+
+
+def test_what_is_known_before_holds_in_folds_too():
+    frame, y, _ = make_frame(200)
+    known = {
+        "required_rules": ["wide < 0.123", "colour = red & holes >= 1"],
+        "monotonic_cst": {"size": -1},
+        "forbidden": [["count", "few"]],
+    }
+    expected = SirusRegressorCV(**SMALL, **known).fit(frame, pd.Series(y, name="y"))
+    found = tune_parts(SirusRegressorCV(**SMALL, **known), frame, y, limits=[120])
+    assert sum(rule.given for rule in found.selected_) == 2
+    assert_equal_tuning(found, expected)
+
+
+def test_small_tallies_small_sums_and_many_bins_change_nothing():
+    """Several zooms, several passes for the trees, and more cuts of folds than one grid has bins."""
+    frame, y, _ = make_frame(500)
+    frame = frame[["wide", "count", "colour"]]
+    options = {**SMALL, "n_bins": 100, "n_trees": 70}
+    expected = SirusRegressorCV(**options).fit(frame, pd.Series(y, name="y"))
+    engine = EngineOptions(tally=64, sum_bytes=1)
+    assert_equal_tuning(tune_parts(SirusRegressorCV(**options), frame, y, None, [7, 300], engine), expected)
+
+
+def test_a_level_a_gap_and_the_largest_answer_that_only_one_fold_has_seen():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x": rng.normal(size=90), "z": rng.normal(size=90), "label": rng.choice(["a", "b"], 90)})
+    frame.loc[4, "label"] = "only here"
+    frame.loc[7, "x"] = np.nan
+    y = pd.Series(np.where(frame["x"] > 0, 1.0, 0.0) + (frame["label"] == "a") + 0.1 * rng.normal(size=90), name="y")
+    y[11] = 50.0
+    expected = SirusRegressorCV(**SMALL).fit(frame, y)
+    assert_equal_tuning(tune_parts(SirusRegressorCV(**SMALL), frame, y, limits=[30, 31]), expected)
+
+
+# ------------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.fixture(scope="module")
+def rows_of_files():
+    frame, y, _ = make_frame(350)
+    frame = frame[["wide", "few", "holes", "colour"]]
+    return frame.assign(y=y), SirusRegressorCV(**SMALL).fit(frame, pd.Series(y, name="y"))
+
+
+@pytest.mark.parametrize("n_files, n_groups", [(1, 1), (1, 50), (7, 1), *([(50, 1)] if FULL else [])])
+def test_files_are_tuned_as_memory_is(tmp_path, rows_of_files, n_files, n_groups):
+    frame, expected = rows_of_files
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    size = -(-len(table) // n_files)
+    for i in range(n_files):
+        part = table.slice(i * size, size)
+        pq.write_table(part, tmp_path / f"{i:02}.parquet", row_group_size=-(-len(part) // n_groups))
+    assert_equal_tuning(SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", memory=1 << 27), expected)
+
+
+def test_near_quantiles_are_tuned_on_too(tmp_path):
+    frame, y, _ = make_frame(1500)
+    pq.write_table(pa.table({"x": frame["wide"], "z": frame["narrow"], "y": y}), tmp_path / "rows.parquet")
+    model = SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", quantiles="sketch")
+    assert 0 < model.cv_error_ < 1
+
+
+# ------------------------------------------------------------------------------------------------------------ passes
+
+
+class CountedShards:
+    def __init__(self, shards, count):
+        self._shards, self._count = shards, count
+
+    def ask(self, question):
+        self._count["bins"] += 1
+        return self._shards.ask(question)
+
+    def close(self):
+        self._shards.close()
+
+
+class CountedRows(MemoryRows):
+    def __init__(self, parts):
+        super().__init__(parts)
+        self.count = {"response": 0, "columns": 0, "encode": 0, "bins": 0}
+
+    def ask(self, question):
+        self.count["columns"] += 1
+        return super().ask(question)
+
+    def ask_response(self, question):
+        self.count["response"] += 1
+        return super().ask(question)
+
+    def encode(self, question):
+        self.count["encode"] += 1
+        return CountedShards(super().encode(question), self.count)
+
+
+def passes(options, n_rows=2400, tally=1 << 10):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
+    y = pd.Series((frame["a"] > 0) + (frame["b"] > 0.3) + 0.1 * rng.normal(size=n_rows), name="y")
+    rows = CountedRows([Part(0, "all rows", frame, y)])
+    SirusRegressorCV(**{**SMALL, **options})._fit_parts(rows, "y", EngineOptions(tally=tally))
+    return rows.count
+
+
+def test_passes_grow_neither_with_folds_nor_with_trees():
+    few = passes({"cv": 2, "n_trees": 64})
+    # of all rows, then of the folds: the response, the columns, the quantiles among more than 1,024 values, the bins;
+    # then the held-out rows
+    assert (few["response"], few["columns"], few["encode"]) == (2, 5, 2)
+    # sizes of bins, two levels of trees, moments; and the same for all folds together
+    assert few["bins"] <= 10
+    many = passes({"cv": 6, "n_trees": 640})
+    assert (many["response"], many["columns"], many["encode"]) == (2, 5, 2)
+    assert many["bins"] <= few["bins"] + 2  # some fold asks for the moments of more rules
+    twice = passes({"cv": 2, "n_trees": 64, "n_repeats": 2})
+    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 8, 3)
+
+
+# ------------------------------------------------------------------------------------------------- what can go wrong
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"cv": KFold(3)}, "cv must be a number of folds for files, Dask and Spark"),
+        ({"cv": 1}, "cv must be"),
+        ({"n_stages": 2}, "n_stages must be 1"),
+    ],
+)
+def test_what_parts_cannot_do_is_said(options, message):
+    frame, y, _ = make_frame(60)
+    with pytest.raises(ParameterError, match=message):
+        tune_parts(SirusRegressorCV(**{**SMALL, **options}), frame, y)
+
+
+def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):
+    frame, y, _ = make_frame(20)
+    with pytest.raises(DataError, match="cv=21 folds need at least 21 rows"):
+        tune_parts(SirusRegressorCV(**{**SMALL, "cv": 21}), frame, y)
+    pq.write_table(pa.table({"x": frame["wide"], "y": y}), tmp_path / "rows.parquet")
+    with pytest.raises(ParameterError, match='device must be "cpu" or "auto" to tune on files'):
+        SirusRegressorCV(**SMALL, device="gpu").fit_files(tmp_path, "y")
+
+
+def test_folds_are_those_of_scikit_learn():
+    for n_rows, n_folds, seed in [(10, 3, 5), (209, 10, 2**40 + 7), (1000, 7, 123), (300, 300, 0)]:
+        folds = fold_of_rows(n_rows, n_folds, seed)
+        drawn = KFold(n_folds, shuffle=True, random_state=seed % 2**32).split(np.empty(n_rows))
+        for fold, (_, test) in enumerate(drawn):
+            assert np.flatnonzero(folds == fold).tolist() == test.tolist()
+
+
+# ------------------------------------------------------------------------------------------------- learning together
+
+
+class Numbers:
+    """A holder of two numbers, which counts its passes."""
+
+    def __init__(self):
+        self.passes = 0
+
+    def ask(self, question):
+        self.passes += 1
+        return question(2) + question(3)
+
+    def close(self):
+        pass
+
+
+def test_learners_share_passes():
+    numbers = Numbers()
+
+    def learner(n_questions):
+        return lambda shards: [shards.ask(lambda n, k=k: n * k) for k in range(1, n_questions + 1)]
+
+    assert learn_together(numbers, [learner(1), learner(3), learner(0)]) == [[5], [5, 10, 15], []]
+    assert numbers.passes == 3
+
+
+@pytest.mark.parametrize("where", ["learner", "question"])
+def test_the_error_of_one_ends_all(where):
+    def fails(*_):
+        raise OSError("no more")
+
+    learners = [lambda shards: shards.ask(lambda n: n), lambda shards: shards.ask(fails)]
+    if where == "learner":
+        learners[1] = fails
+    with pytest.raises(OSError, match="no more"):
+        learn_together(Numbers(), learners)
