@@ -69,12 +69,14 @@ class LikelihoodKind(Kind):
 
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
-        every = range(len(rules) + 1)
         if len(rules) <= most:
-            return every
-        least = self._fit(self._rows(training, rules), training.response, rules, every, PENALTY_GRID[-1:])
-        too_many = np.flatnonzero((least.weights > 0).sum(axis=1) > most)
-        return range(int(too_many[0]) + 1) if len(too_many) else every
+            return range(len(rules) + 1)
+        rows, response = self._rows(training, rules), training.response
+        for size in range(most + 1, len(rules)):  # no more than ``most`` rules have no more than so many weights
+            least = self._fit(rows, response, rules, [size], PENALTY_GRID[-1:])
+            if (least.weights > 0).sum() > most:
+                return range(size + 1)
+        return range(len(rules) + 1)
 
     def weigh(
         self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
