@@ -173,7 +173,7 @@ class Descent {
 
 struct Fitted {
   std::vector<double> point;   // intercepts [score], then weights [rule]
-  std::vector<double> losses;  // [penalty] cross-validated mean loss
+  std::vector<double> losses;  // [penalty] cross-validated mean loss; zeros where there is nothing to choose
   double penalty = 0.0;
   double unrest = 0.0;  // the largest slope left, relative to those at the constant
 };
@@ -262,7 +262,7 @@ class Fit {
 
   // Walks down the penalties. The whole list takes steps until the last changes no score by more than twice `near`;
   // from there each fold takes one step of its own, with the sums of its other folds, which one pass gives for all of
-  // them.
+  // them. Of one penalty there is nothing to choose, and its loss stays zero.
   double choose(const std::vector<double>& grid, double scale, std::vector<double>& losses) {
     std::vector<std::vector<double>> points;
     std::size_t best = 0;
@@ -273,9 +273,10 @@ class Fit {
         if (change <= 2.0 * near_) break;
         all_.accept(penalty, change);
       }
-      by_fold_.start(all_.proposed());
+      points.push_back(all_.proposed());
+      if (grid.size() == 1) break;
+      by_fold_.start(points.back());
       all_.follow(by_fold_);
-      points.push_back(all_.point());
       losses[p] = held_out_loss(penalty);
       if (losses[p] < losses[best]) best = p;
     }

@@ -102,7 +102,7 @@ class LikelihoodFit:
     weights: Floats  # [size, rule], zero behind the prefix
     intercepts: Floats  # [size, score]
     penalties: Floats  # [size]; 0 where there is nothing to weigh
-    losses: Floats  # [size, penalty] cross-validated mean loss; zeros where the penalty was given
+    losses: Floats  # [size, penalty] cross-validated mean loss; zeros where the penalty was given, or is the only one
     constant: Floats  # [score] the link of the mean
     unrest: Floats  # [size] the largest slope left, relative to those at the constant
 
