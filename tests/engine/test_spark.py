@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -47,11 +48,15 @@ def spark():
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "ERROR",
         "spark.driver.extraJavaOptions": " ".join(QUICK),
+        "spark.python.daemon.module": "spark_daemon",
     }
     session = SparkSession.builder.master("local[2]").appName("pysirus")
     for name, value in settings.items():
         session = session.config(name, value)
-    session = session.getOrCreate()
+    path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(path))  # where the daemon is
+        session = session.getOrCreate()
     yield session
     session.stop()
 
@@ -90,25 +95,25 @@ def assert_same(found, expected):
     assert found.model_.target == "target"
 
 
-@pytest.mark.parametrize("kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [2, 4]))
+@pytest.mark.parametrize("kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [2, 3]))
 def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypatch):
     estimator, table = make_rows(kind)
     frame = spark.createDataFrame(table).repartition(n_partitions)
-    if kind == "two weighted" and n_partitions == 4:
-        monkeypatch.setattr(engine, "FAN_IN", 3)  # answers meet on executors first
-    if n_partitions == 4:
-        frame = frame.where(F.spark_partition_id() != 2).persist()  # one is empty, and the user keeps them
+    if kind == "two weighted" and n_partitions == 3:
+        monkeypatch.setattr(engine, "FAN_IN", 2)  # answers meet on executors first
+    if n_partitions == 3:
+        frame = frame.where(F.spark_partition_id() != 1).persist()  # one is empty, and the user keeps them
     else:
         monkeypatch.setattr(engine, "PART_BYTES", 1)
         monkeypatch.setattr(engine, "LEAST_ROWS", 64)  # several parts a partition
     rows = frame.toArrow()
-    assert len(rows) > 400
+    assert len(rows) >= 400
     expected = fit_memory(estimator, rows)
     kept = n_kept(spark)
     found = fit_spark(estimator, frame, drop="id")
     assert len(expected.rules_) > 2
     assert_same(found, expected)
-    assert n_kept(spark) == kept and frame.is_cached == (n_partitions == 4)
+    assert n_kept(spark) == kept and frame.is_cached == (n_partitions == 3)
     X = rows.drop_columns(["id", "target", "w"])
     assert np.array_equal(found.predict(X), expected.predict(X))
     frame.unpersist()
@@ -123,9 +128,11 @@ def test_constraints_and_given_rules_are_those_of_memory(spark):
         "required_rules": ["+0.5 if count < 512", "holes is missing"],
         "forbidden": ["few"],
     }
+    kept = n_kept(spark)
     found = on_spark.SirusClassifier(**known).fit(
-        spark.createDataFrame(table).repartition(3), target="target", weights="w", row_id="id"
+        spark.createDataFrame(table).repartition(2), target="target", weights="w", row_id="id"
     )
+    assert n_kept(spark) == kept
     in_order = table.sort_by("id")
     rows = in_order.drop_columns(["id", "target", "w"])
     memory = SirusClassifier(**known).fit(rows, in_order["target"], sample_weight=in_order["w"])
@@ -135,7 +142,8 @@ def test_constraints_and_given_rules_are_those_of_memory(spark):
     assert np.array_equal(found.predict_proba(rows), memory.predict_proba(rows))
 
 
-@pytest.mark.parametrize("n_partitions", [2, 8] if FULL else [2])
+@pytest.mark.skipif(not FULL, reason="constraints above are with a row_id too: make test-full")
+@pytest.mark.parametrize("n_partitions", [2, 8])
 def test_rows_are_numbered_by_row_id(spark, n_partitions):
     estimator, table = make_rows("numbers weighted")
     expected = fit_memory(estimator, table.sort_by("id"))
@@ -171,7 +179,7 @@ def test_complaints_that_need_no_job(spark):
 
 def test_a_bad_partition_is_named_and_nothing_is_left(spark, monkeypatch):
     kept = n_kept(spark)
-    frame = spark.range(0, 40, 1, 4).select(F.col("id"), F.col("id").cast("double").alias("y"))
+    frame = spark.range(0, 30, 1, 3).select(F.col("id"), F.col("id").cast("double").alias("y"))
     frame = frame.withColumn("x.1", F.when(F.col("id") == 25, F.lit("inf").cast("double")).otherwise(F.col("y")))
     model = on_spark.SirusRegressor(n_trees=64)
     with pytest.raises(DataError, match=r"^partition 2: Column 'x\.1' contains infinity \(inf\), first in row 5"):
@@ -225,7 +233,11 @@ def hostile(spark):
     return spark.createDataFrame(pa.concat_tables([table, nulls])).withColumn("other", F.lit(1)).persist()
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *SCORED])
+# the others are sums as these are, or are asked in SQL below
+SOME = ["regression", "classes", "linear terms", "weighted mean", "four staged scores", "counts", "survival"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else SOME)
 def test_spark_predicts_what_memory_predicts(hostile, kind):
     model, rows, frame = make_model(kind), new_rows(), hostile
     predicted = on_spark.transform(model, frame, "found")

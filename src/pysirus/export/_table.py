@@ -6,6 +6,7 @@ the score where it holds and elsewhere; of two classes the positive one is named
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,15 +113,20 @@ def rule_rows(model: Model) -> list[RuleRow]:
     return [_row(rule, model, staged) for rule in model.rules]
 
 
-def rule_line(rule: Rule, model: Model) -> str:
-    """A rule in one line, for the comments of a program."""
-    if rule.effect is not None:
-        return f"{rule.text} ({rule.frequency_text})"
-    if model.link == "identity":
-        return model.read(RuleSet([rule])).rule_text(rule)
-    inside, outside = _mean_texts(rule, model)
-    points = " else ".join(_points(side, model) for side in model.added(rule))
-    return f"if {rule.condition_text} then {inside} else {outside}: adds {points}"
+def rule_lines(rules: Iterable[Rule], model: Model) -> list[str]:
+    """Rules in a line each, for the comments of a program."""
+    read = model.read(RuleSet())  # once: it asks all rules of the model
+
+    def line(rule: Rule) -> str:
+        if rule.effect is not None:
+            return f"{rule.text} ({rule.frequency_text})"
+        if model.link == "identity":
+            return read.rule_text(rule)
+        inside, outside = _mean_texts(rule, model)
+        points = " else ".join(_points(side, model) for side in model.added(rule))
+        return f"if {rule.condition_text} then {inside} else {outside}: adds {points}"
+
+    return [line(rule) for rule in rules]
 
 
 def what_is_predicted(model: Model) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
 from pysirus.export._conditions import (
     Sums,
@@ -26,7 +25,7 @@ from pysirus.export._conditions import (
     tests_of,
     used_features,
 )
-from pysirus.export._table import link_lines, rule_line, what_is_predicted
+from pysirus.export._table import link_lines, rule_lines, what_is_predicted
 
 # what the module calls itself
 TAKEN = frozenset({"_known", "_number", "_mean", "_exp", "exp", "sum", "float", "min", "max", "dict"})
@@ -49,11 +48,6 @@ def _test(test: Test) -> str:
         return "True" if test.missing else f"{value} is not None"
     known = _known(test, value)
     return f"({value} is None or {known})" if test.missing else f"({value} is not None and {known})"
-
-
-def _rule_lines(number_: int, rule: Rule, model: Model) -> list[str]:
-    condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
-    return [f"    # {one_line(rule_line(rule, model))}", f"    rule{number_} = {condition}"]
 
 
 def _linear(term: LinearTerm) -> str:
@@ -80,8 +74,10 @@ def _body(model: Model) -> list[str]:
     for i in used_features(model):
         read = "_number" if model.features[i].kind == "numeric" else "_known"
         lines.append(f"    x{i} = {read}(row.get({model.features[i].name!r}))")
-    for r, rule in enumerate(model.rules, start=1):
-        lines += _rule_lines(r, rule, model)
+    rules = model.rules
+    for r, (rule, line) in enumerate(zip(rules, rule_lines(rules, model)), start=1):
+        condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
+        lines += [f"    # {one_line(line)}", f"    rule{r} = {condition}"]
     return lines
 
 

@@ -22,7 +22,7 @@ from pysirus.export._dialects import (
     folded,
 )
 from pysirus.export._sqlglot import check_dialect, folds, translate
-from pysirus.export._table import link_lines, rule_line, what_is_predicted
+from pysirus.export._table import link_lines, rule_lines, what_is_predicted
 from pysirus.export._writer import Writer, score_names, share_names
 
 SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
@@ -115,7 +115,7 @@ def _comments(model: Model, dialect: Dialect) -> str:
     lines = [
         f"{what_is_predicted(model)}, by pysirus",
         *link_lines(model),
-        *(rule_line(rule, model) for rule in model.rules),
+        *rule_lines(model.rules, model),
     ]
     if model.classes is not None and (model.link == "identity" or dialect.has_exp):
         names = zip(share_names(model, dialect), model.classes)
