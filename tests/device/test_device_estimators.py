@@ -34,7 +34,7 @@ def file_of(estimator: Any, path: Path) -> bytes:
 def test_tuned_models_with_stages_are_the_same_on_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
     monkeypatch.setenv(TEST_PLATFORM, "cpu")
-    given = {"n_trees": 64, "cv": 8, "n_repeats": 1, "n_stages": 2, "random_state": 1, "n_jobs": 2}
+    given = {"n_trees": 64, "cv": 4, "n_repeats": 1, "n_stages": 2, "random_state": 1, "n_jobs": 2}
     core, card = (SirusRegressorCV(**given, device=device).fit(X, Y) for device in ("cpu", "gpu"))
     assert file_of(card, tmp_path / "card.json") == file_of(core, tmp_path / "core.json")
     assert core.device_ == "cpu" and card.device_ == "gpu: JAX on the cpu, for tests"

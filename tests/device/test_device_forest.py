@@ -63,7 +63,7 @@ def test_card_grows_the_trees_of_vectors_and_categories_in_blocks_of_rows_and_tr
     table = pa.table({"place": places, "a": few, "b": few + 0.0, "c": X[:, 4]})
     response = VectorResponse(np.column_stack([np.round(Y), X[:, 4]]))
     blocks = Most(rows=100, trees=32)
-    splits, forest = both(table, response, most=blocks, max_depth=3, max_samples=0.1, min_node_size=1)
+    splits, forest = both(table, response, most=blocks, max_depth=2, max_samples=0.1, min_node_size=1)
     assert forest.blocks.n_rows == 128 and forest.blocks.trees_together(60) == 32
     assert (splits[:, 0] >= 0).all() and (splits[:, 1:] < 0).any()
 

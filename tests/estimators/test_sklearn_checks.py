@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
 
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from sampled import FULL
 
 TUNED = {"n_trees": 20, "n_repeats": 1, "cv": 2, "max_rules": 8, "random_state": 0}
 ESTIMATORS = [
@@ -18,10 +19,9 @@ ESTIMATORS = [
     SirusRegressorCV(**{**TUNED, "n_trees": 50}),
     SirusClassifierCV(**TUNED),
 ]
-STAGED = [
-    SirusRegressor(n_stages=3, n_rules=3, n_trees=50, random_state=0),
-    SirusRegressorCV(n_stages="auto", **TUNED),
-]
+STAGED = [SirusRegressor(n_stages=3, n_rules=3, n_trees=50, random_state=0)]
+if FULL:
+    STAGED.append(SirusRegressorCV(n_stages="auto", **TUNED))
 
 
 def expected_failures(estimator):
@@ -41,6 +41,9 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore:There are no rules to find", "ignore:No rule of the full data", "ignore:All values")
 @parametrize_with_checks([*ESTIMATORS, *STAGED], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    unequal = check.func.__name__ == "check_sample_weight_equivalence_on_dense_data"
+    if unequal and not FULL and type(estimator) is not SirusRegressor:
+        pytest.skip("fails for the same reason as SirusRegressor, in a second or more: make test-full")
     check(estimator)
 
 

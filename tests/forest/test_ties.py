@@ -8,6 +8,7 @@ import pytest
 from given import read_dataset
 from oracle import rms_z
 from pysirus import SirusRegressor
+from sampled import in_turns
 
 N_TREES = 50_000
 DATASETS = ["housing", "prostate", "machine", "ozone", "mpg", "diabetes"]
@@ -33,8 +34,7 @@ def in_order(X, order):
     return X[np.random.default_rng(len(columns)).permutation(columns)]
 
 
-@pytest.mark.parametrize("name", DATASETS)
-@pytest.mark.parametrize("order", ["reversed", "shuffled"])
+@pytest.mark.parametrize("name, order", in_turns(DATASETS, ["reversed", "shuffled"]))
 def test_the_order_of_columns_moves_frequencies_no_more_than_a_seed(name, order):
     X, y = read_dataset(name)
     assert rms_z(as_given(name), frequencies(in_order(X, order), y, 2), N_TREES) <= 1.25

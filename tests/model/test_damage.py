@@ -174,10 +174,10 @@ def test_text_that_other_readers_take_is_refused(old, new, message, tmp_path):
 
 
 def test_some_hundred_damaged_files_are_refused_or_work():
-    tally = examine(range(2000 if FULL else 140))
+    tally = examine(range(2000 if FULL else 100))
     assert not tally.failures, "\n".join(tally.failures)
     assert set(tally.outcomes) == {"ModelFileError", "works"}
-    assert min(tally.outcomes.values()) >= 15
+    assert min(tally.outcomes.values()) >= 10
 
 
 def test_what_the_schema_refuses_is_refused(tmp_path):
@@ -220,7 +220,7 @@ def bombs() -> dict[str, dict[str, Any]]:
     """Small files that asked for gigabytes, the smallest first."""
     rows, folds, labels = read("numbers"), read("numbers"), read("two_classes")
     rows["moments"].update(rows=" ".join(["1"] * 15_000))
-    folds["moments"].update(size=" ".join(["1"] * 15_000_000))
+    folds["moments"].update(size=" ".join(["1"] * 3_000_000))
     labels["facts"]["label_type"] = "<U400000000"
     return {"labels": labels, "rows": rows, "folds": folds}
 

@@ -60,7 +60,7 @@ def test_each_method_measures_what_its_table_needs(method, monkeypatch):
     from paper.published import ERROR, SIZE, STABILITY
 
     monkeypatch.setattr(methods, "N_FOLDS", 2)  # of ten: the folds are what takes time, and a thousand nodes
-    monkeypatch.setattr(methods, "NodeHarvestRegressor", partial(methods.NodeHarvestRegressor, n_nodes=200))
+    monkeypatch.setattr(methods, "NodeHarvestRegressor", partial(methods.NodeHarvestRegressor, n_nodes=100))
     result = methods.METHODS[method](make_problem(), 0)
     needed = {q for q, values in (("error", ERROR), ("size", SIZE), ("stability", STABILITY)) if method in values}
     assert needed <= set(result)

@@ -101,7 +101,7 @@ def test_choices_by_hand() -> None:
 def test_path_is_what_separate_fits_say(machine) -> None:
     """One repetition, every fold refitted by SirusRegressor at the chosen p0: the same error and stability."""
     X, y = _data("machine")
-    folds = list(KFold(5, shuffle=True, random_state=3).split(X))
+    folds = list(KFold(3, shuffle=True, random_state=3).split(X))
     model = SirusRegressorCV(cv=folds, n_repeats=1, n_trees=700, random_state=4).fit(X, y)
     from pysirus._tuning.folds import derive
 
@@ -222,7 +222,7 @@ def test_given_folds_number_the_rows_of_the_table_as_given(as_given) -> None:
     weight = np.ones(len(y))
     weight[[0, 5, 6, 100]] = 0
     kept = weight > 0
-    common = {"n_repeats": 2, "n_trees": 200, "random_state": 0}
+    common = {"n_repeats": 2, "n_trees": 200, "max_rules": 8, "random_state": 0}
     fold = np.arange(len(y)) % 4
     folds = as_given([(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(4)])
     of_kept = [(np.flatnonzero(fold[kept] != k), np.flatnonzero(fold[kept] == k)) for k in range(4)]

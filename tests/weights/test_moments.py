@@ -6,6 +6,7 @@ import pytest
 import oracle
 from pysirus import _core
 from pysirus._weights.moments import MomentSums
+from sampled import in_turns
 
 
 def twin(bins, features, tables, n_rules, value, class_code, n_outputs, weight, seed, n_folds):
@@ -48,9 +49,9 @@ def answers_of(kind, n, rng):
     return rng.integers(-(2**43), 2**43, shape), None, 1 if kind == "numbers" else 4
 
 
-@pytest.mark.parametrize("n_rules", [3, 12, 70, 130])
-@pytest.mark.parametrize("kind", ["numbers", "columns", "classes"])
-@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize(
+    "n_rules, kind, weighed", in_turns([3, 12, 70, 130], ["numbers", "columns", "classes"], [False, True])
+)
 def test_moments_agree_with_a_plain_count(n_rules, kind, weighed):
     # 130 random rules of 4 features: nearly every row has a signature of its own, and the table of them overflows
     rng = np.random.default_rng(n_rules)
