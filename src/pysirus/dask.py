@@ -4,8 +4,9 @@ from typing import Any
 
 from pysirus._kind.survival import IN_MEMORY
 from pysirus.estimators.dask import SirusClassifier, SirusRegressor
+from pysirus.estimators.dask_cv import SirusClassifierCV, SirusRegressorCV
 
-__all__ = ["SirusClassifier", "SirusRegressor"]
+__all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,8 +4,9 @@ from typing import Any
 
 from pysirus._kind.survival import IN_MEMORY
 from pysirus.estimators.spark import SirusClassifier, SirusRegressor, transform
+from pysirus.estimators.spark_cv import SirusClassifierCV, SirusRegressorCV
 
-__all__ = ["SirusClassifier", "SirusRegressor", "transform"]
+__all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV", "transform"]
 
 
 def __getattr__(name: str) -> Any:

@@ -348,12 +348,22 @@ def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):
     assert code == 2 and "say which column to predict: age, zip" in err
 
 
-def test_tuning_says_that_it_reads_one_table(run, table, tmp_path):
-    for command in (["fit", tmp_path, "--tune"], ["tune", tmp_path], ["tune", tmp_path / "*.parquet"]):
-        code, _, err = run(*command, "--target", "price")
-        assert code == 2 and "is a folder or a pattern. Tune on one file" in " ".join(err.replace("│", "").split())
-    code, _, err = run("fit", table, "--target", "price", "--tune", "--memory", "1GB")
-    assert code == 2 and "Leave --memory out" in err
+def test_several_files_are_tuned_in_batches(run, table, tmp_path):
+    frame = pd.read_csv(table)
+    (tmp_path / "parts").mkdir()
+    for i in range(2):
+        frame[150 * i : 150 * (i + 1)].to_parquet(tmp_path / "parts" / f"{i}.parquet", index=False)
+    columns = ["--target", "price", "--categorical", "zip", "--drop", "id,sold", "--weights", "w"]
+    options = [*columns, "--trees", 50, "--folds", 3, "--repeats", 1]
+    expected = run("tune", table, *options)
+    assert expected[0] == 0
+    model = tmp_path / "m.json"
+    code, out, _ = run("tune", tmp_path / "parts" / "*.parquet", *options, "--memory", "64MB", "--model", model)
+    assert (code, out) == (0, expected[1])
+    assert pysirus.load(model).path_.n_repeats == 1
+    for command in (["tune", tmp_path / "parts", *options], ["fit", table, "--tune", "--memory", "64MB", *columns]):
+        code, _, err = run(*command, "--groups", "color")
+        assert code == 2 and "take no groups" in " ".join(err.replace("│", "").split())
 
 
 def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):

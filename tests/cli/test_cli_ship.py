@@ -95,7 +95,7 @@ def test_several_files_are_not_for_all_commands(run, files, command):
     code, _, err = run(command, "old.json", "days*.csv")
     assert (
         code == 1
-        and "is a folder or a pattern, and only `pysirus fit`, `predict` and `score` take several files" in err
+        and "is a folder or a pattern, and only `pysirus fit`, `tune`, `predict` and `score` take several files" in err
     )
 
 

@@ -21,11 +21,12 @@ from sklearn.base import clone
 import pysirus
 from parts import assert_equal_models, make_frame, response_of
 from pysirus import DataError
+from pysirus._parameters import ParameterError
 from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskShards, Scheduler
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.shard import NodeSums
-from sampled import in_turns
+from sampled import FULL, in_turns
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
 OPTIONS = {"n_trees": 100, "random_state": 5, "n_rules": 12}
@@ -84,6 +85,32 @@ def test_counts_give_the_model_of_memory_and_predict_the_same(client):
     assert_equal_models(found.model_, expected.model_)
     predicted = found.predict(table.drop(columns=["y", "w"])).compute().to_numpy()
     assert np.array_equal(predicted, expected.predict(frame))
+
+
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
+@pytest.mark.parametrize("kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [3, 1, *([16] * FULL)]))
+def test_frames_are_tuned_as_memory_is(kind, n_partitions, client):
+    frame, y, rng = make_frame(200)
+    _, y, weights = response_of(kind, y, rng)
+    name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"
+    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 6}
+    expected = getattr(pysirus, name)(**options).fit(frame, y, sample_weight=weights)
+    table = dd.from_pandas(frame.assign(y=y, w=weights), npartitions=n_partitions)
+    found = getattr(pysirus.dask, name)(**options).fit(table, "y", sample_weight="w")
+    assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
+    assert found.model_.tuning.sizes == expected.model_.tuning.sizes
+    assert_equal_models(found.model_, expected.model_)
+
+
+def test_groups_are_for_tables_in_memory(client):
+    frame, y, rng = make_frame(60)
+    groups, options = rng.integers(0, 6, 60), {"n_trees": 20, "cv": 2, "n_repeats": 1, "random_state": 0}
+    with pytest.raises(ParameterError, match="groups must be None for Dask collections"):
+        table = dd.from_pandas(frame.assign(y=y), npartitions=2)
+        pysirus.dask.SirusRegressorCV(**options).fit(table, "y", groups=groups)
+    here, there = (room.SirusRegressorCV(**options) for room in (pysirus, pysirus.dask))
+    y = pd.Series(y, name="y")
+    assert there.fit(frame, y, groups=groups).path_ == here.fit(frame, y, groups=groups).path_
 
 
 def test_series_and_the_scheduler_of_this_process(cluster, client):

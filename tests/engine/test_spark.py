@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import hostile_sql
@@ -117,6 +118,25 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
     X = rows.drop_columns(["id", "target", "w"])
     assert np.array_equal(found.predict(X), expected.predict(X))
     frame.unpersist()
+
+
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
+@pytest.mark.parametrize(
+    "kind, n_partitions", [("numbers weighted", 2), *([("two weighted", 4), ("numbers", 13)] if FULL else [])]
+)
+def test_frames_are_tuned_as_memory_is(spark, kind, n_partitions):
+    _, table = make_rows(kind)
+    name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"
+    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5}
+    rows = table.take(pc.sort_indices(table["id"]))
+    columns = rows.drop_columns(["id", "target", "w"])
+    expected = getattr(pysirus, name)(**options).fit(columns, rows["target"], sample_weight=rows["w"])
+    frame = spark.createDataFrame(table).repartition(n_partitions)
+    kept = n_kept(spark)
+    found = getattr(on_spark, name)(**options).fit(frame, target="target", weights="w", row_id="id")
+    assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
+    assert_same(found, expected)
+    assert n_kept(spark) == kept
 
 
 def test_constraints_and_given_rules_are_those_of_memory(spark):

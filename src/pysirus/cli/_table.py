@@ -16,6 +16,7 @@ from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._model.model import Model
 from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus._warn import warn_user
+from pysirus.cli._options import parse_memory
 from pysirus.datasets._catalog import SHIPPED
 
 TASKS = ("auto", "regression", "classification")
@@ -126,7 +127,7 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
     words = [] if model is None or not model.named else text_columns(model)
     if is_files(name):
         raise DataError(
-            f"'{name}' is a folder or a pattern, and only `pysirus fit`, `predict` and `score` take several "
+            f"'{name}' is a folder or a pattern, and only `pysirus fit`, `tune`, `predict` and `score` take several "
             "files. Give one CSV, Parquet or Excel file."
         )
     path = Path(name)
@@ -143,10 +144,23 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
     return read_file(path, [*words, *text], labels)
 
 
+def open_rows(name: str, target: str | None, roles: Roles, memory: str | None) -> Training | FileTraining:
+    """What to learn from: files in batches where they are several or memory is limited, or else one table."""
+    if memory is None and not is_files(name):
+        return open_training(name, target, roles)
+    return open_files(name, target, roles, parse_memory(memory))
+
+
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
     """Files to learn from; of Parquet only the schemas are read."""
     from pysirus.engine.holders.sources import find_files, look_at_all
 
+    if roles.groups is not None:
+        raise typer.BadParameter(
+            "files in batches take no groups: folds are drawn by row number. Tune one table in memory, without "
+            "--memory.",
+            param_hint="--groups",
+        )
     if roles.exposure is not None:
         raise typer.BadParameter(
             "files in batches take no exposure. Write the rate (count / exposure) to a column, and give the exposure "

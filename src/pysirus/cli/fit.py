@@ -53,30 +53,21 @@ def fit(
         raise typer.BadParameter(f"give {' or '.join(given)}, not both.", param_hint=given[0])
     if groups is not None and not (tuned or cv):
         raise typer.BadParameter("is for cross-validation: give --tune or --cv with it.", param_hint="--groups")
-    if tuned and memory is not None:
-        raise typer.BadParameter(
-            "tuning takes the whole table into memory. Leave --memory out, or give --rules or --p0 instead of --tune.",
-            param_hint="--memory",
-        )
     if cv and memory is not None:
         raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
     from pysirus.cli._show import print_learned
-    from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training, paths_of
+    from pysirus.cli._table import Roles, Training, is_files, open_rows, paths_of
 
     strict = not parameters["prepare"]
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     if tuned:
-        learn_tuned(table, target, roles, parameters, model=model)
+        learn_tuned(table, target, roles, parameters, memory=memory, model=model)
         return
     if cv and is_files(table):
         raise typer.BadParameter(f"takes one table, and '{table}' is a folder or a pattern.", param_hint="--cv")
     model, printed = options.standard_output(model), model != Path("-")  # a model on standard output stands alone
     options.check_output(model, "--model", paths_of(table), MODEL)
-    training: Training | FileTraining
-    if memory is not None or is_files(table):
-        training = open_files(table, target, roles, options.parse_memory(memory))
-    else:
-        training = open_training(table, target, roles)
+    training = open_rows(table, target, roles, memory)
     estimator = make_estimator(training.task, parameters, training)
     training.fit(estimator)
     if cv and isinstance(training, Training):

@@ -41,17 +41,20 @@ def tune(
     exposure: options.Exposure = None,
     time: options.Time = None,
     event: options.Event = None,
+    memory: options.Memory = None,
     task: options.Task = "auto",
 ) -> None:
     """Choose the number of rules for accuracy and stability, and print the rules.
 
     Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
+
+    Larger than memory: [bold]pysirus tune 'houses/*.parquet' --target price --repeats 1 --memory 2GB[/bold]
     """
     from pysirus.cli._table import Roles
 
     strict = not parameters["prepare"]
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
-    learn_tuned(table, target, roles, parameters, model=model, plot=plot)
+    learn_tuned(table, target, roles, parameters, memory=memory, model=model, plot=plot)
 
 
 def learn_tuned(
@@ -60,25 +63,20 @@ def learn_tuned(
     roles: Roles,
     parameters: dict[str, Any],
     *,
+    memory: str | None = None,
     model: Path | None = None,
     plot: Path | None = None,
 ) -> None:
     """Tune, write what is asked for, and print the rules."""
     from pysirus.cli._show import print_learned, verdict
-    from pysirus.cli._table import is_files, open_training, paths_of
+    from pysirus.cli._table import open_rows, paths_of
 
-    if is_files(table):
-        raise typer.BadParameter(
-            f"tuning takes the whole table into memory, and '{table}' is a folder or a pattern. Tune on one file, such "
-            "as a sample of the rows, and give the p0 that it finds to `pysirus fit --p0` for all of them.",
-            param_hint="TABLE",
-        )
     model, printed = options.standard_output(model), model != Path("-")
     options.check_output(model, "--model", paths_of(table), MODEL)
     options.check_figure(plot, "--plot", paths_of(table))
     if plot is not None and model is not None and plot.resolve() == model.resolve():
         raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
-    training = open_training(table, target, roles)
+    training = open_rows(table, target, roles, memory)
     estimator = make_estimator(training.task, parameters, training, tuned=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Nothing was learned")  # which stands below the rules

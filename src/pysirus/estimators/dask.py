@@ -26,9 +26,9 @@ from pysirus._model.model import Model
 from pysirus.engine.holders.dask import Block, DaskRows, Partition
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
-from pysirus.estimators.plain import PlainSirus
+from pysirus.estimators.in_parts import InParts
 
-Estimator = TypeVar("Estimator", bound=PlainSirus)
+Estimator = TypeVar("Estimator", bound=InParts)
 __all__ = ["SirusClassifier", "SirusRegressor"]
 COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
 # answers travel between workers: some megabytes each, for the cuts about 400 kilobytes a column, at most 32 megabytes
@@ -196,7 +196,7 @@ class OnDask:
         -------
         self : estimator
         """
-        if not _on_dask(X, y, sample_weight):
+        if not on_dask(X, y, sample_weight):
             return super().fit(X, y, sample_weight)  # type: ignore[misc]
         return _fit(self, X, y, sample_weight)  # type: ignore[type-var]
 
@@ -216,6 +216,25 @@ class OnDask:
         if isinstance(X, COLLECTIONS):
             return _predict(self._as_model(), X)
         return super().predict(X)  # type: ignore[misc]
+
+
+class ClassesOnDask(OnDask):
+    """The same for classes."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities: the mean of the rules' class proportions.
+
+        Parameters
+        ----------
+        X : Dask DataFrame, Dask array or table in memory
+            Columns are matched by name; other columns of a Dask DataFrame are not read.
+
+        Returns
+        -------
+        probabilities : Dask DataFrame, Dask array or ndarray of shape (n_rows, n_classes)
+            Lazy for a Dask collection. The columns of a DataFrame are the labels.
+        """
+        return _predict(self._as_model(), X, shares=True) if isinstance(X, COLLECTIONS) else super().predict_proba(X)  # type: ignore[misc]
 
 
 class SirusRegressor(OnDask, regressor.SirusRegressor):
@@ -240,7 +259,7 @@ class SirusRegressor(OnDask, regressor.SirusRegressor):
     """
 
 
-class SirusClassifier(OnDask, classifier.SirusClassifier):
+class SirusClassifier(ClassesOnDask, classifier.SirusClassifier):
     """Stable and interpretable rules for two or more classes, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusClassifier``, and so are the rules: they do not depend
@@ -259,23 +278,8 @@ class SirusClassifier(OnDask, classifier.SirusClassifier):
     (330, 2)
     """
 
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities: the mean of the rules' class proportions.
 
-        Parameters
-        ----------
-        X : Dask DataFrame, Dask array or table in memory
-            Columns are matched by name; other columns of a Dask DataFrame are not read.
-
-        Returns
-        -------
-        probabilities : Dask DataFrame, Dask array or ndarray of shape (n_rows, n_classes)
-            Lazy for a Dask collection. The columns of a DataFrame are the labels.
-        """
-        return _predict(self._as_model(), X, shares=True) if isinstance(X, COLLECTIONS) else super().predict_proba(X)
-
-
-def _on_dask(X: Any, y: Any, sample_weight: Any) -> bool:
+def on_dask(X: Any, y: Any, sample_weight: Any) -> bool:
     """Whether the table is a Dask collection; what belongs to a table in memory must be in memory too."""
     if isinstance(X, (dd.DataFrame, da.Array)):
         return True

@@ -135,8 +135,8 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
 # ------------------------------------------------------------------------------------------------------- estimators
 
 
-class _OnSpark:
-    """What the two estimators share."""
+class OnSpark:
+    """An estimator that takes Spark data frames."""
 
     def fit(
         self,
@@ -209,28 +209,8 @@ class _OnSpark:
         return self.transform(X) if _is_spark(X) else super().predict(X)  # type: ignore[misc]
 
 
-class SirusRegressor(_OnSpark, regressor.SirusRegressor):  # type: ignore[misc]
-    """``pysirus.SirusRegressor`` for Spark data frames: the same parameters, attributes, rules and model files.
-
-    Examples
-    --------
-    >>> from pysirus.estimators.spark import SirusRegressor
-    >>> model = SirusRegressor(random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
-    >>> model.transform(frame).select("id", "prediction")  # doctest: +SKIP
-    DataFrame[id: bigint, prediction: double]
-    """
-
-
-class SirusClassifier(_OnSpark, classifier.SirusClassifier):  # type: ignore[misc]
-    """``pysirus.SirusClassifier`` for Spark data frames: the same parameters, attributes, rules and model files.
-
-    Examples
-    --------
-    >>> from pysirus.estimators.spark import SirusClassifier
-    >>> model = SirusClassifier(random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
-    >>> model.transform(frame).select("prediction", "probability_yes")  # doctest: +SKIP
-    DataFrame[prediction: string, probability_yes: double]
-    """
+class ClassesOnSpark(OnSpark):
+    """The same for classes."""
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities; for a Spark data frame ``transform(X)``, which has one column per class.
@@ -244,4 +224,28 @@ class SirusClassifier(_OnSpark, classifier.SirusClassifier):  # type: ignore[mis
         -------
         probabilities : pyspark.sql.DataFrame or ndarray of shape (n_rows, n_classes)
         """
-        return self.transform(X) if _is_spark(X) else super().predict_proba(X)
+        return self.transform(X) if _is_spark(X) else super().predict_proba(X)  # type: ignore[misc]
+
+
+class SirusRegressor(OnSpark, regressor.SirusRegressor):  # type: ignore[misc]
+    """``pysirus.SirusRegressor`` for Spark data frames: the same parameters, attributes, rules and model files.
+
+    Examples
+    --------
+    >>> from pysirus.estimators.spark import SirusRegressor
+    >>> model = SirusRegressor(random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
+    >>> model.transform(frame).select("id", "prediction")  # doctest: +SKIP
+    DataFrame[id: bigint, prediction: double]
+    """
+
+
+class SirusClassifier(ClassesOnSpark, classifier.SirusClassifier):  # type: ignore[misc]
+    """``pysirus.SirusClassifier`` for Spark data frames: the same parameters, attributes, rules and model files.
+
+    Examples
+    --------
+    >>> from pysirus.estimators.spark import SirusClassifier
+    >>> model = SirusClassifier(random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
+    >>> model.transform(frame).select("prediction", "probability_yes")  # doctest: +SKIP
+    DataFrame[prediction: string, probability_yes: double]
+    """
