@@ -163,7 +163,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         ("--jobs", "0", "must be a whole number other than 0 (-1: all cores), got 0."),
         ("--folds", "1", "must be a whole number of at least 2, got 1."),
         ("--folds", "331", "=331 folds need at least 331 rows, found n_samples=330: use a smaller --folds."),
-        ("--repeats", "0", "must be a whole number of at least 1, got 0."),
+        ("--repeats", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),
         ("--criterion", "best", "must be one of 'stability', 'error', 'auto', got 'best'."),
     ],
 )

@@ -62,6 +62,13 @@ def test_counts_and_more_repetitions():
     assert_equal_tuning(tune_parts(SirusRegressorCV(**options), frame, counts, limits=[100]), expected)
 
 
+def test_one_repetition_in_parts_and_ten_in_memory_by_default():
+    frame, y, _ = make_frame(60)
+    options = {"cv": 2, "n_trees": 10, "max_rules": 3, "random_state": 0}
+    assert tune_parts(SirusRegressorCV(**options), frame, y).path_.n_repeats == 1
+    assert SirusRegressorCV(**options).fit(frame, y).path_.n_repeats == 10
+
+
 def test_what_is_known_before_holds_in_folds_too():
     frame, y, _ = make_frame(200)
     known = {

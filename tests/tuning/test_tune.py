@@ -262,7 +262,7 @@ def test_groups_of_another_length() -> None:
         ({"cv": 1}, "cv must be"),
         ({"cv": None}, "cv must be"),
         ({"cv": "five"}, "cv must be"),
-        ({"n_repeats": 0}, "n_repeats must be"),
+        ({"n_repeats": 0}, r"n_repeats \(a number or 'auto'\) must be"),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"cv": [(np.arange(100), np.arange(100, 209))]}, "at least 2 folds"),
     ],

@@ -123,12 +123,20 @@ class Folds:
         "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together.",
         option=Option("--folds", "N", "Folds of the cross-validation.", None, type=int),
     )
-    n_repeats: int = parameter(
-        10,
-        "int, default=10",
-        "Repetitions, each with other folds and forests.",
-        whole(1),
-        Option("--repeats", "N", "Repetitions with other folds.", None),
+    n_repeats: int | str = parameter(
+        "auto",
+        'int or "auto", default="auto"',
+        'Repetitions, each with other folds and forests. "auto" is 10 for rows in memory, and 1 for files, Dask and '
+        "Spark, where rows are many and each repetition costs as much as the first.",
+        whole_or_auto(1),
+        Option(
+            "--repeats",
+            "N|auto",
+            "Repetitions with other folds; auto is 10, and 1 for files in batches.",
+            None,
+            type=str,
+            parse=count_or_auto,
+        ),
     )
     criterion: str = parameter(
         "stability",

@@ -48,7 +48,7 @@ def tune(
 
     Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
 
-    Larger than memory: [bold]pysirus tune 'houses/*.parquet' --target price --repeats 1 --memory 2GB[/bold]
+    Larger than memory: [bold]pysirus tune 'houses/*.parquet' --target price --memory 2GB[/bold]
     """
     from pysirus.cli._table import Roles
 

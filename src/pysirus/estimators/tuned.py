@@ -53,10 +53,10 @@ class TunedSirus(InParts, Folds):
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
-        splits = draw_folds(self.cv, self.n_repeats, y=response.strata, groups=groups, kept=kept, seed=seed)
+        splits = draw_folds(self.cv, self._repeats(), y=response.strata, groups=groups, kept=kept, seed=seed)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, 1 + sum(map(len, splits)))
         training = with_required(bin_rows(table, response, settings, target), self._kind.link)
-        plan = self._plan(settings)
+        plan = self._plan(settings, len(splits))
         folds = partial(fit_folds, table, response, splits, plan)
         return self._choose(training, folds, share_left_out(splits), plan)
 
@@ -72,10 +72,10 @@ class TunedSirus(InParts, Folds):
             settings = self._settings_far_away()
         self._check_stages()
         parts = look_at(rows, self._kind, self.categorical_features)
-        repetitions = draw_repetitions(self.cv, self.n_repeats, parts.extent.n_rows, settings.seed)
+        repetitions = draw_repetitions(self.cv, self._repeats(in_parts=True), parts.extent.n_rows, settings.seed)
         training = train(parts, settings, options, target=target)
         try:
-            plan = self._plan(settings)
+            plan = self._plan(settings, len(repetitions))
             folds = FoldTuning(parts.named(), training, plan, options, repetitions)
             return self._choose(with_required(training, self._kind.link), folds, folds.share_left_out, plan)
         finally:
@@ -91,13 +91,17 @@ class TunedSirus(InParts, Folds):
         self.device_ = "cpu"
         return settings
 
-    def _plan(self, settings: Settings) -> TuningPlan:
+    def _repeats(self, *, in_parts: bool = False) -> int:
+        """How often folds are drawn."""
+        return (1 if in_parts else 10) if self.n_repeats == "auto" else int(self.n_repeats)
+
+    def _plan(self, settings: Settings, n_repeats: int) -> TuningPlan:
         return TuningPlan(
             kind=self._kind,
             settings=settings,
             max_rules=self.max_rules,
             criterion=self._criterion,
-            n_repeats=self.n_repeats,
+            n_repeats=n_repeats,
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
             post_treatment=self.post_treatment,
         )
