@@ -203,7 +203,7 @@ isa-check: build/core/release/driver $(foreach isa,$(ISAS_bare),$(KERNEL_OBJECTS
 # The same checks and the same hashes on other processors. Needs qemu-user, Clang and the cross compilers: on Debian
 # apt install qemu-user clang g++-aarch64-linux-gnu g++-s390x-linux-gnu
 core-cross: build/core/release/hash $(foreach variant,$(CROSS),$(CROSS_PROGRAMS:%=build/core/$(variant)/%))
-	$(PYTHON) -m trust.cross $(CROSS)
+	$(PYTHON) -m trust.cross $(CROSS) $(ARGS)
 
 # the yardstick of benchmarks/roofline.py
 build/core/peak: cpp/check/peak.cpp

@@ -5,9 +5,11 @@ The programs are in build/core; `make core-cross` compiles them. The hashes are 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from trust.record import ROOT, record
@@ -52,7 +54,8 @@ def main() -> int:
     variants = [word for word in sys.argv[1:] if not word.startswith("--")]
     expected = hashes([str(BUILD / "release" / "hash")])
     print("here           " + " ".join(f"{part} {value}" for part, value in expected.items()), flush=True)
-    outcomes = [check(variant, expected) for variant in variants]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda variant: check(variant, expected), variants))
     if "--record" in sys.argv:
         record("cross", {"expected": expected, "variants": outcomes})
     return int(any(one["differ"] or one["failed"] for one in outcomes))
