@@ -14,16 +14,17 @@ from pysirus._use.effect import effect
 from pysirus.plot._axes import plain
 from sampled import FULL
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
 
 @pytest.fixture(autouse=True)
-def close_figures():
-    yield
+def plt():
+    """Imported where it is used: other workers collect these tests too."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
     plt.close("all")
 
 
@@ -59,7 +60,7 @@ def test_negative_weights_have_bars_by_size():
     assert strip.get_xlim()[1] > max(np.abs(weights))
 
 
-def test_axes_are_taken_and_returned(model, ozone):
+def test_axes_are_taken_and_returned(model, ozone, plt):
     figure, axes = plt.subplots(1, 3)
     assert plot.rules(model, ax=axes[0]) is axes[0]
     assert plot.effect(model, "temp", ax=axes[1]) is axes[1]

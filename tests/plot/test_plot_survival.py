@@ -7,10 +7,6 @@ from pysirus import SirusRegressor, SirusSurvival, plot
 from pysirus._weights.kaplan_meier import kaplan_meier
 from survival_table import survival_table
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
 X, Y = survival_table()
 
 
@@ -20,8 +16,13 @@ def model():
 
 
 @pytest.fixture(autouse=True)
-def close_figures():
-    yield
+def plt():
+    """Imported where it is used: other workers collect these tests too."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
     plt.close("all")
 
 
