@@ -49,7 +49,7 @@ def test_parts_are_tuned_as_memory_is(kind, limits):
     estimator, y, weights = response_of(kind, y, rng)
     estimator = SirusRegressorCV if kind.startswith("numbers") else SirusClassifierCV
     expected = estimator(**SMALL).fit(frame, y, sample_weight=weights)
-    found = tune_parts(estimator(**SMALL), frame, y, weights, limits)
+    found = tune_parts(estimator(**SMALL, n_jobs=1 + (limits == [])), frame, y, weights, limits)
     assert len(expected.rules_) > 0
     assert_equal_tuning(found, expected)
 
@@ -238,18 +238,19 @@ class Numbers:
         pass
 
 
-def test_learners_share_passes():
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_learners_share_passes(n_threads):
     numbers = Numbers()
 
     def learner(n_questions):
         return lambda shards: [shards.ask(lambda n, k=k: n * k) for k in range(1, n_questions + 1)]
 
-    assert learn_together(numbers, [learner(1), learner(3), learner(0)]) == [[5], [5, 10, 15], []]
+    assert learn_together(numbers, [learner(1), learner(3), learner(0)], n_threads) == [[5], [5, 10, 15], []]
     assert numbers.passes == 3
 
 
-@pytest.mark.parametrize("where", ["learner", "question"])
-def test_the_error_of_one_ends_all(where):
+@pytest.mark.parametrize("where, n_threads", [("learner", 1), ("question", 1), ("question", 2)])
+def test_the_error_of_one_ends_all(where, n_threads):
     def fails(*_):
         raise OSError("no more")
 
@@ -257,4 +258,4 @@ def test_the_error_of_one_ends_all(where):
     if where == "learner":
         learners[1] = fails
     with pytest.raises(OSError, match="no more"):
-        learn_together(Numbers(), learners)
+        learn_together(Numbers(), learners, n_threads)

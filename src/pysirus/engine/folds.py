@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -193,7 +192,10 @@ class FoldSummaries:
         """One pass over the columns."""
         question = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget)
         found = self.parts.watch(self.parts.rows.ask(question)).by_key
-        columns = [self._without_each(found, question, i) for i in range(len(self.parts.watch.names))]
+        columns = []
+        for i in range(len(self.parts.watch.names)):
+            ways = [question.way(fold, i) for fold in range(self.folds.n_folds)]
+            columns.append(self._without_each(ways, found, (i,)))
         return list(zip(*columns))
 
     def zoom(
@@ -205,8 +207,8 @@ class FoldSummaries:
             plan = together([own for own in plans if own is not None])
             question = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
             found = self.parts.watch(self.parts.rows.ask(question)).by_key
-            for fold, (own, wanted) in enumerate(zip(every, plans)):
-                answer = self._others(found, fold, question.way(fold))
+            answers = self._without_each([question.way(fold) for fold in range(self.folds.n_folds)], found, ())
+            for fold, (own, wanted, answer) in enumerate(zip(every, plans, answers)):
                 if wanted is not None:
                     every[fold] = refine(own, *plan.of_columns(wanted, answer))
         return every
@@ -215,17 +217,8 @@ class FoldSummaries:
     def _first_rows(self) -> dict[int, int]:
         return self.parts.extent.first_rows
 
-    def _without_each(self, found: Mapping[Any, Any], question: FoldColumns, column: int) -> list[ColumnSummary]:
-        """The summaries of a column for every fold."""
-        ways = [question.way(fold, column) for fold in range(self.folds.n_folds)]
-        in_way = {
-            way: sums_without([found.get((column, fold, way)) for fold in range(self.folds.n_folds)])
-            for way in dict.fromkeys(ways)
-        }
-        return [in_way[way][fold] for fold, way in enumerate(ways)]
-
-    def _others(self, found: Mapping[Any, Any], fold: int, way: Way) -> Any:
-        return reduce(
-            lambda a, b: a + b,
-            [found[other, way] for other in range(self.folds.n_folds) if other != fold and (other, way) in found],
-        )
+    def _without_each(self, ways: Sequence[Way], found: Mapping[Any, Any], column: tuple[int, ...]) -> list[Any]:
+        """For every fold the sum of what the others have answered, in its way."""
+        folds = range(self.folds.n_folds)
+        in_way = {way: sums_without([found.get((*column, fold, way)) for fold in folds]) for way in dict.fromkeys(ways)}
+        return [in_way[way][fold] for fold, way in zip(folds, ways)]

@@ -7,6 +7,7 @@ every learner that still runs has asked. It is made by the thread that called, w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
@@ -30,12 +31,21 @@ class _Each:
 
 @dataclass(frozen=True)
 class _Several:
-    """Several questions at once."""
+    """Several questions at once, on some threads."""
 
     questions: tuple[Callable[[Shard], Any], ...]
+    n_threads: int
 
     def __call__(self, shard: Shard) -> _Each:
-        return _Each(tuple(question(shard) for question in self.questions))
+        if self.n_threads == 1 or len(self.questions) == 1:
+            return _Each(tuple(question(shard) for question in self.questions))
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            waiting = [pool.submit(question, shard) for question in self.questions]
+            try:
+                return _Each(tuple(future.result() for future in waiting))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 class _GivenUp(Exception):
@@ -72,8 +82,13 @@ class _Seat:
         """The rows belong to all."""
 
 
-def learn_together(shards: ShardHolder, learners: Sequence[Callable[[ShardHolder], Result]]) -> list[Result]:
-    """Run learners on the same shards, and ask what they ask in as few passes as the longest of them takes."""
+def learn_together(
+    shards: ShardHolder, learners: Sequence[Callable[[ShardHolder], Result]], n_threads: int = 1
+) -> list[Result]:
+    """Run learners on the same shards, and ask what they ask in as few passes as the longest of them takes.
+
+    A shard answers ``n_threads`` learners at a time.
+    """
     events: SimpleQueue[Any] = SimpleQueue()
     seats = [_Seat(i, events) for i in range(len(learners))]
 
@@ -87,7 +102,7 @@ def learn_together(shards: ShardHolder, learners: Sequence[Callable[[ShardHolder
     for thread in threads:
         thread.start()
     try:
-        return _serve(shards, seats, events)
+        return _serve(shards, seats, events, n_threads)
     except BaseException:
         for seat in seats:
             seat.replies.put(_GivenUp())
@@ -97,7 +112,7 @@ def learn_together(shards: ShardHolder, learners: Sequence[Callable[[ShardHolder
             thread.join()
 
 
-def _serve(shards: ShardHolder, seats: Sequence[_Seat], events: SimpleQueue[Any]) -> list[Any]:
+def _serve(shards: ShardHolder, seats: Sequence[_Seat], events: SimpleQueue[Any], n_threads: int) -> list[Any]:
     """Answer until every learner has its result."""
     results: dict[int, Any] = {}
     waiting: dict[int, Callable[[Shard], Any]] = {}
@@ -111,7 +126,7 @@ def _serve(shards: ShardHolder, seats: Sequence[_Seat], events: SimpleQueue[Any]
             waiting[event.learner] = event.question
         if waiting and len(waiting) + len(results) == len(seats):
             asked = sorted(waiting)
-            each: _Each = shards.ask(_Several(tuple(waiting[i] for i in asked)))
+            each: _Each = shards.ask(_Several(tuple(waiting[i] for i in asked), n_threads))
             waiting.clear()
             for i, answer in zip(asked, each.answers):
                 seats[i].replies.put(answer)

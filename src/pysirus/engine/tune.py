@@ -180,7 +180,7 @@ class FoldTuning:
         shards = parts.rows.encode(Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows))
         try:
             steady, _ = ask_first(shards, parts.watch, _nothing)
-            return learn_together(steady, learners)
+            return learn_together(steady, learners, self.plan.settings.n_threads)
         finally:
             shards.close()
 
@@ -207,7 +207,8 @@ class FoldTuning:
             required=shape.required,
         )
         required = with_required(training, plan.kind.link, strict=False)
-        _, weighted = learn_fold(required, replace(plan, settings=settings), settings.recipe(required.n_rows), n_trees)
+        recipe = replace(settings.recipe(required.n_rows), n_threads=1)  # several folds are asked at a time
+        _, weighted = learn_fold(required, replace(plan, settings=settings), recipe, n_trees)
         return replace(weighted, patterns=None), training.features
 
     def _judge(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
