@@ -49,6 +49,7 @@ KINDS = ["numbers", "numbers whole", "numbers weighted", "two", "two weighted", 
 def assert_equal_models(found, expected):
     assert [str(rule) for rule in found.selected] == [str(rule) for rule in expected.selected]
     assert found.selected == expected.selected
+    assert [rule.conditions for rule in found.selected] == [rule.conditions for rule in expected.selected]
     assert found.intercept == expected.intercept
     assert found.mean == expected.mean
     assert found.features == expected.features

@@ -7,6 +7,7 @@ import importlib.util
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +16,7 @@ import numpy as np
 from pysirus._plain import one_line
 
 MAX_SHOWN = 3  # classes named in an output
+EXACT_DIGITS = 15  # a double with more is a number with rounding errors behind it
 MILLION = 1e6  # from here on thousands are marked: 1,250,000
 # what stands in a set for other levels, so that a level of this name is quoted
 DATE = re.compile(r"(19|20),\d\d(0,[1-9]|1,[0-2])(0[1-9]|[12]\d|3[01])")  # of the form 20240131
@@ -37,11 +39,12 @@ def short_exponent(text: str) -> str:
     return re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].strip('+')}{found[2]}", text)
 
 
-def format_threshold(value: float | None) -> str:
-    """A threshold as short as it can be said: at most six significant digits, no trailing zeros."""
+def format_threshold(value: float | None, *, rounded: bool = False) -> str:
+    """A threshold with all its digits, no trailing zeros; with six where it has more than 15, or is ``rounded``."""
     if value is None:
         return ""
-    text = format_number(value, 6)
+    digits = 6 if rounded else len(Decimal(repr(float(value))).normalize().as_tuple().digits)
+    text = format_number(value, digits if 6 < digits <= EXACT_DIGITS else 6)
     if DATE.fullmatch(text):
         return text.replace(",", "")
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

@@ -18,9 +18,9 @@ from pysirus.engine.holders.dask import TIMEOUT_KEY, DaskShards, Scheduler
 from sampled import FULL
 
 ESTIMATORS = {"numbers": SirusRegressor, "classes": SirusClassifier}
-# how often a partition is computed: for the range of the target, the columns, their quantiles, the encoding; for the
-# labels before that
-N_PASSES = {"numbers": 4, "classes": 5}
+# how often a partition is computed: for the range of the target, the columns, their quantiles, the encoding, in the end
+# the values next to cuts; for the labels before that
+N_PASSES = {"numbers": 5, "classes": 6}
 N_PARTITIONS = 3
 
 
@@ -57,8 +57,8 @@ OF_COLUMNS |= {"numbers for text", "a column less", "a column more"}
 
 def passes_to_change(kind, change, turn):
     """After how many passes a partition changes: after each, or taking turns."""
-    # columns are first read in the pass before the last but one
-    numbers = range(N_PASSES[kind] - 2 if change in OF_COLUMNS else 1, N_PASSES[kind])
+    # columns are first read in the fourth pass from the last
+    numbers = range(N_PASSES[kind] - 3 if change in OF_COLUMNS else 1, N_PASSES[kind])
     return numbers if FULL else [numbers[turn % len(numbers)]]
 
 
@@ -132,10 +132,10 @@ COMPUTED = Counter()  # of the workers, which are threads of this process
 
 
 def load_and_count(i):
-    """A partition that is another once all passes are over."""
+    """A partition that is another once it is encoded."""
     COMPUTED[i] += 1
     frame = table_of("numbers", i)
-    return frame if COMPUTED[i] <= N_PASSES["numbers"] else CHANGES["other values"](frame)
+    return frame if COMPUTED[i] < N_PASSES["numbers"] else CHANGES["other values"](frame)
 
 
 def test_a_partition_that_is_another_after_a_worker_was_lost_is_named(monkeypatch):
@@ -159,7 +159,7 @@ def test_a_partition_that_is_another_after_a_worker_was_lost_is_named(monkeypatc
         pytest.raises(DataError, match=r"partition 0 changed while the model was learned: column 'x1'.*persist"),
     ):
         SirusRegressor(n_trees=64, random_state=0).fit(table, "y")
-    assert set(COMPUTED.values()) == {N_PASSES["numbers"] + 1}
+    assert set(COMPUTED.values()) == {N_PASSES["numbers"]}
 
 
 @pytest.fixture

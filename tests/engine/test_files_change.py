@@ -20,8 +20,9 @@ ROWS = 1500  # of a file ...
 BATCH = 1000  # ... and of a batch of it
 N_FILES = 3
 ESTIMATORS = {"numbers": SirusRegressor, "classes": SirusClassifier}
-# numbers: the range of the target, the columns, their quantiles, the encoding; classes: the labels before that
-N_PASSES = {"numbers": 4, "classes": 5}
+# numbers: the range of the target, the columns, their quantiles, the encoding, in the end the values next to cuts;
+# classes: the labels before that
+N_PASSES = {"numbers": 5, "classes": 6}
 
 
 def table_of(kind, number, n_rows=ROWS):

@@ -176,15 +176,15 @@ def passes(options, n_rows=2400, tally=1 << 10):
 def test_passes_grow_neither_with_folds_nor_with_trees():
     few = passes({"cv": 2, "n_trees": 64})
     # of all rows, then of the folds: the response, the columns, the quantiles among more than 1,024 values, the bins;
-    # then the held-out rows
-    assert (few["response"], few["columns"], few["encode"]) == (2, 5, 2)
+    # then the held-out rows, and the values next to the cuts of the list
+    assert (few["response"], few["columns"], few["encode"]) == (2, 6, 2)
     # sizes of bins, two levels of trees, moments; and the same for all folds together
     assert few["bins"] <= 10
     many = passes({"cv": 6, "n_trees": 640})
-    assert (many["response"], many["columns"], many["encode"]) == (2, 5, 2)
+    assert (many["response"], many["columns"], many["encode"]) == (2, 6, 2)
     assert many["bins"] <= few["bins"] + 2  # some fold asks for the moments of more rules
     twice = passes({"cv": 2, "n_trees": 64, "n_repeats": 2})
-    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 8, 3)
+    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 9, 3)
 
 
 # ------------------------------------------------------------------------------------------------- what can go wrong

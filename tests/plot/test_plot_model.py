@@ -141,7 +141,7 @@ def test_a_missing_library_is_named_with_its_extra(model, monkeypatch):
 def test_notebooks_show_tables(model):
     bundle = model._repr_mimebundle_()
     assert bundle["text/html"].count("<tr>") == len(model.rules_) + 1
-    assert "mean O3" in bundle["text/html"] and "temp &lt; 65.4" in bundle["text/html"]
+    assert "mean O3" in bundle["text/html"] and "temp &lt; 66" in bundle["text/html"]
     hostile = make_model("regression")._repr_html_()
     assert "<script" not in hostile and "&lt;img src=x" in hostile
     assert "SirusRegressor" in SirusRegressor()._repr_mimebundle_()["text/html"]

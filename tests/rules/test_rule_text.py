@@ -11,7 +11,7 @@ from pysirus._rules.read import KnownColumn, columns_of_rules, read_rule
 from sampled import FULL
 
 COLUMNS = [
-    KnownColumn("age", "numeric", thresholds=((25.000001, ("quantile", 3)),), has_missing=True),
+    KnownColumn("age", "numeric", thresholds=((25 + 4e-15, ("quantile", 3)),), has_missing=True),
     KnownColumn("debt", "numeric"),
     KnownColumn("job", "categorical", ("clerk", "cook", "miner"), left_sets=frozenset([frozenset(["cook"])])),
     KnownColumn("grade", "ordered", ("low", "mid", "high")),
@@ -57,10 +57,10 @@ def test_one_level_and_truth_have_short_forms():
 
 def test_cuts_that_are_known_keep_their_identity():
     condition = read_rule("age < 25", COLUMNS).conditions[0]
-    assert (condition.upper, condition.upper_cut, condition.missing) == (25.000001, ("quantile", 3), False)
+    assert (condition.upper, condition.upper_cut, condition.missing) == (25 + 4e-15, ("quantile", 3), False)
     assert read_rule("age < 26", COLUMNS).conditions[0].upper_cut == ("value", 26.0)
     both = read_rule("25 <= age < 26", COLUMNS).conditions[0]
-    assert (both.lower_cut, both.upper_cut) == (("value", 25.000001), ("value", 26.0))
+    assert (both.lower_cut, both.upper_cut) == (("value", 25 + 4e-15), ("value", 26.0))
     rest = read_rule("job in {clerk, miner}", COLUMNS).conditions[0]
     assert (rest.lower_cut, rest.upper_cut) == (("levels", frozenset(["cook"])), None)
 

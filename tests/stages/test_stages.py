@@ -10,6 +10,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import pysirus
+from at_cuts import before
 from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._forest.forest import Recipe
 from pysirus._kind.numbers import SHRINKAGE, Numbers
@@ -157,7 +158,8 @@ def test_staged_path_is_what_separate_fits_say() -> None:
         )
         for i, (train, _) in enumerate(folds)
     ]
-    residuals = np.concatenate([y.iloc[te] - m.predict(X.iloc[te]) for m, (_, te) in zip(fits, folds)])
+    at_quantiles = [before(m.model_) for m in fits]  # as tuning judges lists
+    residuals = np.concatenate([y.iloc[te] - m.predict(X.iloc[te]) for m, (_, te) in zip(at_quantiles, folds)])
     held_out = np.concatenate([y.iloc[te] for _, te in folds])
     assert model.cv_error_ == pytest.approx((residuals**2).sum() / ((held_out - held_out.mean()) ** 2).sum())
     assert model.cv_stability_ == pytest.approx(pysirus.stability.stability(fits))

@@ -19,6 +19,7 @@ from pysirus._model.effect_agreement import check_effect
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
 from pysirus._model.recipe_text import check_recipe
 from pysirus._model.survival_agreement import check_survival
+from pysirus._model.threshold_agreement import check_thresholds
 from pysirus._response.read import MAX_CLASSES
 
 Entry = Mapping[str, Any]
@@ -117,12 +118,11 @@ def _check_listed(levels: Sequence[Any], feature: Entry, place: str) -> None:
     distinct(levels, place)
 
 
-def _check_cut(cut: Sequence[Any], value: Any, feature: Entry, place: str) -> None:
-    """A cut and the threshold, or levels, at which it stands."""
+def _check_cut(cut: Sequence[Any], feature: Entry, place: str) -> None:
+    """A cut and its column; ``threshold_agreement`` holds it against its threshold."""
     kind, identity = cut
     if feature["kind"] == "numeric":
         ensure(kind in ("quantile", "value"), place, f"is one of {kind}, and the column is numeric")
-        ensure(kind == "quantile" or identity == value, place, f"is at {identity!r}, and the threshold is {value!r}")
         return
     ensure(kind == "levels", place, f"is one of {kind}, and the column is {feature['kind']}")
     _check_listed(identity, feature, place)
@@ -150,7 +150,7 @@ def _check_interval(condition: Entry, feature: Entry, place: str) -> None:
         end, cut = condition[name], condition[f"{name}_cut"]
         ensure((end is None) == (cut is None), place, f"must have both {name} and {name}_cut, or none of them")
         if cut is not None:
-            _check_cut(cut, end, feature, f"{place}.{name}_cut")
+            _check_cut(cut, feature, f"{place}.{name}_cut")
             cuts.append(cut)
     if len(cuts) == 2:
         ensure(condition["lower"] < condition["upper"], place, "must have its lower end below its upper end")
@@ -168,7 +168,7 @@ def _check_levels(condition: Entry, feature: Entry, place: str) -> None:
     lower, upper = condition["lower_cut"], condition["upper_cut"]
     for name, cut in (("lower_cut", lower), ("upper_cut", upper)):
         if cut is not None:
-            _check_cut(cut, None, feature, f"{place}.{name}")
+            _check_cut(cut, feature, f"{place}.{name}")
     taken = set(feature["levels"] if upper is None else upper[1]) - set(() if lower is None else lower[1])
     ensure(set(levels) == taken, f"{place}.levels", "must be the levels between its two cuts")
     order = sorted(levels) if feature["kind"] == "categorical" else [v for v in feature["levels"] if v in taken]
@@ -189,7 +189,7 @@ def _check_split(split: Entry, features: Mapping[str, Entry], place: str) -> Non
     kind = "numeric" if feature["kind"] == "numeric" else "labels"
     listed = "labels" if isinstance(value, list) else None if value is None else "numeric"
     ensure(SIDES[op] == kind == listed, place, f"says '{op}', which does not go with its value or its column")
-    _check_cut(cut, value, feature, f"{place}.cut")
+    _check_cut(cut, feature, f"{place}.cut")
     if kind == "labels":
         _check_listed(value, feature, f"{place}.value")
         ensure(set(cut[1]) == set(value), place, "has a cut that differs from its levels")
@@ -262,6 +262,7 @@ def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
         rows = _rows_of(rule, here)
         ensure(rows is None or n_rows in (None, rows), here, f"is of {rows} rows, an earlier rule of {n_rows}")
         n_rows = rows if n_rows is None else n_rows
+    check_thresholds(rules, place)
 
 
 def _reading(condition: Entry) -> tuple[Any, ...]:

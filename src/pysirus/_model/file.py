@@ -115,7 +115,7 @@ def _from_effect(d: Mapping[str, Any] | None) -> Effect | None:
 def rule_to_json(rule: Rule) -> dict[str, Any]:
     """A rule as JSON; its text is there for the reader and not read back."""
     return {
-        "text": rule.line(rule.set_text),
+        "text": rule.file_text,
         "conditions": [_condition(c) for c in rule.conditions],
         "path": [_split(s) for s in rule.path],
         "frequency": None if math.isnan(rule.frequency) else rule.frequency,
@@ -211,9 +211,15 @@ def _task(model: Model) -> str:
     return "regression" if model.classes is None else "classification"
 
 
+def _has_moved(rule: Rule) -> bool:
+    """Whether a cut at a value has another number for a threshold, which pysirus 0.1 takes for a fault."""
+    ends = ((end, cut) for c in rule.conditions for end, cut in ((c.lower, c.lower_cut), (c.upper, c.upper_cut)))
+    return any(cut is not None and cut[0] == "value" and cut[1] != end for end, cut in ends)
+
+
 def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
-    signed = model.constraints is not None or any(rule.given for rule in model.all_rules)
+    signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
     old = model.link == "identity" and model.recipe is None and not signed
     version = 1 if old else 2  # the lowest that can say it
     return {

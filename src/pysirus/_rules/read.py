@@ -1,6 +1,6 @@
 """What a text asks in, a rule out: thresholds and levels become cuts, those that are known keep their identity.
 
-A number that prints like a known threshold is that threshold: rules print six digits. Any other is a cut of its own.
+A number that prints like a known threshold is that threshold. Any other is a cut of its own.
 """
 
 from __future__ import annotations
@@ -111,15 +111,15 @@ def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Conditio
 
 def _interval(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
     """Ends and their cuts; a number that prints like a known threshold is that one."""
-    known = {format_threshold(value): (value, cut) for value, cut in column.thresholds}
-    exact = {value: (value, cut) for value, cut in column.thresholds}
+    every = [(value, (value, cut)) for value, cut in column.thresholds]
+    exact, printed = dict(every), {format_threshold(value): end for value, end in every}
     ends: list[tuple[float | None, CutIdentity | None]] = []
     for value in (ask.lower, ask.upper):
         if value is None:
             ends.append((None, None))
             continue
         value = value + 0.0  # no -0.0
-        ends.append(exact.get(value) or known.get(format_threshold(value)) or (value, ("value", value)))
+        ends.append(exact.get(value) or printed.get(format_threshold(value)) or (value, ("value", value)))
     (lower, lower_cut), (upper, upper_cut) = ends
     if lower is not None and upper is not None and not lower < upper:
         raise RuleTextError(text, ask.at, f"no value of '{column.name}' is in this interval")

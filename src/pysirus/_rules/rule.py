@@ -217,8 +217,13 @@ class Rule:
 
     @property
     def set_text(self) -> str:
-        """The same for model files, with levels as the sets that they are."""
+        """The same with levels as the sets that they are."""
         return join_conditions(self.conditions, [set_text(condition) for condition in self.conditions])
+
+    @property
+    def file_text(self) -> str:
+        """The rule as model files of every version describe it: levels as sets, numbers to six digits."""
+        return self.line(join_conditions(self.conditions, [set_text(c, rounded=True) for c in self.conditions]))
 
     def folded(self, width: int = LINE) -> str:
         """``text`` for display, at most ``width`` characters: long sets and names are shortened."""

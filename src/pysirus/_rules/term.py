@@ -45,5 +45,5 @@ class LinearTerm:
         return np.where(np.isnan(column), self.missing, column)
 
     def __str__(self) -> str:
-        limits = f"{format_threshold(self.lower)} to {format_threshold(self.upper)}"
+        limits = " to ".join(format_threshold(end, rounded=True) for end in (self.lower, self.upper))
         return f"{format_number(self.weight, 3)} * {one_line(self.feature)}, within {limits}"

@@ -35,6 +35,7 @@ class Detail:
     name: int | None = None
     level: int | None = None
     levels: int | None = None
+    rounded: bool = False  # thresholds, to six digits
 
 
 WHOLE = Detail()
@@ -104,10 +105,8 @@ def condition_parts(condition: Condition, detail: Detail = WHOLE) -> tuple[str, 
         return "", name, f" {levels_text(condition, detail)}{tail}"
     if condition.levels is not None or (condition.lower is None and condition.upper is None):
         return "", name, " is known"
-    if condition.upper is None:
-        return "", name, f" >= {format_threshold(condition.lower)}{tail}"
-    head = "" if condition.lower is None else f"{format_threshold(condition.lower)} <= "
-    return head, name, f" < {format_threshold(condition.upper)}{tail}"
+    lower, upper = (format_threshold(end, rounded=detail.rounded) for end in (condition.lower, condition.upper))
+    return (f"{lower} <= " if lower and upper else ""), name, (f" < {upper}" if upper else f" >= {lower}") + tail
 
 
 def condition_words(condition: Condition, detail: Detail = WHOLE) -> str:
@@ -115,10 +114,10 @@ def condition_words(condition: Condition, detail: Detail = WHOLE) -> str:
     return one_line("".join(condition_parts(condition, detail)))
 
 
-def set_text(condition: Condition) -> str:
+def set_text(condition: Condition, *, rounded: bool = False) -> str:
     """A condition as model files say it: levels always as the set that they are."""
     if condition.levels is None or (condition.lower_cut is None and condition.upper_cut is None):
-        return condition_words(condition)
+        return condition_words(condition, Detail(rounded=rounded))
     tail = " or missing" if condition.missing else ""
     return one_line(f"{condition.feature} in {format_levels(condition.levels)}{tail}")
 

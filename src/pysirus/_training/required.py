@@ -16,12 +16,15 @@ from pysirus._rules.effect import EffectError
 from pysirus._rules.rule import Rule
 from pysirus._select.sample import independent_columns
 from pysirus._select.select import Span, condition_vector
+from pysirus._training.forbidden import with_forbidden_cuts
 from pysirus._training.training import Training
 from pysirus._weights.weighted import with_outputs
 
 
 def with_required(training: Training, link: Link, *, strict: bool = True) -> Training:
     """The training rows with the required rules that can be kept, all of them where that is ``strict``."""
+    if strict:
+        training = with_forbidden_cuts(training)
     if not training.required:
         return training
     every = [settle_effect(rule, link, training.response.labels, "required_rules") for rule in training.required]

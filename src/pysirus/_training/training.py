@@ -12,6 +12,7 @@ import numpy as np
 
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts, bin_table
+from pysirus._bins.gaps import Gap, Place, find_gaps
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
 from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._constraints.order import order_columns
@@ -73,6 +74,10 @@ class Training(ABC):
     def patterns(self, rules: Sequence[Rule]) -> Patterns:
         """Which rules hold together, and with which response: what weights by likelihood are computed from."""
 
+    @abstractmethod
+    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+        """The known values of columns next to some numbers."""
+
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""
         return self.restore(self.moment_sums(rules))
@@ -91,6 +96,8 @@ class Training(ABC):
 @dataclass(frozen=True)
 class MemoryTraining(Training):
     """Training rows in memory."""
+
+    table: Table | None = field(default=None, kw_only=True, repr=False)  # as it was before it was put into bins
 
     @property
     def is_constant(self) -> bool:
@@ -114,6 +121,11 @@ class MemoryTraining(Training):
     def patterns(self, rules: Sequence[Rule]) -> Patterns:
         """Which rules hold together, and with which response."""
         return rule_patterns(rules, self.binned, self.response, self.seed)
+
+    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+        """The known values of columns next to some numbers."""
+        assert self.table is not None
+        return find_gaps(self.table, places).gaps
 
 
 def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:
@@ -141,6 +153,7 @@ def bin_rows(table: Table, response: Response, settings: Settings, target: str) 
         constraints=constraints,
         required=required,
         columns=table.recipe,
+        table=table,
     )
 
 

@@ -16,6 +16,7 @@ from pysirus._model.model import Model
 from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
 from pysirus._rules.rule import RuleSet
 from pysirus._training.grow import grow_paths
+from pysirus._training.thresholds import with_short_thresholds
 from pysirus._training.training import Training
 from pysirus._tuning.fold import FoldResult
 from pysirus._tuning.growing import growing_path
@@ -64,7 +65,7 @@ def tune(training: Training, fit_folds: FitFolds, changed: float, plan: TuningPl
     if plan.with_stages:
         choices += [_choose_length(plain, folds, plan), _choose_stages(training, paths, plain, folds, plan)]
     chosen = min(choices, key=lambda choice: choice.badness(plan.criterion))
-    return _with_figures(chosen, folds, plan), paths
+    return with_short_thresholds(_with_figures(chosen, folds, plan), training), paths
 
 
 def _with_figures(chosen: Choice, folds: Sequence[Sequence[FoldResult]], plan: TuningPlan) -> Model:

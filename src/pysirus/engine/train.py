@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, with_sizes
+from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
 from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._data.column import DataError
@@ -54,6 +55,7 @@ class ShardTraining(Training):
     idle: dict[str, str]
     quantile_error: float
     sum_bytes: int
+    ask_gaps: Callable[[Sequence[Place]], tuple[Gap, ...]] | None = field(default=None, kw_only=True)  # of all rows
 
     @property
     def is_constant(self) -> bool:
@@ -86,6 +88,11 @@ class ShardTraining(Training):
     def patterns(self, rules: Sequence[Rule]) -> Patterns:
         """Which rules hold together, and with which response."""
         return self.shards.ask(RulePatterns(rules, self.binned, self.seed))
+
+    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+        """The known values of columns next to some numbers: one more pass over the rows as they came."""
+        assert self.ask_gaps is not None
+        return self.ask_gaps(places)
 
 
 # ---------------------------------------------------------------------------------------------------------- columns
@@ -132,6 +139,23 @@ class ZoomQuestion:
     def __call__(self, part: Part) -> Marked[ZoomAnswer] | None:
         table, response, marks = self.read(part)
         return Marked(zoom_columns(table, response, self.plan), marks) if response.n_rows else None
+
+
+@dataclass(frozen=True)
+class GapQuestion:
+    """Which values are next to these numbers?"""
+
+    read: PartReader
+    features: tuple[Feature, ...]
+    places: Sequence[Place]
+
+    def __call__(self, part: Part) -> Marked[Gaps] | None:
+        table, response, marks = self.read(part)
+        if response.n_rows == 0:
+            return None
+        with naming(part):
+            table = recode_table(table, self.features)
+        return Marked(find_gaps(table, self.places), marks)
 
 
 @dataclass(frozen=True)
@@ -215,6 +239,10 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
     shape = shape_of(summaries, settings, parts.n_labels)
     features = features_of(shape.cuts)
     shards = rows.encode(Encoder(read, features, shape.cuts, parts.extent.first_rows, shape.given))
+
+    def ask_gaps(places: Sequence[Place]) -> tuple[Gap, ...]:
+        return watch(rows.ask(GapQuestion(read, features, places))).gaps if places else ()
+
     try:
         steady, sizes = ask_first(shards, watch, SizeQuestion([c.n_bins for c in shape.cuts]))
         shape = shape.with_sizes(sizes.sizes)
@@ -229,6 +257,7 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
             idle=name_idle(shape.cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
+            ask_gaps=ask_gaps,
             constraints=shape.constraints,
             required=shape.required,
         )

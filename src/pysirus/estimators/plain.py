@@ -19,6 +19,7 @@ from pysirus._training.grow import grow_paths
 from pysirus._training.keep import Limits, keep_rules
 from pysirus._training.required import with_required
 from pysirus._training.settings import Settings
+from pysirus._training.thresholds import with_short_thresholds
 from pysirus._training.training import Training, bin_rows
 from pysirus._tuning.folds import draw_folds
 from pysirus.estimators.in_parts import InParts
@@ -131,5 +132,6 @@ class PlainSirus(InParts, ListSize):
         recipe = settings.recipe(training.n_rows)
         stages = correct(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
         weighted = kind.describe(training, stages[-1])
-        self._set_model(kind.model(training, weighted, 0, len(stages) * paths.n_trees))
+        model = kind.model(training, weighted, 0, len(stages) * paths.n_trees)
+        self._set_model(with_short_thresholds(model, training))
         self._keep_paths(training, paths)

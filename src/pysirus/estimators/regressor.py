@@ -48,5 +48,5 @@ class SirusRegressor(RegressionBase, PlainSirus, Running, Stages, Loss, Growing,
     >>> X, y = load_ozone(return_X_y=True, as_frame=True)
     >>> model = SirusRegressor(n_rules=3, random_state=0).fit(X, y)
     >>> print(model.rules_[0])
-    if temp < 65.4 then 7.0 else 19.0
+    if temp < 66 then 7.0 else 19.0
     """

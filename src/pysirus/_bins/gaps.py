@@ -1,0 +1,87 @@
+"""A cut and the values of its column in, the shortest number that parts the same rows out.
+
+Between the largest value below a cut and the smallest at or above it there is freedom: any number in this gap parts the
+training rows as the cut does. The threshold that a rule shows and uses is the one with the fewest significant digits,
+of several the nearest to the cut, of two as near the smaller. Zero is shorter than any other number. A gap between
+whole numbers takes whole numbers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.table import Table
+
+MAX_DIGITS = 17  # enough for every double
+WAYS = (ROUND_FLOOR, ROUND_CEILING)
+EXACTLY = Context(prec=1200)  # more than the digits of any double, or of the difference of two
+BLOCK = 1 << 14  # values that stay in the cache
+Place = tuple[int, float]  # the number of a column, and a number in it
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The largest value below a number, and the smallest at or above it; infinite where there is none."""
+
+    below: float
+    above: float
+
+    def __add__(self, other: Gap) -> Gap:
+        return Gap(max(self.below, other.below), min(self.above, other.above))
+
+    def __contains__(self, number: float) -> bool:
+        return self.below < number <= self.above
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gaps around some numbers; ``a + b`` are those of the rows of both."""
+
+    gaps: tuple[Gap, ...]
+
+    def __add__(self, other: Gaps) -> Gaps:
+        return Gaps(tuple(a + b for a, b in zip(self.gaps, other.gaps)))
+
+
+def find_gaps(table: Table, places: Sequence[Place]) -> Gaps:
+    """The gaps around some numbers in the known values of their columns."""
+    found: dict[Place, Gap] = {}
+    for index in dict.fromkeys(index for index, _ in places):
+        own = [place for place in places if place[0] == index]
+        for place, gap in zip(own, _gaps_in(table.columns[index].values, [number for _, number in own])):
+            found[place] = gap
+    return Gaps(tuple(found[place] for place in places))
+
+
+def _gaps_in(values: NDArray[Any], numbers: Sequence[float]) -> list[Gap]:
+    below, above = [-np.inf] * len(numbers), [np.inf] * len(numbers)
+    for start in range(0, len(values), BLOCK):
+        block = values[start : start + BLOCK].astype(np.float64)  # as doubles, as bins and rules compare them
+        for i, number in enumerate(numbers):  # of a missing value neither holds
+            below[i] = max(below[i], float(np.where(block < number, block, -np.inf).max()))
+            above[i] = min(above[i], float(np.where(block >= number, block, np.inf).min()))
+    return [Gap(low + 0.0, high + 0.0) for low, high in zip(below, above)]
+
+
+def shortest_in(gap: Gap, cut: float) -> float:
+    """The shortest number in a gap, of several the nearest to the cut, which is in the gap."""
+    if cut not in gap or not np.isfinite([gap.below, gap.above]).all():
+        return cut
+    if 0.0 in gap:
+        return 0.0
+    whole = gap.below.is_integer() and gap.above.is_integer()
+    exact = Decimal(cut)
+    for digits in range(1, MAX_DIGITS + 1):
+        sides = [Context(prec=digits, rounding=way).plus(exact) for way in WAYS]
+        if whole:
+            sides = [side.to_integral_value(way) for side, way in zip(sides, WAYS)]
+        if near := [side for side in sides if float(side) in gap]:
+            # of two as near the first, which is the smaller
+            return float(min(near, key=lambda side: EXACTLY.subtract(side, exact).copy_abs())) + 0.0
+    return cut
