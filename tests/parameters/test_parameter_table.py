@@ -37,7 +37,7 @@ def test_document_says_type_default_and_help() -> None:
     lines = document(Kettle).splitlines()
     assert lines[2:4] == ["litres : int, default=2", "    How much."]
     assert lines[4] == "lid : str, optional" and lines[6] == 'mark : {"cold", "hot"}, default="cold"'
-    assert "    litres : int, default=2\n        How much.\n" in documented(Kettle).__doc__
+    assert "\n----------\nlitres : int, default=2\n    How much.\n" in documented(Kettle).__doc__
 
 
 def test_check_names_the_parameter() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
+from inspect import cleandoc
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
@@ -472,6 +473,6 @@ def document(cls: type) -> str:
 
 def documented(cls: Class) -> Class:
     """Put the parameters of an estimator into its docstring, where it says ``{parameters}``."""
-    section = indent(document(cls), "    ").lstrip()
-    cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", section)
+    # as Python 3.13 keeps it, without the indentation of the class
+    cls.__doc__ = cleandoc(cls.__doc__ or "").replace("{parameters}", document(cls))
     return cls
