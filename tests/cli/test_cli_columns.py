@@ -361,9 +361,10 @@ def test_several_files_are_tuned_in_batches(run, table, tmp_path):
     code, out, _ = run("tune", tmp_path / "parts" / "*.parquet", *options, "--memory", "64MB", "--model", model)
     assert (code, out) == (0, expected[1])
     assert pysirus.load(model).path_.n_repeats == 1
-    for command in (["tune", tmp_path / "parts", *options], ["fit", table, "--tune", "--memory", "64MB", *columns]):
-        code, _, err = run(*command, "--groups", "color")
-        assert code == 2 and "take no groups" in " ".join(err.replace("│", "").split())
+    together = run("tune", table, *options, "--groups", "age")
+    assert together[0] == 0 and run("tune", tmp_path / "parts", *options, "--groups", "age")[:2] == together[:2]
+    code, _, err = run("fit", table, "--tune", "--memory", "64MB", *columns, "--groups", "agr")
+    assert code and "agr" in err
 
 
 def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):

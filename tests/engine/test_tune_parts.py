@@ -124,6 +124,25 @@ def test_files_are_tuned_as_memory_is(tmp_path, rows_of_files, n_files, n_groups
     assert_equal_tuning(SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", memory=1 << 27), expected)
 
 
+def test_groups_of_a_column_stay_together(tmp_path):
+    frame, y, rng = make_frame(300)
+    frame = frame[["wide", "holes", "colour"]]
+    groups, weights = rng.choice([f"group {i}" for i in range(40)], 300), rng.integers(0, 3, 300)
+    for i, rows in enumerate((slice(0, 130), slice(130, 300))):
+        part = frame[rows].assign(y=y[rows], w=weights[rows], group=groups[rows])
+        part.to_parquet(tmp_path / f"{i}.parquet", index=False)
+    expected = SirusRegressorCV(**SMALL).fit(frame, pd.Series(y, name="y"), sample_weight=weights, groups=groups)
+    found = SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", weights="w", groups="group")
+    assert_equal_tuning(found, expected)
+    with pytest.raises(ParameterError, match="cv=41 folds need at least 41 groups, found 40"):
+        SirusRegressorCV(**{**SMALL, "cv": 41}).fit_files(tmp_path, "y", groups="group")
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the groups too"):
+        SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", groups="y")
+    part.assign(group=None).to_parquet(tmp_path / "1.parquet", index=False)
+    with pytest.raises(DataError, match="groups holds missing values"):
+        SirusRegressorCV(**SMALL).fit_files(tmp_path / "1.parquet", "y", groups="group")
+
+
 def test_near_quantiles_are_tuned_on_too(tmp_path):
     frame, y, _ = make_frame(1500)
     pq.write_table(pa.table({"x": frame["wide"], "z": frame["narrow"], "y": y}), tmp_path / "rows.parquet")

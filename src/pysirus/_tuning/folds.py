@@ -49,6 +49,18 @@ def fold_of_rows(n_rows: int, n_folds: int, seed: int) -> NDArray[np.unsignedint
     return folds
 
 
+def fold_of_groups(groups: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.unsignedinteger[Any]]:
+    """The same where the rows of a group stay together: the folds of ``GroupKFold``, which shuffles the groups."""
+    n_groups = len(np.unique(groups))
+    if n_groups < n_folds:
+        raise ParameterError(f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv.")
+    folds = np.empty(len(groups), dtype=np.min_scalar_type(n_folds - 1))
+    drawn = GroupKFold(n_folds, shuffle=True, random_state=seed % 2**32)
+    for fold, (_, held_out) in enumerate(drawn.split(groups, groups=groups)):
+        folds[held_out] = fold
+    return folds
+
+
 def share_left_out(splits: Sequence[Sequence[Split]]) -> float:
     """The share of the rows that a fold leaves out, on average."""
     return float(np.mean([len(test) / (len(train) + len(test)) for folds in splits for train, test in folds]))
@@ -82,13 +94,12 @@ def _splits(cv: Any, given: list[Split] | None, y: NDArray[Any], groups: Any, se
         splits: Iterable[Any] = given
     elif isinstance(cv, numbers.Integral):
         check_integer("cv", cv, 2)
-        _check_folds(int(cv), n_rows, groups)
         if groups is None:
+            check_enough(int(cv), n_rows)
             folds = fold_of_rows(n_rows, int(cv), seed)
-            splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))
         else:
-            drawn: Any = GroupKFold(int(cv), shuffle=True, random_state=seed % 2**32)
-            splits = drawn.split(np.empty(n_rows), groups=groups)
+            folds = fold_of_groups(groups, int(cv), seed)
+        splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))
     else:
         splits = cv.split(np.empty((n_rows, 1)), y, groups)
     result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
@@ -102,17 +113,6 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
     if len(groups) != n_rows:
         raise DataError(f"groups has {len(groups)} entries, the table has {n_rows} rows: one group per row.")
     return np.asarray(groups)
-
-
-def _check_folds(n_folds: int, n_rows: int, groups: Any) -> None:
-    if groups is not None:
-        n_groups = len(np.unique(np.asarray(groups)))
-        if n_groups < n_folds:
-            raise ParameterError(
-                f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv."
-            )
-    else:
-        check_enough(n_folds, n_rows)
 
 
 def check_enough(n_folds: int, n_rows: int) -> None:

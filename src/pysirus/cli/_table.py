@@ -74,10 +74,13 @@ class FileTraining(NamedTuple):
     drop: list[str]
     memory: int
     monotonic: dict[str, int] | None = None
+    groups: str | None = None
 
     def fit(self, estimator: Any) -> None:
         """Learn from the files."""
-        estimator.fit_files(self.paths, self.target, weights=self.weights, drop=self.drop, memory=self.memory)
+        folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
+        options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory}
+        estimator.fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
@@ -155,12 +158,6 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
     """Files to learn from; of Parquet only the schemas are read."""
     from pysirus.engine.holders.sources import find_files, look_at_all
 
-    if roles.groups is not None:
-        raise typer.BadParameter(
-            "files in batches take no groups: folds are drawn by row number. Tune one table in memory, without "
-            "--memory.",
-            param_hint="--groups",
-        )
     if roles.exposure is not None:
         raise typer.BadParameter(
             "files in batches take no exposure. Write the rate (count / exposure) to a column, and give the exposure "
@@ -186,6 +183,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         monotonic=_directions(table, roles),
         drop=names_of(anywhere, roles.drop, "--drop"),
         memory=memory,
+        groups=roles.groups,
     )
 
 

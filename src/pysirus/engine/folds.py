@@ -7,6 +7,7 @@ making them: mostly one way, and two more for labels where two folds hold out th
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -14,10 +15,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._data.column import DataError, is_missing
+from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._tuning.folds import fold_of_rows
+from pysirus._tuning.folds import check_enough, derive, fold_of_groups, fold_of_rows
 from pysirus.engine.columns import ZoomAnswer, ZoomPlan, needs_zoom, refine, together, zoom_columns
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
@@ -45,15 +48,17 @@ class Answers(Generic[Key, Answer]):
 
 @dataclass(frozen=True)
 class Repetition:
-    """The folds of one repetition of the cross-validation: a function of the number of a row."""
+    """The folds of one repetition of the cross-validation: a function of the number of a row, or of its group."""
 
     n_rows: int
     n_folds: int
     seed: int
+    by_group: NDArray[np.unsignedinteger[Any]] | None = None  # [row], where groups stay together
 
     def of_rows(self, first_row: int, n_rows: int) -> NDArray[np.unsignedinteger[Any]]:
         """The folds that hold out some rows."""
-        return fold_of_rows(self.n_rows, self.n_folds, self.seed)[first_row : first_row + n_rows]
+        folds = fold_of_rows(self.n_rows, self.n_folds, self.seed) if self.by_group is None else self.by_group
+        return folds[first_row : first_row + n_rows]
 
     def held_out(self, first_row: int, n_rows: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """Of some rows those that each fold holds out, where there are any."""
@@ -88,6 +93,22 @@ class FoldQuestion:
     def first_row(self, part: Part) -> int:
         """The number of the first row of a part."""
         return self.read.first_row(part, self.first_rows)
+
+
+@dataclass(frozen=True)
+class GroupQuestion:
+    """Which group is each row in?"""
+
+    read: PartReader
+
+    def __call__(self, part: Part) -> Marked[Answers[int, NDArray[Any]]] | None:
+        response, marks = self.read.response(part)
+        groups = np.asarray(part.weighing().groups)
+        if any(is_missing(group) for group in (groups.tolist() if groups.dtype.kind in "Of" else ())):
+            raise DataError(
+                f"{part.name}: groups holds missing values. Fill them, for example with a group of their own."
+            )
+        return Marked(Answers({part.number: groups}), marks) if response.n_rows else None
 
 
 @dataclass(frozen=True)
@@ -165,6 +186,23 @@ class FoldZooms(WaysQuestion):
 
 
 # ------------------------------------------------------------------------------------------------------------- folds
+
+
+def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> tuple[Repetition, ...]:
+    """The folds of every repetition, as they are drawn in memory."""
+    if isinstance(cv, bool) or not isinstance(cv, numbers.Integral):
+        raise ParameterError(
+            f"cv must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by row number."
+        )
+    check_integer("cv", cv, 2)
+    n_folds, n_rows = int(cv), parts.extent.n_rows
+    seeds = [derive(seed, repeat) for repeat in range(n_repeats)]
+    if not parts.rows.grouped:
+        check_enough(n_folds, n_rows)
+        return tuple(Repetition(n_rows, n_folds, own) for own in seeds)
+    found = parts.watch(parts.rows.ask_response(GroupQuestion(parts.read))).by_key
+    groups = np.concatenate([found[part] for part in sorted(found)])
+    return tuple(Repetition(n_rows, n_folds, own, fold_of_groups(groups, n_folds, own)) for own in seeds)
 
 
 def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:

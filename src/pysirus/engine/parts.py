@@ -28,6 +28,7 @@ class Part:
     X: Any  # None where only the response was asked for
     y: Any
     weights: Any = None
+    groups: Any = None  # rows of one group stay in one fold
 
     def weighing(self) -> Part:
         """The rows that weigh something."""
@@ -35,7 +36,8 @@ class Part:
         if rows is None:
             return self
         X = None if self.X is None else take(self.X, rows)
-        return replace(self, X=X, y=take(self.y, rows), weights=take(self.weights, rows))
+        groups = None if self.groups is None else take(self.groups, rows)
+        return replace(self, X=X, y=take(self.y, rows), weights=take(self.weights, rows), groups=groups)
 
 
 class Holder(Protocol[PartT]):
@@ -58,6 +60,7 @@ class RowHolder(Holder[Part], Protocol):
     """Rows as they came."""
 
     advice: str  # what to do where two passes find different rows
+    grouped: bool  # whether its parts have groups
 
     def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask a question that reads the response and the weights alone."""

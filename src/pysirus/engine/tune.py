@@ -6,7 +6,6 @@ and once more for the rows that are held out. The forests of all folds grow toge
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,14 +15,13 @@ import numpy as np
 
 from pysirus._bins.cuts import Cuts
 from pysirus._data.table import Feature, recode_table
-from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.fixed_point import Scale
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.required import with_required
 from pysirus._training.training import features_of
 from pysirus._tuning.fold import FoldResult, holds_in, judge_fold, learn_fold
-from pysirus._tuning.folds import check_enough, derive
+from pysirus._tuning.folds import derive
 from pysirus._tuning.plan import TuningPlan
 from pysirus._weights.weighted import WeightedPrefixes
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
@@ -110,17 +108,6 @@ class HeldOutQuestion(FoldQuestion):
             holds = holds_in(own.rules, recode_table(table.take(rows), own.features))
             found[fold, first] = np.packbits(holds, axis=1), replace(response.take(rows), part_of=None)
         return Marked(Answers(found), marks)
-
-
-def draw_repetitions(cv: Any, n_repeats: int, n_rows: int, seed: int) -> tuple[Repetition, ...]:
-    """The folds of every repetition, as they are drawn in memory."""
-    if isinstance(cv, bool) or not isinstance(cv, numbers.Integral):
-        raise ParameterError(
-            f"cv must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by row number."
-        )
-    check_integer("cv", cv, 2)
-    check_enough(int(cv), n_rows)
-    return tuple(Repetition(n_rows, int(cv), derive(seed, repeat)) for repeat in range(n_repeats))
 
 
 Learned = tuple[WeightedPrefixes, tuple[Feature, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._parameters import ParameterError
 from pysirus._training.settings import Settings
@@ -70,21 +70,23 @@ class InParts(SirusBase):
         -------
         self : estimator
         """
+        options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
+        return self._fit_files(paths, target, weights=weights, **options)
+
+    def _fit_files(self: Self, paths: Paths, target: str, *, drop: Any, memory: int, **given: Any) -> Self:
         from pysirus.engine.holders.files import open_files, within
 
         settings = self._settings()
         rows, options = open_files(
             paths,
             target,
-            weights=weights,
             drop=[drop] if isinstance(drop, str) else drop,
             memory=memory,
-            quantiles=quantiles,
-            scratch=scratch,
             n_threads=settings.n_threads,
             verbose=self.verbose,
             labels=[name for name in self.categorical_features or () if isinstance(name, str)],
             n_copies=2 if self._is_tuned else 1,
+            **given,
         )
         settings = self._choose_device_of_files(settings, rows.n_rows, len(rows.features))
         with within(memory):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -20,6 +22,7 @@ from pysirus.estimators.in_parts import InParts
 from pysirus.estimators.rule_model import RuleModel
 
 if TYPE_CHECKING:
+    from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.parts import RowHolder
 
@@ -60,19 +63,63 @@ class TunedSirus(InParts, Folds):
         folds = partial(fit_folds, table, response, splits, plan)
         return self._choose(training, folds, share_left_out(splits), plan)
 
+    def fit_files(
+        self: Self,
+        paths: Paths,
+        target: str,
+        *,
+        weights: str | None = None,
+        groups: str | None = None,
+        drop: Sequence[str] = (),
+        memory: int = 1 << 30,
+        quantiles: str = "exact",
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Choose the number of rules and learn them from files that need not fit into memory, as ``fit`` does.
+
+        All folds share the passes over the files. ``cv`` must be a number of folds and ``n_stages`` 1.
+
+        Parameters
+        ----------
+        paths : str, path or list of them
+            Parquet or CSV files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in file
+            order; the files of a folder or pattern are sorted by name.
+        target : str
+            The column to predict.
+        weights : str, optional
+            The column of row weights.
+        groups : str, optional
+            A column, which is no feature: rows of the same group stay in the same fold.
+        drop : list of str, optional
+            Columns to leave out.
+        memory : int, default=2**30
+            About how many bytes to use, besides about 25 bytes a row for what is held out.
+        quantiles : {"exact", "sketch"}, default="exact"
+            With "sketch" cuts are near the quantiles, and a pass over the files is saved, twice.
+        scratch : str or path, optional
+            The folder for the scratch files, by default the temporary folder. They are removed at the end.
+
+        Returns
+        -------
+        self : estimator
+        """
+        options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
+        return self._fit_files(paths, target, weights=weights, groups=groups, **options)
+
     def _fit_parts(
         self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
     ) -> Self:
         """Choose the number of rules and learn them from rows in parts."""
+        from pysirus.engine.folds import draw_repetitions
         from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.train import train
-        from pysirus.engine.tune import FoldTuning, draw_repetitions
+        from pysirus.engine.tune import FoldTuning
 
         if settings is None:  # of rows on other machines
             settings = self._settings_far_away()
         self._check_stages()
         parts = look_at(rows, self._kind, self.categorical_features)
-        repetitions = draw_repetitions(self.cv, self._repeats(in_parts=True), parts.extent.n_rows, settings.seed)
+        repetitions = draw_repetitions(self.cv, self._repeats(in_parts=True), parts, settings.seed)
         training = train(parts, settings, options, target=target)
         try:
             plan = self._plan(settings, len(repetitions))

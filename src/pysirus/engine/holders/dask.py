@@ -249,6 +249,7 @@ class DaskRows:
         "Partitions are computed several times, and must hold the same rows each time: seed what is random in them, "
         "see that what they read stays as it is, or persist the collection first."
     )
+    grouped = False
 
     def __init__(self, partitions: Sequence[Partition], responses: Sequence[Partition]) -> None:
         self._partitions, self._responses = partitions, responses

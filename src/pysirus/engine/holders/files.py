@@ -42,21 +42,25 @@ class FileRows:
         folder: str | os.PathLike[str] | None,
         progress: ShowPass,
         labels: Sequence[str] = (),
+        groups: str | None = None,
     ) -> None:
         self._files = look_at_all(files, labels=labels)
-        self._target, self._weights = target, weights
+        self._target, self._weights, self._groups = target, weights, groups
+        self.grouped = groups is not None
         schema = self._files[0].schema
         check_name(schema.names, target, "target")
         if weights is not None:
             check_name(schema.names, weights, "weights")
+        if groups is not None:
+            check_name(schema.names, groups, "groups")
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
         for name in drop:
             check_name(list(anywhere), name, "option drop")
-        for role, taken in (("be the weights", [weights]), ("be dropped", drop)):
+        for role, taken in (("be the weights", [weights]), ("be the groups", [groups]), ("be dropped", drop)):
             if target in taken:
                 raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
         check_same_columns(self._files, drop)
-        used = {target, weights, *drop}
+        used = {target, weights, groups, *drop}
         self.features = [name for name in schema.names if name not in used]
         if not self.features:
             raise DataError("No feature is left besides the target, the weights and the dropped columns.")
@@ -122,7 +126,8 @@ class FileRows:
     def _parts(self, features: list[str]) -> Iterator[tuple[Part, float]]:
         """The parts one after the other, each with its share of the bytes on disk."""
         number = 0
-        wanted = [*features, *(name for name in (self._target, self._weights) if name is not None)]
+        others = (self._target, self._weights, None if features else self._groups)  # asked for with the response alone
+        wanted = list(dict.fromkeys([*features, *(name for name in others if name is not None)]))
         for file in self._files:
             bytes_a_row = file.state.size / max(1, file.n_rows)
             start = 0
@@ -131,7 +136,8 @@ class FileRows:
                     name = f"rows {start:,} to {start + len(table) - 1:,} of '{file.path}'"
                     weights = None if self._weights is None else table[self._weights]
                     X = table.select(features) if features else None
-                    yield Part(number, name, X, table[self._target], weights), len(table) * bytes_a_row
+                    groups = table[self._groups] if self._groups in wanted else None
+                    yield Part(number, name, X, table[self._target], weights, groups), len(table) * bytes_a_row
                     number, start = number + 1, start + len(table)
 
 
@@ -178,6 +184,7 @@ def open_files(
     verbose: int,
     labels: Sequence[str] = (),
     n_copies: int = 1,
+    groups: str | None = None,
 ) -> tuple[FileRows, EngineOptions]:
     """The rows of files, and how to train on them in about this much memory; the scratch folder holds some copies."""
     params.check_bytes("memory", memory, LEAST_MEMORY)
@@ -192,6 +199,7 @@ def open_files(
         folder=scratch,
         progress=show_pass if verbose else no_pass,
         labels=labels,
+        groups=groups,
     )
     check_room(scratch, n_copies * rows.scratch_bytes)
     # the tallies of the parts at work, of all parts before, and of both

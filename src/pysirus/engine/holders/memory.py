@@ -27,6 +27,7 @@ class MemoryRows:
     """Rows as they came, in memory."""
 
     advice = "Leave the table as it is while a model is learned from it."
+    grouped = False
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = [part for part in parts if len(part.y)]

@@ -216,6 +216,7 @@ class SparkRows:
         "Partitions may be computed several times, and must hold the same rows each time: seed what is random in them, "
         "see that what they read stays as it is, or checkpoint the frame first."
     )
+    grouped = False
 
     def __init__(
         self, frame: DataFrame, target: str, *, weights: str | None, row_id: str | None, drop: Sequence[str]
