@@ -39,10 +39,19 @@ function respond(scores, k) {
 
 /* ---------------------------------------------------------------------------------------------------- size */
 
+/* The error and the stability of a size as people say them, with their names. */
+function inWords(size) {
+  const named = `${data.errorName} ${format(size.error, 3)}`;
+  const what = scored && !hazard ? "deviance" : data.classes || hazard ? null : "variance";
+  const share = size.error < 1 ? `${Math.round(100 * (1 - size.error))}%` : "none";
+  const back = `${Math.round(size.stability * size.nPositive)} of ${plural(size.nPositive, "rule")} come back`;
+  return [what ? `explains ${share} of the ${what} (${named})` : named, `${back} (stability ${format(size.stability, 2)})`];
+}
+
 function showSize() {
   const size = data.sizes[state.size], chosen = data.sizes[data.chosen];
   const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : data.outcome || `mean ${format(data.mean, 4)}`];
-  if (size.error !== null) lead.push(`${data.errorName} ${format(size.error, 3)}`, `stability ${format(size.stability, 2)}`);
+  if (size.error !== null) lead.push(...inWords(size));
   else if (!data.heldOut) lead.push("not cross-validated");
   byId("lead").textContent = lead.join(" · ");
   if (!data.path) return;
