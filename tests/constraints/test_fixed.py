@@ -114,7 +114,8 @@ def losses(response, y, weights):
 
 @pytest.mark.parametrize("response", ["poisson", "gamma", "classes", "several"])
 @pytest.mark.parametrize("n_stages", [1, 3])
-def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages):
+def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages, monkeypatch):
+    monkeypatch.setattr("pysirus._weights.dust.DUST", 0.0)  # which has weight 0 beside this minimum
     X, score, weights, inside = rows
     y = response_of(response, score)
     model = estimator(response, required_rules=[FIXED[response]], n_rules=5, n_stages=n_stages)
@@ -139,7 +140,8 @@ def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages):
     assert own == pytest.approx(gap) and inside.any()
 
 
-def test_a_hazard_is_at_the_minimum_beside_the_effect():
+def test_a_hazard_is_at_the_minimum_beside_the_effect(monkeypatch):
+    monkeypatch.setattr("pysirus._weights.dust.DUST", 0.0)  # which has weight 0 beside this minimum
     X, y = survival_table()
     X = pd.DataFrame(X, columns=COLUMNS)
     model = SirusSurvival(required_rules=["×2 if age < 45"], n_stages=3, **FAST).fit(X, y).model_

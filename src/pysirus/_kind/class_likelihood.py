@@ -25,7 +25,6 @@ from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.quadratic import minimise
-from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
 from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
@@ -40,6 +39,21 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
     def loss_of(self, response: Response) -> str:
         """Of two classes logistic, of more softmax."""
         return "logistic" if len(response.labels or ()) == 2 else "softmax"
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """Classes have none but that of their proportions."""
+        return 1.0
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """The class that moves most: its proportion p moves by p (1 - p) times its log-odds."""
+        if len(constant) == 1:
+            gaps, constant = np.hstack([-gaps / 2, gaps / 2]), np.array([-constant[0] / 2, constant[0] / 2])
+        p = np.exp(constant - constant.max())
+        p /= p.sum()
+        deviations = np.sqrt(p * (1 - p))
+        moved = np.abs(p * (gaps - (gaps * p).sum(axis=1, keepdims=True)))
+        spread_out = np.divide(moved, deviations, out=np.full_like(moved, np.inf), where=deviations > 0)
+        return np.asarray(spread_out.max(axis=1))
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The logarithmic loss."""
@@ -81,11 +95,10 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
 
     def weigh_again(
         self, patterns: Patterns, response: ClassResponse, rules: Sequence[Rule]
-    ) -> tuple[tuple[float, ...], list[float], float]:
-        """Intercept, weights and penalty of a list of rules with outputs."""
-        grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
-        fit = self._fit(patterns, response, rules, [len(rules)], grid)
-        return self.as_output(fit.intercepts[0]), fit.weights[0].tolist(), float(fit.penalties[0])
+    ) -> tuple[tuple[float, ...], list[float], float, int]:
+        """Intercept, weights and penalty of a list of rules with outputs, and how many of them were dust."""
+        fit, n_dust = self.swept(patterns, response, rules, [len(rules)], 1.0)
+        return self.as_output(fit.intercepts[0]), fit.weights[0].tolist(), float(fit.penalties[0]), n_dust[0]
 
 
 def refit_classes(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[tuple[float, ...], list[float]]:

@@ -117,6 +117,8 @@ class Kind(ABC):
         facts = {**training.facts, "n_trees": n_trees, **training.response.facts}
         if self.has_penalty:
             facts["ridge_penalty"] = float(weighted.penalties[row])
+        if weighted.n_dust and weighted.n_dust[row]:
+            facts["n_dust"] = weighted.n_dust[row]
         if self.has_stages:
             facts["n_stages"] = max((rule.stage for rule in weighted.rules[:size]), default=1)
         return Model(

@@ -23,6 +23,7 @@ from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
+from pysirus._weights.dust import Bools, sweep
 from pysirus._weights.likelihood import (
     LikelihoodFit,
     centred_outputs,
@@ -67,6 +68,14 @@ class LikelihoodKind(Kind):
     def as_response(self, residuals: Floats, response: Response) -> Response:
         """Residuals [row, score] as a response of the same rows."""
 
+    @abstractmethod
+    def spread(self, training: Training, moments: Moments) -> float:
+        """What ``moves`` must know of the response besides its mean."""
+
+    @abstractmethod
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """How many standard deviations of the response, near its mean, steps of the scores [rule, score] move it."""
+
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
         if len(rules) <= most:
@@ -84,7 +93,8 @@ class LikelihoodKind(Kind):
         """Weights that are not negative, by ridge-penalised likelihood."""
         one_stage = all(rule.stage == 1 for rule in rules)
         patterns = self._rows(training, rules)
-        fit = self._fit(patterns, training.response, rules, sizes, PENALTY_GRID if one_stage else STAGES_GRID)
+        spread = self.spread(training, moments)
+        fit, n_dust = self.swept(patterns, training.response, rules, sizes, spread)
         return WeightedPrefixes(
             tuple(rules),
             tuple(sizes),
@@ -93,6 +103,7 @@ class LikelihoodKind(Kind):
             fit.penalties,
             training.response.output(moments.means[0]),
             constant=tuple(fit.constant.tolist()),
+            n_dust=n_dust,
             # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
             patterns=patterns if one_stage else None,
         )
@@ -105,10 +116,35 @@ class LikelihoodKind(Kind):
         """The mean answers inside and outside, which residuals are not."""
         return with_observed(rules, moments, response)
 
+    def swept(
+        self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], spread: float
+    ) -> tuple[LikelihoodFit, tuple[int, ...]]:
+        """The fit of lists without their dust, and how many rules of each that was."""
+        grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
+        fit = self._fit(patterns, response, rules, sizes, grid)
+        fit = replace(fit, weights=fit.weights.copy(), intercepts=fit.intercepts.copy(), penalties=fit.penalties.copy())
+
+        def fit_again(kept: Bools, lists: list[int]) -> Floats:
+            own = self._fit(patterns, response, rules, [sizes[row] for row in lists], grid, kept)
+            fit.intercepts[lists], fit.penalties[lists] = own.intercepts, own.penalties
+            return own.weights
+
+        inside, outside = self._sides(rules, response)
+        return fit, sweep(fit.weights, self.moves(inside - outside, fit.constant, spread), rules, fit_again)
+
     def _fit(
-        self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
+        self,
+        patterns: Any,
+        response: Response,
+        rules: Sequence[Rule],
+        sizes: Sequence[int],
+        grid: Floats,
+        kept: Bools | None = None,
     ) -> LikelihoodFit:
-        sides, loss = self._sides(rules, response), self.loss_of(response)
+        """Rules that are not kept answer the same inside and outside, and so have no weight."""
+        inside, outside = self._sides(rules, response)
+        sides = (inside, outside) if kept is None else (inside * kept[:, None], outside * kept[:, None])
+        loss = self.loss_of(response)
         return fit_likelihood(patterns, *sides, loss, sizes, grid, n_held=n_fixed(rules))
 
     def _sides(self, rules: Sequence[Rule], response: Response) -> tuple[Floats, Floats]:

@@ -6,6 +6,7 @@ logarithm of the mean is the sum of weighted outputs. Rules answer with mean res
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
 from pysirus._model.link import Link
 from pysirus._model.model import Model
+from pysirus._model.moments import Moments
 from pysirus._model.quadratic import Quadratic
 from pysirus._response.response import NumberResponse, Response
 from pysirus._training.training import Training
@@ -78,6 +80,15 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def loss_of(self, response: Response) -> str:
         """The loss that was asked for."""
         return self.loss
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """The standard deviation of the response."""
+        mean = float(moments.y_sum.sum() / moments.fold_weight.sum())
+        return math.sqrt(max(float(moments.y_square.sum() / moments.fold_weight.sum()) - mean * mean, 0.0))
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """A step of the logarithm moves the mean by as much of it."""
+        return np.abs(gaps[:, 0]) * (np.exp(constant[0]) / spread if spread > 0 else np.inf)
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The deviance of the loss that was asked for."""

@@ -33,6 +33,7 @@ from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
 from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
+from pysirus._weights.dust import Bools
 from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.hazard import baseline_hazard
 from pysirus._weights.kaplan_meier import kaplan_meier
@@ -103,6 +104,15 @@ class SurvivalTimes(LikelihoodKind):
         """What the data say is found for the lists that are kept; see ``describe``."""
         return list(rules)
 
+    def spread(self, training: Training, moments: Moments) -> float:
+        """The share of rows with an event."""
+        response = _times_of(training)
+        return float(np.average(response.events, weights=response.weights))
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """A step of the log-hazard moves the events by as much of them; they vary as a count does."""
+        return np.asarray(np.abs(gaps[:, 0]) * np.sqrt(spread))
+
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Up to ``most`` rules: every size is a fit with a cross-validation of its own."""
         return range(min(len(rules), most) + 1)
@@ -119,9 +129,15 @@ class SurvivalTimes(LikelihoodKind):
         return cox_rows(rules, training.binned, risk, training.seed, response.weights)
 
     def _fit(
-        self, rows: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], grid: Floats
+        self,
+        rows: Any,
+        response: Response,
+        rules: Sequence[Rule],
+        sizes: Sequence[int],
+        grid: Floats,
+        kept: Bools | None = None,
     ) -> LikelihoodFit:
-        inside, outside = (side[:, 0] for side in self._sides(rules, response))
+        inside, outside = (side[:, 0] * (1.0 if kept is None else kept) for side in self._sides(rules, response))
         return fit_cox(rows, inside, outside, sizes, grid, n_held=n_fixed(rules))
 
     def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:

@@ -52,6 +52,7 @@ def check_agreement(document: Entry) -> None:
     if document["aggregation"] == "mean":
         _check_mean(document)
     weights = [rule["weight"] or 0.0 for rule in document["rules"]]
+    ensure(document["facts"].get("n_dust", 0) <= weights.count(0), "facts.n_dust", "is more than the rules of weight 0")
     _check_reach(document, document["rules"], [weights], [document["intercept"]], "rules")
     if document.get("tuning") is not None:
         _check_tuning(document, document["tuning"])
@@ -344,6 +345,8 @@ def _check_tuning(document: Entry, tuning: Entry) -> None:
         ensure(size["n_rules"] == k + 1 <= len(rules), place, f"must be of {k + 1} rules, of a list of {len(rules)}")
         n_weights = len(size["weights"])
         ensure(n_weights == k + 1, place, f"must have {k + 1} weights, found {n_weights}")
+        n_idle = size["weights"].count(0)
+        ensure(size.get("n_dust", 0) <= n_idle, f"{place}.n_dust", f"is more than the {n_idle} rules of weight 0")
         for rule, weight in zip(rules, size["weights"]):
             ensure("effect" not in rule or weight == 1, f"{place}.weights", "must be 1 for a rule with a fixed effect")
         _check_output(size["intercept"], document["classes"], f"{place}.intercept")

@@ -154,6 +154,7 @@ FACTS = fields(
         "approximate_weights": flag,
         "out_of_fold": OUT_OF_FOLD,
         "max_rules": whole(1, 2**31),
+        "n_dust": whole(1),
     },
     more=True,
 )
@@ -181,7 +182,7 @@ SIZE = fields(
         "intercept": output,
         "penalty": number(0),
     },
-    besides={"cumulative_hazard": text},
+    besides={"cumulative_hazard": text, "n_dust": whole(1)},
 )
 
 TUNING = fields(

@@ -161,7 +161,8 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None, featur
 
 def _size(size: Size) -> dict[str, Any]:
     fields = {**vars(size), "weights": list(size.weights), "intercept": _output(size.intercept)}
-    hazard = fields.pop("hazard")
+    hazard, n_dust = fields.pop("hazard"), fields.pop("n_dust")
+    fields |= {"n_dust": n_dust} if n_dust else {}
     return fields if hazard is None else {**fields, "cumulative_hazard": number_line(hazard)}
 
 
@@ -187,7 +188,14 @@ def _from_size(d: Mapping[str, Any], n_times: int | None, place: str) -> Size:
     hazard = None
     if n_times is not None:
         hazard = tuple(hazard_from_line(d["cumulative_hazard"], n_times, f"{place}.cumulative_hazard").tolist())
-    return Size(n_rules=d["n_rules"], weights=weights, intercept=_from_output(d["intercept"]), hazard=hazard, **numbers)
+    return Size(
+        n_rules=d["n_rules"],
+        weights=weights,
+        intercept=_from_output(d["intercept"]),
+        hazard=hazard,
+        n_dust=d.get("n_dust", 0),
+        **numbers,
+    )
 
 
 def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule], n_times: int | None) -> Tuning:
@@ -220,7 +228,8 @@ def _has_moved(rule: Rule) -> bool:
 def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
     signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
-    old = model.link == "identity" and model.recipe is None and not signed
+    swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
+    old = model.link == "identity" and model.recipe is None and not signed and not swept
     version = 1 if old else 2  # the lowest that can say it
     return {
         "format": FORMAT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,21 @@ def gram_of(moments: Moments, rules: Sequence[Rule]) -> Gram:
         test_gram=both * (gap[:, None] * gap) / n,
         test_cross=own * gap / n,
         test_square=square / n,
+    )
+
+
+def take_rules(gram: Gram, rules: NDArray[np.intp]) -> Gram:
+    """The same of some of the rules."""
+    both = np.ix_(np.arange(len(gram.train_gram)), rules, rules)
+    return replace(
+        gram,
+        gram=gram.gram[np.ix_(rules, rules)],
+        cross=gram.cross[rules],
+        mean_output=gram.mean_output[rules],
+        train_gram=gram.train_gram[both],
+        train_cross=gram.train_cross[:, rules],
+        test_gram=gram.test_gram[both],
+        test_cross=gram.test_cross[:, rules],
     )
 
 

@@ -168,6 +168,9 @@ class Model:
         facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
         if "ridge_penalty" in facts:
             facts["ridge_penalty"] = size.penalty
+        facts.pop("n_dust", None)
+        if size.n_dust:
+            facts["n_dust"] = size.n_dust
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
         if "n_stages" in facts:
             facts["n_stages"] = max((rule.stage for rule in rules), default=1)

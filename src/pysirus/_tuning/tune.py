@@ -127,6 +127,7 @@ def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath,
         intercept=weighted.intercepts[n_rules],
         penalty=float(weighted.penalties[n_rules]),
         hazard=None if weighted.hazards is None else tuple(weighted.hazards[n_rules].tolist()),
+        n_dust=weighted.n_dust[n_rules] if weighted.n_dust else 0,
     )
 
 

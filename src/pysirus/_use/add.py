@@ -59,8 +59,10 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     rules.sort(key=lambda rule: rule.effect is None)  # what is fixed comes first
     weighted = kind.describe(training, kind.weigh(training, rules, training.moments(rules), [len(rules)]))
     found = kind.model(training, weighted, 0, int(model.facts.get("n_trees", 0)))
-    facts = {name: fact for name, fact in model.facts.items() if name not in ("out_of_fold", "approximate_weights")}
-    facts |= {name: found.facts[name] for name in ("ridge_penalty",) if name in found.facts}
+    facts = {
+        name: fact for name, fact in model.facts.items() if name not in ("out_of_fold", "approximate_weights", "n_dust")
+    }
+    facts |= {name: found.facts[name] for name in ("ridge_penalty", "n_dust") if name in found.facts}
     edited = replace(model, selected=found.selected, intercept=found.intercept, tuning=None, facts=facts)
     return replace(edited, moments=found.moments, likelihood=found.likelihood, survival=found.survival), new
 

@@ -172,7 +172,7 @@ def refit(model: Fitted, kept: Sequence[int], rows: Rows | None = None) -> Fitte
         intercept=weighted.intercepts[0],
         moments=weighted.moments,
         tuning=None,
-        facts=_facts(model, rules, float(weighted.penalties[0])),
+        facts=_facts(model, rules, float(weighted.penalties[0]), weighted.n_dust[0] if weighted.n_dust else 0),
     )
 
 
@@ -180,13 +180,14 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
     """By likelihood: from the rows exactly, else by the approximation that the model keeps, at the same penalty."""
     likelihood = None if model.likelihood is None else model.likelihood.take(kept)
     weights: list[float] = []
+    n_dust = 0
     if not rules:  # the link of the mean, exactly
         intercept, penalty = _link_of_mean(model), 0.0
     elif rows is not None:
         holds = np.array([rule.holds(rows.table) for rule in rules], dtype=bool).reshape(len(rules), -1).T
         holds = holds.reshape(rows.table.n_rows, len(rules))
         patterns = patterns_of(holds, rows.response, model.facts.get("seed", 0))
-        intercept, weights, penalty = ClassLikelihood().weigh_again(patterns, rows.response, rules)
+        intercept, weights, penalty, n_dust = ClassLikelihood().weigh_again(patterns, rows.response, rules)
     elif likelihood is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
         refit_by = refit_log if model.link == "log" else refit_classes
@@ -196,7 +197,7 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "
             "y, the training rows."
         )
-    facts = _facts(model, rules, penalty)
+    facts = _facts(model, rules, penalty, n_dust)
     facts.pop("approximate_weights", None)
     if rules and rows is None:
         facts["approximate_weights"] = True
@@ -212,8 +213,10 @@ def _link_of_mean(model: Model) -> Any:
     return tuple((logs - logs.mean()).tolist())
 
 
-def _facts(model: Model, rules: Sequence[Rule], penalty: float) -> dict[str, Any]:
+def _facts(model: Model, rules: Sequence[Rule], penalty: float, n_dust: int = 0) -> dict[str, Any]:
     facts = {**model.facts, "ridge_penalty": penalty}
+    facts.pop("n_dust", None)
+    facts |= {"n_dust": n_dust} if n_dust else {}
     facts.pop("out_of_fold", None)  # of another list
     if "n_stages" in facts:
         facts["n_stages"] = max((rule.stage for rule in rules), default=1)

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
-from pysirus._kind.survival import read_times
+from pysirus._kind.survival import SurvivalTimes, read_times
 from pysirus._model.hazard import BaselineHazard, kept_times
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times
-from pysirus._rules.effect import n_fixed
+from pysirus._response.survival import survival_response
 from pysirus._rules.rule import Rule, with_weights
-from pysirus._weights.cox import cox_rows_of_bits, fit_cox
+from pysirus._weights.cox import cox_rows_of_bits
 from pysirus._weights.hazard import baseline_hazard
-from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
 from pysirus._weights.risk_sets import risk_sets
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -50,15 +49,16 @@ def _refit(
     holds = np.zeros((table.n_rows, len(rules)), dtype=bool)
     for r, rule in enumerate(rules):
         holds[:, r] = rule.holds(table)
-    inside, outside = (
-        np.array([getattr(rule, side) for rule in rules], dtype=np.float64) for side in ("inside", "outside")
-    )
     rows = cox_rows_of_bits(len(rules), _bits(holds), risk, model.facts.get("seed", 0), weights)
-    grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
-    fit = fit_cox(rows, inside, outside, [len(rules)], grid, n_held=n_fixed(rules))
+    response = survival_response(times.times, times.events, weights, times.time_name, times.event_name)
+    share = float(np.average(times.events, weights=weights))
+    fit, n_dust = SurvivalTimes().swept(rows, response, rules, [len(rules)], share)
     selected = with_weights(rules, fit.weights[0].tolist())
     facts = {**model.facts, "ridge_penalty": float(fit.penalties[0])}
     facts.pop("out_of_fold", None)  # of another list
+    facts.pop("n_dust", None)
+    if n_dust[0]:
+        facts["n_dust"] = n_dust[0]
     facts["n_stages"] = max((rule.stage for rule in rules), default=1)
     edited = replace(model, selected=selected, tuning=None, facts=facts)
     hazard = baseline_hazard(risk, edited.decision(table), weights)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._model.gram import LEAST_PENALTY, Gram, gram_of, less_fixed
+from pysirus._model.gram import LEAST_PENALTY, Gram, gram_of, less_fixed, take_rules
 from pysirus._model.moments import Moments
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
+from pysirus._weights.dust import Bools, Floats, sweep
 from pysirus._weights.weighted import WeightedPrefixes
 
 # From 100 to 1/10 of the largest variance of a rule's output, four a decade. Smaller penalties were tried, down to
@@ -77,7 +78,7 @@ def useful_sizes(gram: Gram, most: int, n_fixed: int = 0) -> range:
 def weigh_by_ridge(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]) -> WeightedPrefixes:
     """Weights and intercepts of some prefixes of a list. One rule has no intercept; no rule at all is the mean.
 
-    Rules with a fixed effect have weight 1, and the others are fitted to what they leave.
+    Rules with a fixed effect have weight 1, and the others are fitted to what they leave. Dust has weight 0.
     """
     gram, held = gram_of(moments, rules), n_fixed(rules)
     grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
@@ -87,8 +88,21 @@ def weigh_by_ridge(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
         weights[:, held:], penalties = ridge_weights(less_fixed(gram, held), free, grid, least=1)
     else:
         weights, penalties = ridge_weights(gram, sizes, grid)
+    free_gram = less_fixed(gram, held) if held else gram
+
+    def fit_again(kept: Bools, lists: list[int]) -> Floats:
+        places = np.flatnonzero(kept[held:])
+        own = [int(np.count_nonzero(places < sizes[row] - held)) for row in lists]
+        found = np.zeros((len(lists), len(rules)))
+        found[:, :held] = 1.0
+        found[:, held + places], penalties[lists] = ridge_weights(take_rules(free_gram, places), own, grid, least=1)
+        return found
+
+    gaps = np.array([float(np.asarray(rule.inside)) - float(np.asarray(rule.outside)) for rule in rules])
+    sd = np.sqrt(max(gram.variance, 0.0))
+    n_dust = sweep(weights, np.abs(gaps) / sd, rules, fit_again) if sd > 0 else ()
     alone = (np.asarray(sizes) == 1) & (held == 0)
     intercepts = np.where(alone, 0.0, gram.mean - weights @ gram.mean_output)
     return WeightedPrefixes(
-        tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments
+        tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments, n_dust=n_dust
     )

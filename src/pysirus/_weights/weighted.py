@@ -58,6 +58,7 @@ class WeightedPrefixes:
     constant: tuple[float, ...] = ()  # the link of the mean, where weights come from a likelihood
     hazard_times: NDArray[np.float64] | None = None  # of events, where they are what is predicted
     hazards: NDArray[np.float64] | None = None  # [size, time] cumulative baseline hazards
+    n_dust: tuple[int, ...] = ()  # rules of each list that left it because they moved no prediction
     patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
     def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:

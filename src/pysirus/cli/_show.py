@@ -138,7 +138,8 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append("long rules are folded: pysirus show MODEL --full prints them whole")
     n_idle = len(model.selected) - len(model.rules)
     if n_idle:
-        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0")
+        dust = f" ({facts['n_dust']} would have moved no prediction)" if facts.get("n_dust") else ""
+        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{dust}")
     if "n_rows" in facts:
         parts.append(f"{facts['n_rows']:,} rows, {count(len(model.features), 'feature')}")
     if facts.get("n_trees"):
