@@ -122,7 +122,7 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
 
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize(
-    "kind, n_partitions", [("numbers weighted", 2), *([("two weighted", 4), ("numbers", 13)] if FULL else [])]
+    "kind, n_partitions", [("numbers weighted", 2), *([("two weighted", 4), ("numbers weighted", 13)] if FULL else [])]
 )
 def test_frames_are_tuned_as_memory_is(spark, kind, n_partitions):
     _, table = make_rows(kind)

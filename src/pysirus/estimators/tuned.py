@@ -93,7 +93,7 @@ class TunedSirus(InParts, Folds):
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
-            About how many bytes to use, besides about 25 bytes a row for what is held out.
+            About how many bytes to use, besides about 130 bytes a row for what is held out.
         quantiles : {"exact", "sketch"}, default="exact"
             With "sketch" cuts are near the quantiles, and a pass over the files is saved, twice.
         scratch : str or path, optional
