@@ -73,6 +73,7 @@ def test_cuts_that_are_known_keep_their_identity():
         ("age <= 25", 5, "rules ask '<' or '>='"),
         ("age > 25", 4, "rules ask '<' or '>='"),
         ("age < x", 6, "expected a number; found 'x'"),
+        ("age < 1e999", 6, "expected a number; found '1e999'"),
         ("age < 25 &", 10, "the text ends"),
         ("age < 25 debt", 9, "expected 'or missing', 'then ', '&' or the end; found 'debt'"),
         ("job in {cok}", 8, "expected a level of 'job'; found 'cok' (did you mean 'cook'?)"),

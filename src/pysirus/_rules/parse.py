@@ -15,6 +15,7 @@ all that stands between "for" and an "if" after which conditions can be read.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -115,10 +116,11 @@ class _Reader:
         """A number."""
         position = self.skip(position)
         match = NUMBER.match(self.text, position)
-        if match is None:
+        value = float(match[0].replace(",", "")) if match else math.inf
+        if match is None or math.isinf(value):  # 1e999 is read as infinity
             self.fail(position, "a number")
         else:
-            yield float(match[0].replace(",", "")), match.end()
+            yield value, match.end()
 
     def name(self, position: int) -> Iterator[tuple[int, int]]:
         """Every column whose name stands here, the longest name first."""
