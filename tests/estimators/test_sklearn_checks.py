@@ -25,17 +25,12 @@ if FULL:
 
 
 def expected_failures(estimator):
-    failures = {
+    return {
         "check_sample_weight_equivalence_on_dense_data": (
             "a row's place in the bootstrap is drawn by its number: a repeated row is another draw than a heavy one; "
             "what is equal, bins, outputs, Gram matrix and ridge, is in test_weights_rows.py"
         )
     }
-    if type(estimator) is SirusClassifier:
-        failures["check_class_weight_classifiers"] = (
-            "where only rows of the light class were seen, that class is predicted, as by a tree, at 1 to 10,000,000"
-        )
-    return failures
 
 
 @pytest.mark.filterwarnings("ignore:There are no rules to find", "ignore:No rule of the full data", "ignore:All values")

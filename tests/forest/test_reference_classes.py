@@ -6,6 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from test_reference import N_TREES, compare
 
+from at_cuts import at_its_cuts
 from given import SHARED, codes_of, read_reference
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._select.select import Span, rule_vector
@@ -52,11 +53,14 @@ def readable(conditions):
 
 
 def our_readable(rule):
+    """What a rule of ours reads, at the quantiles that it was selected with."""
+
     def six(value):
         return None if value is None else float(f"{value:.6g}")
 
     return frozenset(
-        (c.feature, (six(c.lower), six(c.upper)) if c.levels is None else frozenset(c.levels)) for c in rule.conditions
+        (c.feature, (six(c.lower), six(c.upper)) if c.levels is None else frozenset(c.levels))
+        for c in at_its_cuts(rule).conditions
     )
 
 
