@@ -434,3 +434,7 @@ def test_folds_without_the_rule_leave_it_out():
         required_rules=["+5 if rare >= 0.5"], n_trees=40, cv=5, n_repeats=1, max_rules=4, random_state=0
     ).fit(X, X["a"] + 5 * X["rare"] + 0.1 * rng.normal(size=60))
     assert model.selected_[0].effect == Effect(5.0) and model.cv_error_ < 1
+
+
+def test_any_space_may_stand_after_the_sign_of_an_effect():
+    assert read_effect("-\x1e1") == read_effect("- 1") == Effect(-1.0)

@@ -44,6 +44,12 @@ def first_label(document: dict[str, Any]) -> dict[str, Any]:
     return next(found)
 
 
+def correct_shares(document):
+    """A correction in a list of plain shares."""
+    document.update(version=2, link="identity")
+    document["rules"][-1].update(stage=2, inside=[0.1, -0.1, 0.0, 0.0], outside=[0.0, 0.0, 0.1, -0.1])
+
+
 FAULTS: list[tuple[str, str, Any, str]] = [
     # a column by number and by name
     (
@@ -103,6 +109,7 @@ FAULTS: list[tuple[str, str, Any, str]] = [
     ("four_classes", "label twice", lambda d: d["classes"].__setitem__(1, "e"), "holds 'e' twice"),
     ("four_classes", "outputs", lambda d: d["rules"][0]["inside"].pop(), r"inside must be a list of 4 numbers"),
     ("four_classes", "shares", lambda d: d["rules"][0].update(inside=[0.5, 0.5, 0.5, 0.5]), "shares that sum to 1"),
+    ("four_classes", "stage of shares", lambda d: correct_shares(d), "stage corrects shares"),
     ("four_classes", "label type", lambda d: d["facts"].update(label_type="<U99999999"), "label_type must be a type"),
     ("two_classes", "label cut", lambda d: d["facts"].update(label_type="<U1"), "does not hold the classes"),
     ("two_classes", "task", lambda d: d.update(task="regression"), "task is 'regression'"),

@@ -232,6 +232,7 @@ def _check_link(document: Entry) -> None:
 
 def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
     features, classes = document["features"], document["classes"]
+    plain_shares = classes is not None and document.get("link", "identity") == "identity"
     seen: set[Any] = set()
     n_rows = None
     for r, rule in enumerate(rules):
@@ -243,6 +244,9 @@ def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
         own = {c["feature"]: features[c["index"]] for c in conditions}
         for i, split in enumerate(rule["path"]):
             _check_split(split, own, f"{here}.path[{i}]")
+        ensure(
+            not plain_shares or rule.get("stage", 1) == 1, inner(here, "stage"), "corrects shares, which only scores do"
+        )
         for name in ("inside", "outside"):
             _check_output(rule[name], classes, inner(here, name))
             if "effect" in rule:

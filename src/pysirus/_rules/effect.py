@@ -111,7 +111,7 @@ def effect_of(found: re.Match[str], label: str | None) -> Effect:
     """What a match of ``EFFECT`` says."""
     if found["times"] is not None:
         return Effect(float(found["times"]), is_factor=True, label=label)
-    return Effect(float(found["adds"].replace(" ", "")), label=label)
+    return Effect(float("".join(found["adds"].split())), label=label)
 
 
 def n_fixed(rules: Sequence[Any]) -> int:
