@@ -81,7 +81,7 @@ class LikelihoodKind(Kind):
         if len(rules) <= most:
             return range(len(rules) + 1)
         rows, response = self._rows(training, rules), training.response
-        for size in range(most + 1, len(rules)):  # no more than ``most`` rules have no more than so many weights
+        for size in range(most + 1, len(rules)):  # shorter lists cannot exceed ``most``
             least = self._fit(rows, response, rules, [size], PENALTY_GRID[-1:])
             if (least.weights > 0).sum() > most:
                 return range(size + 1)

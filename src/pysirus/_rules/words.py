@@ -154,7 +154,7 @@ def _answer(sides: tuple[str, str] | None, after: str) -> str:
 
 
 def _fold_answer(sides: Sides, after: str, room: int) -> str:
-    """What a rule answers in at most so many characters: shorter labels, then the first class of each side alone."""
+    """The outputs of a rule in at most ``room`` characters: shorter labels, then the first class of each side alone."""
     found = [sides(longest) for longest in LABELS]
     if (last := found[-1]) is not None:
         first, second = (f"{side.split(', ')[0]}, {FOLD}" if ", " in side else side for side in last)

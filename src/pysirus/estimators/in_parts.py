@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._parameters import ParameterError
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.parts import RowHolder
+    from pysirus.engine.read import PartRows
+    from pysirus.engine.train import ShardTraining
 
 Self = TypeVar("Self", bound="InParts")
 
@@ -25,10 +27,29 @@ class InParts(SirusBase):
     n_stages: int | str = 1
 
     @abstractmethod
+    def _learner(
+        self, parts: PartRows, settings: Settings, options: EngineOptions
+    ) -> Callable[[ShardTraining], object]:
+        """What learns the rules, once the rows are in bins; refuses before that what it cannot do."""
+
     def _fit_parts(
         self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
     ) -> Self:
         """Learn the rules from rows in parts."""
+        from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
+        from pysirus.engine.train import train
+
+        if settings is None:  # of rows on other machines
+            settings = self._settings_far_away()
+        self._check_stages()
+        parts = look_at(rows, self._kind, self.categorical_features)
+        learn = self._learner(parts, settings, options)
+        training = train(parts, settings, options, target=target)
+        try:
+            learn(training)
+        finally:
+            training.shards.close()
+        return self
 
     def fit_files(
         self: Self,

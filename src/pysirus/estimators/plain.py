@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,7 +27,8 @@ from pysirus.estimators.in_parts import InParts
 
 if TYPE_CHECKING:
     from pysirus.engine.options import EngineOptions
-    from pysirus.engine.parts import RowHolder
+    from pysirus.engine.read import PartRows
+    from pysirus.engine.train import ShardTraining
 
 Self = TypeVar("Self", bound="PlainSirus")
 
@@ -102,23 +104,8 @@ class PlainSirus(InParts, ListSize):
             self.model_ = replace(self.model_, facts={**self.model_.facts, "out_of_fold": found.to_facts()})
         return found
 
-    def _fit_parts(
-        self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
-    ) -> Self:
-        """Learn the rules from rows in parts."""
-        from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
-        from pysirus.engine.train import train
-
-        if settings is None:  # of rows on other machines
-            settings = self._settings_far_away()
-        self._check_stages()
-        parts = look_at(rows, self._kind, self.categorical_features)
-        training = train(parts, settings, options, target=target)
-        try:
-            self._learn(with_required(training, self._kind.link), settings)
-        finally:
-            training.shards.close()
-        return self
+    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[ShardTraining], None]:
+        return lambda training: self._learn(with_required(training, self._kind.link), settings)
 
     def _learn(self, training: Training, settings: Settings) -> None:
         """Grow, select, weigh, correct."""

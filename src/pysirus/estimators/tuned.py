@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -24,7 +24,8 @@ from pysirus.estimators.rule_model import RuleModel
 if TYPE_CHECKING:
     from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
-    from pysirus.engine.parts import RowHolder
+    from pysirus.engine.read import PartRows
+    from pysirus.engine.train import ShardTraining
 
 Self = TypeVar("Self", bound="TunedSirus")
 
@@ -106,27 +107,20 @@ class TunedSirus(InParts, Folds):
         options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
         return self._fit_files(paths, target, weights=weights, groups=groups, **options)
 
-    def _fit_parts(
-        self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
-    ) -> Self:
-        """Choose the number of rules and learn them from rows in parts."""
-        from pysirus.engine.folds import draw_repetitions
-        from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
-        from pysirus.engine.train import train
+    def _learner(
+        self: Self, parts: PartRows, settings: Settings, options: EngineOptions
+    ) -> Callable[[ShardTraining], Self]:
+        from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.tune import FoldTuning
 
-        if settings is None:  # of rows on other machines
-            settings = self._settings_far_away()
-        self._check_stages()
-        parts = look_at(rows, self._kind, self.categorical_features)
         repetitions = draw_repetitions(self.cv, self._repeats(in_parts=True), parts, settings.seed)
-        training = train(parts, settings, options, target=target)
-        try:
-            plan = self._plan(settings, len(repetitions))
+        plan = self._plan(settings, len(repetitions))
+
+        def learn(training: ShardTraining) -> Self:
             folds = FoldTuning(parts.named(), training, plan, options, repetitions)
             return self._choose(with_required(training, self._kind.link), folds, folds.share_left_out, plan)
-        finally:
-            training.shards.close()
+
+        return learn
 
     def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
         """Forests of folds grow together, from the same rows, which a card cannot."""
