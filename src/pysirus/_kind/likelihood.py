@@ -119,7 +119,7 @@ class LikelihoodKind(Kind):
     def swept(
         self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], spread: float
     ) -> tuple[LikelihoodFit, tuple[int, ...]]:
-        """The fit of lists without their dust, and how many rules of each that was."""
+        """The fit of each list without its dust, and how many rules that took away."""
         grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
         fit = self._fit(patterns, response, rules, sizes, grid)
         fit = replace(fit, weights=fit.weights.copy(), intercepts=fit.intercepts.copy(), penalties=fit.penalties.copy())

@@ -25,7 +25,7 @@ FitAgain = Callable[[Bools, list[int]], Floats]  # rules that stay and numbers o
 
 
 def sweep(weights: Floats, moves: Floats, rules: Sequence[Rule], fit_again: FitAgain) -> tuple[int, ...]:
-    """Fit lists without their dust, in place; how many rules of each that were.
+    """Fit lists without their dust, in place; how many rules each of them loses.
 
     ``weights`` are [list, rule]; ``moves`` says how many standard deviations a rule of weight 1 moves a prediction.
     """

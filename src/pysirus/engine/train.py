@@ -194,7 +194,7 @@ class Shape:
 
     @property
     def given(self) -> tuple[Rule, ...]:
-        """Rules of which must be known where they hold."""
+        """Required rules and each of their conditions: where they hold is kept beside the bins."""
         return tuple(rows_of_given(self.required))
 
     @property
