@@ -77,6 +77,24 @@ def show_pass(what: str, n_bytes: int) -> Iterator[Advance]:
 
 
 @contextmanager
+def show_rows(n_rows: int, what: str) -> Iterator[Callable[[float], None]]:
+    """A bar of the rows that a pass over rows in bins has gone through."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:<16}", markup=False),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=error_console()) as bar:
+        task = bar.add_task(one_line(what), total=n_rows)
+        yield lambda rows: bar.advance(task, rows)
+        bar.update(task, completed=n_rows)  # rows on other machines give no sign
+
+
+@contextmanager
 def no_pass(what: str, n_bytes: int) -> Iterator[Advance]:
     """The same without a bar."""
     yield lambda n_bytes, rows: None

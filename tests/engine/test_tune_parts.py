@@ -1,5 +1,9 @@
 """Tuning on rows in parts: the path, the choice and the models of memory, in as many passes for any number of folds."""
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,12 +12,14 @@ import pytest
 from sklearn.model_selection import KFold
 
 from parts import assert_equal_models, make_frame, response_of
-from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
+from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
 from pysirus._tuning.folds import fold_of_rows
+from pysirus.engine.crew import GivenUp, crew, go_on
 from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
+from pysirus.engine.shard import NodeSums
 from pysirus.engine.together import learn_together
 from sampled import FULL, in_turns
 
@@ -143,6 +149,16 @@ def test_groups_of_a_column_stay_together(tmp_path):
         SirusRegressorCV(**SMALL).fit_files(tmp_path / "1.parquet", "y", groups="group")
 
 
+def test_passes_over_the_folds_are_shown(tmp_path, rows_of_files, capsys):
+    frame, _ = rows_of_files
+    for i in range(2):
+        frame[i::2].to_parquet(tmp_path / f"{i}.parquet", index=False)
+    SirusRegressorCV(**SMALL, verbose=1, n_jobs=2).fit_files(tmp_path, "y")
+    shown = capsys.readouterr().err
+    assert "tuning, 3 folds" in shown and "350/350 rows" in shown
+    assert "reading columns" in shown and "growing" in shown
+
+
 def test_near_quantiles_are_tuned_on_too(tmp_path):
     frame, y, _ = make_frame(1500)
     pq.write_table(pa.table({"x": frame["wide"], "z": frame["narrow"], "y": y}), tmp_path / "rows.parquet")
@@ -266,6 +282,31 @@ def test_learners_share_passes(n_threads):
 
     assert learn_together(numbers, [learner(1), learner(3), learner(0)], n_threads) == [[5], [5, 10, 15], []]
     assert numbers.passes == 3
+
+
+def test_an_interrupt_dismisses_the_threads_that_answer(interrupts):
+    def slow(n):
+        for _ in range(400):
+            go_on()
+            time.sleep(0.05)
+
+    before, start = threading.active_count(), time.monotonic()
+    threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        learn_together(Numbers(), [lambda shards: shards.ask(slow)] * 3, n_threads=2)
+    assert time.monotonic() - start < 10  # of 20 seconds each
+    assert threading.active_count() == before
+
+
+def test_the_sums_of_many_trees_are_left_half_way(monkeypatch):
+    frame, y, _ = make_frame(20_000)
+    asked, plan = threading.Event(), NodeSums.plan
+    monkeypatch.setattr(NodeSums, "plan", lambda *given: (asked.set(), plan(*given))[1])
+    with pytest.raises(KeyboardInterrupt), crew(1) as pool:
+        future = pool.submit(tune_parts, SirusRegressor(n_trees=100_000, n_jobs=1), frame[["wide", "count"]], y)
+        assert asked.wait(30)
+        raise KeyboardInterrupt
+    assert isinstance(future.exception(), GivenUp)
 
 
 @pytest.mark.parametrize("where, n_threads", [("learner", 1), ("question", 1), ("question", 2)])

@@ -39,6 +39,7 @@ from pysirus._data.column import Column, DataError
 from pysirus._data.table import Table
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
+from pysirus.engine.crew import go_on
 from pysirus.engine.summary import ColumnSummary, Window, summary_of
 from pysirus.engine.tally import BUDGET, LEAST_BUDGET, tally_of
 
@@ -172,6 +173,7 @@ def together(plans: Sequence[ZoomPlan]) -> ZoomPlan:
 
 
 def _zoom_column(column: Column, rows: IntegerRows, zoom: ColumnZoom) -> tuple[Window, ...]:
+    go_on()
     dtype, n_windows = zoom.lows.dtype, len(zoom.lows)
     if not column.is_numeric:  # nothing but missing values
         nothing = tally_of(np.zeros(0, dtype=dtype), None, zoom.budget)

@@ -10,9 +10,8 @@ from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of
 from pysirus._response.response import Response
 from pysirus.engine.parts import ShardHolder
-from pysirus.engine.shard import CountOtherValues, NodeSums
+from pysirus.engine.shard import BLOCK, CountOtherValues, NodeSums
 
-BLOCK = 64  # trees that the core grows side by side
 WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: some seconds
 
 

@@ -17,7 +17,10 @@ from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
+from pysirus.engine.crew import go_on
 from pysirus.engine.marks import Marks
+
+BLOCK = 64  # trees that the core grows side by side
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,14 @@ class NodeSums:
     def __call__(self, shard: Shard) -> NDArray[np.int64]:
         rows = rows_of(Binned(shard.bins, self.shape.cuts), shard.response, shard.first_row)
         plan, recipe = self.plan(shard.response), self.recipe
-        return _core.level_sums(plan, rows, self.first_tree, self.splits, recipe.n_threads, recipe.kernel)
+        # several threads share the trees, and see an interrupt themselves; one goes from block to block
+        size = BLOCK if recipe.n_threads == 1 else max(1, len(self.splits))
+        found = []
+        for start in range(0, len(self.splits), size):
+            go_on()
+            first, splits = self.first_tree + start, self.splits[start : start + size]
+            found.append(_core.level_sums(plan, rows, first, splits, recipe.n_threads, recipe.kernel))
+        return np.concatenate(found)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pysirus._constraints.read import is_binary
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.table import check_levels
 from pysirus._response.integer_rows import Count, IntegerRows
+from pysirus.engine.crew import go_on
 from pysirus.engine.tally import Tally, tally_of
 
 KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "ordered")
@@ -72,6 +73,7 @@ class ColumnSummary:
 
 def summary_of(column: Column, rows: IntegerRows, budget: int) -> ColumnSummary:
     """The summary of a column whose tally stores at most ``budget`` values."""
+    go_on()
     missing = column.missing()
     known = None if missing is None else ~missing
     n_missing = Count() if missing is None else rows.count(missing)

@@ -6,17 +6,21 @@ every learner that still runs has asked. It is made by the thread that called, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Generic, TypeVar
+from uuid import uuid4
 
+from pysirus.engine.crew import GivenUp, crew
 from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 
 Result = TypeVar("Result")
+Tell = Callable[[float], None]  # of some more rows
 
 
 @dataclass(frozen=True)
@@ -29,27 +33,41 @@ class _Each:
         return _Each(tuple(map(sum_of_some, zip(self.answers, other.answers))))
 
 
+# who wants to know how far a pass is, in this process: a question that is sent elsewhere finds nobody there
+_WATCHING: dict[str, Tell] = {}
+
+
 @dataclass(frozen=True)
 class _Several:
     """Several questions at once, on some threads."""
 
     questions: tuple[Callable[[Shard], Any], ...]
     n_threads: int
+    watched_by: str = ""
 
     def __call__(self, shard: Shard) -> _Each:
         if self.n_threads == 1 or len(self.questions) == 1:
-            return _Each(tuple(question(shard) for question in self.questions))
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            waiting = [pool.submit(question, shard) for question in self.questions]
-            try:
-                return _Each(tuple(future.result() for future in waiting))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            return _Each(tuple(self._answer(question, shard) for question in self.questions))
+        with crew(self.n_threads) as pool:
+            waiting = [pool.submit(self._answer, question, shard) for question in self.questions]
+            return _Each(tuple(future.result() for future in waiting))
+
+    def _answer(self, question: Callable[[Shard], Any], shard: Shard) -> Any:
+        answer = question(shard)
+        if tell := _WATCHING.get(self.watched_by):
+            tell(shard.response.n_rows / len(self.questions))
+        return answer
 
 
-class _GivenUp(Exception):
-    """The others have ended; nobody waits for this learner."""
+@contextmanager
+def _watched(tell: Tell) -> Iterator[str]:
+    """A name under which questions tell how many rows they have gone through."""
+    name = uuid4().hex
+    _WATCHING[name] = tell
+    try:
+        yield name
+    finally:
+        del _WATCHING[name]
 
 
 @dataclass(frozen=True)
@@ -73,7 +91,7 @@ class _Seat:
         """Ask with the others, and wait for the answer."""
         self._events.put(_Event(self._learner, question))
         reply: Any = self.replies.get()
-        if isinstance(reply, _GivenUp):
+        if isinstance(reply, GivenUp):
             raise reply
         answer: Answer = sum_of([reply])
         return answer
@@ -83,11 +101,14 @@ class _Seat:
 
 
 def learn_together(
-    shards: ShardHolder, learners: Sequence[Callable[[ShardHolder], Result]], n_threads: int = 1
+    shards: ShardHolder,
+    learners: Sequence[Callable[[ShardHolder], Result]],
+    n_threads: int = 1,
+    progress: Callable[[str], AbstractContextManager[Tell]] | None = None,
 ) -> list[Result]:
     """Run learners on the same shards, and ask what they ask in as few passes as the longest of them takes.
 
-    A shard answers ``n_threads`` learners at a time.
+    A shard answers ``n_threads`` learners at a time; ``progress`` shows each pass.
     """
     events: SimpleQueue[Any] = SimpleQueue()
     seats = [_Seat(i, events) for i in range(len(learners))]
@@ -102,17 +123,36 @@ def learn_together(
     for thread in threads:
         thread.start()
     try:
-        return _serve(shards, seats, events, n_threads)
+        return _serve(partial(_ask, shards, n_threads, progress), seats, events)
     except BaseException:
         for seat in seats:
-            seat.replies.put(_GivenUp())
+            seat.replies.put(GivenUp())
         raise
     finally:
         for thread in threads:
             thread.join()
 
 
-def _serve(shards: ShardHolder, seats: Sequence[_Seat], events: SimpleQueue[Any], n_threads: int) -> list[Any]:
+def _ask(
+    shards: ShardHolder,
+    n_threads: int,
+    progress: Callable[[str], AbstractContextManager[Tell]] | None,
+    questions: tuple[Callable[[Shard], Any], ...],
+) -> _Each:
+    """One pass."""
+    each: _Each
+    if progress is None:
+        each = shards.ask(_Several(questions, n_threads))
+    else:
+        folds = "1 fold" if len(questions) == 1 else f"{len(questions)} folds"
+        with progress(f"tuning, {folds}") as tell, _watched(tell) as name:
+            each = shards.ask(_Several(questions, n_threads, name))
+    return each
+
+
+def _serve(
+    ask: Callable[[tuple[Callable[[Shard], Any], ...]], _Each], seats: Sequence[_Seat], events: SimpleQueue[Any]
+) -> list[Any]:
     """Answer until every learner has its result."""
     results: dict[int, Any] = {}
     waiting: dict[int, Callable[[Shard], Any]] = {}
@@ -126,7 +166,7 @@ def _serve(shards: ShardHolder, seats: Sequence[_Seat], events: SimpleQueue[Any]
             waiting[event.learner] = event.question
         if waiting and len(waiting) + len(results) == len(seats):
             asked = sorted(waiting)
-            each: _Each = shards.ask(_Several(tuple(waiting[i] for i in asked), n_threads))
+            each = ask(tuple(waiting[i] for i in asked))
             waiting.clear()
             for i, answer in zip(asked, each.answers):
                 seats[i].replies.put(answer)

@@ -34,6 +34,7 @@ from pysirus.engine.columns import (
     summarise_columns,
     zoom_columns,
 )
+from pysirus.engine.crew import go_on
 from pysirus.engine.device import in_shards
 from pysirus.engine.forest import ShardForest
 from pysirus.engine.ids import warn_of_ids
@@ -175,6 +176,7 @@ class Encoder:
             table = recode_table(table, self.features)
         bins = np.empty((len(self.cuts) + len(self.given), table.n_rows), dtype=np.uint8)
         for cuts, column, out in zip(self.cuts, table.columns, bins):
+            go_on()
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
         for rule, out in zip(self.given, bins[len(self.cuts) :]):
             out[:] = rule.holds(table)

@@ -15,6 +15,7 @@ import numpy as np
 
 from pysirus._bins.cuts import Cuts
 from pysirus._data.table import Feature, recode_table
+from pysirus._progress import show_rows
 from pysirus._response.fixed_point import Scale
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
@@ -167,7 +168,8 @@ class FoldTuning:
         shards = parts.rows.encode(Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows))
         try:
             steady, _ = ask_first(shards, parts.watch, _nothing)
-            return learn_together(steady, learners, self.plan.settings.n_threads)
+            progress = partial(show_rows, parts.extent.n_rows) if self.plan.settings.verbose else None
+            return learn_together(steady, learners, self.plan.settings.n_threads, progress)
         finally:
             shards.close()
 

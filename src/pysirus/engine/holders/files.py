@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
 from pysirus._progress import ShowPass, no_pass, show_pass
+from pysirus.engine.crew import crew
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.holders.sources import Paths, find_files, look_at_all
@@ -116,7 +117,8 @@ class FileRows:
                 return result
 
             try:
-                total: Answer = sum_of(_spread(answer, self._parts(features), self._n_threads))
+                with closing(_spread(answer, self._parts(features), self._n_threads)) as answers:
+                    total: Answer = sum_of(answers)
             except Exception:
                 for file in self._files:  # one that changed is the reason, whatever came of it
                     file.check()
@@ -141,23 +143,21 @@ class FileRows:
                     number, start = number + 1, start + len(table)
 
 
-def _spread(call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, float]], n_threads: int) -> Iterator[Any]:
+def _spread(
+    call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, float]], n_threads: int
+) -> Generator[Any, None, None]:
     """The answers to some parts, not more of them in memory than threads and one."""
     if n_threads == 1:
         yield from (call(*part) for part in parts)
         return
     waiting: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            for part in parts:
-                waiting.append(_submit(pool, call, part, n_threads))
-                if len(waiting) > n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    with crew(n_threads) as pool:
+        for part in parts:
+            waiting.append(_submit(pool, call, part, n_threads))
+            if len(waiting) > n_threads:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _submit(
