@@ -1,4 +1,8 @@
-"""Rows of a Spark data frame give the rules of rows in memory, and Spark predicts what memory predicts."""
+"""Rows of a Spark data frame give the rules of rows in memory, and Spark predicts what memory predicts.
+
+Of each kind of check there is one; the others, marked ``MORE``, are for ``make test-full``: a session takes ten seconds
+to start, and a fit some seconds more.
+"""
 
 import os
 import shutil
@@ -32,6 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
+MORE = pytest.mark.skipif(not FULL, reason="Spark takes seconds for each: make test-full")
 OPTIONS = {"n_trees": 128, "random_state": 3, "n_rules": 8}
 # it lives for a minute: not worth optimizing or verifying, which takes a quarter of the time of a first fit
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -139,6 +144,7 @@ def test_frames_are_tuned_as_memory_is(spark, kind, n_partitions):
     assert n_kept(spark) == kept
 
 
+@MORE
 def test_constraints_and_given_rules_are_those_of_memory(spark):
     _, table = make_rows("two weighted")
     known = {
@@ -162,7 +168,7 @@ def test_constraints_and_given_rules_are_those_of_memory(spark):
     assert np.array_equal(found.predict_proba(rows), memory.predict_proba(rows))
 
 
-@pytest.mark.skipif(not FULL, reason="constraints above are with a row_id too: make test-full")
+@MORE
 @pytest.mark.parametrize("n_partitions", [2, 8])
 def test_rows_are_numbered_by_row_id(spark, n_partitions):
     estimator, table = make_rows("numbers weighted")
@@ -197,13 +203,22 @@ def test_complaints_that_need_no_job(spark):
         on_spark.SirusRegressor(n_stages=2).fit(frame.select("y", "x"), "y")
 
 
-def test_a_bad_partition_is_named_and_nothing_is_left(spark, monkeypatch):
-    kept = n_kept(spark)
+def infinite_row(spark):
+    """A frame of three partitions, with an infinite value in the last."""
     frame = spark.range(0, 30, 1, 3).select(F.col("id"), F.col("id").cast("double").alias("y"))
-    frame = frame.withColumn("x.1", F.when(F.col("id") == 25, F.lit("inf").cast("double")).otherwise(F.col("y")))
-    model = on_spark.SirusRegressor(n_trees=64)
+    return frame.withColumn("x.1", F.when(F.col("id") == 25, F.lit("inf").cast("double")).otherwise(F.col("y")))
+
+
+def test_a_bad_partition_is_named_and_nothing_is_left(spark):
+    kept = n_kept(spark)
     with pytest.raises(DataError, match=r"^partition 2: Column 'x\.1' contains infinity \(inf\), first in row 5"):
-        model.fit(frame, "y")
+        on_spark.SirusRegressor(n_trees=64).fit(infinite_row(spark), "y")
+    assert n_kept(spark) == kept
+
+
+@MORE
+def test_a_bad_target_or_row_id_is_named_and_an_interrupt_leaves_nothing(spark, monkeypatch):
+    kept, frame, model = n_kept(spark), infinite_row(spark), on_spark.SirusRegressor(n_trees=64)
     with pytest.raises(DataError, match=r"^partition 1: .*y contains NaN"):
         model.fit(frame.withColumn("y", F.expr("if(id = 15, null, y)")), "y", drop="x.1")
     for double, found in (("15", "15 more than once"), ("null", "a missing value")):
@@ -253,11 +268,7 @@ def hostile(spark):
     return spark.createDataFrame(pa.concat_tables([table, nulls])).withColumn("other", F.lit(1)).persist()
 
 
-# the others are sums as these are, or are asked in SQL below
-SOME = ["regression", "classes", "linear terms", "weighted mean", "four staged scores", "counts", "survival"]
-
-
-@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else SOME)
+@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else ["four staged scores"])
 def test_spark_predicts_what_memory_predicts(hostile, kind):
     model, rows, frame = make_model(kind), new_rows(), hostile
     predicted = on_spark.transform(model, frame, "found")
@@ -293,7 +304,7 @@ def ask(spark, text, rows, model):
     return hostile_sql.wrong_rows(model, rows, added)
 
 
-@pytest.mark.parametrize("kind", hostile_sql.MODELS)
+@pytest.mark.parametrize("kind", hostile_sql.MODELS if FULL else ["two classes"])
 def test_spark_sql_predicts_the_same(spark, view, kind):
     model = hostile_sql.make_model(kind)
     spark.conf.set("spark.sql.parser.escapedStringLiterals", kind == "two classes")  # backslashes escape, or do not
@@ -310,6 +321,7 @@ def test_spark_fails_where_a_column_is_missing(spark, view):
         spark.sql(f"SELECT {model.export('sql', dialect='spark')} FROM VALUES (1) AS bare(other)")
 
 
+@MORE
 def test_spark_adds_long_lists(spark, view):
     model, rows = hostile_sql.long_model(SPARK.longest_sum + 10), view.select(["x"])[:20]
     found = on_spark.transform(model, spark.createDataFrame(rows).coalesce(1).persist()).toArrow()["prediction"]
