@@ -16,12 +16,12 @@ from trust.faults.works import NAMES
 from trust.record import record
 
 
-def tried(work: str, shim: Path, folder: Path, most: int | None, kinds: list[str]) -> list[dict[str, Any]]:
-    """What became of each kind in a work, in a process of its own."""
+def tried(works: list[str], shim: Path, folder: Path, most: int | None, kinds: list[str]) -> list[dict[str, Any]]:
+    """What became of each kind in some works, in a process of their own."""
     folder.mkdir()
     words = [
         str(folder),
-        f"--work={work}",
+        *(f"--work={work}" for work in works),
         *([f"--most={most}"] if most else []),
         *(f"--only={kind}" for kind in kinds),
     ]
@@ -33,13 +33,14 @@ def tried(work: str, shim: Path, folder: Path, most: int | None, kinds: list[str
 
 
 def try_works(only: list[str], most: int | None = None, n_jobs: int = 2) -> list[dict[str, Any]]:
-    """What became of each work and kind, or of those that are named."""
+    """What became of each work and kind, or of those that are named: a process for each work, or one for all."""
     names = [name for name in NAMES if name in only] or NAMES
     kinds = [name for name in only if name not in NAMES]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(n_jobs) as pool:
         place = Path(folder).resolve()
         shim = build_shim(place)
-        jobs = [pool.submit(tried, name, shim, place / name, most, kinds) for name in names]
+        parts = [[name] for name in names] if n_jobs > 1 else [names]
+        jobs = [pool.submit(tried, part, shim, place / part[0], most, kinds) for part in parts]
         return [one for job in jobs for one in job.result()]
 
 
@@ -49,7 +50,7 @@ def main() -> int:
     parser.add_argument("only", nargs="*", help="works or kinds; all where none is named")
     parser.add_argument("--most", type=int, help="points of each work and kind")
     parser.add_argument("--record", action="store_true", help="write the figures to trust/results")
-    parser.add_argument("--jobs", type=int, default=2, help="works at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="works at a time; with 1 they share a process")
     options = parser.parse_args()
     found = try_works(options.only, options.most, options.jobs)
     for one in found:

@@ -120,15 +120,17 @@ def main() -> None:
     """Try the points of all works."""
     parser = argparse.ArgumentParser(prog="python -m trust.faults.points")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--work", help="one alone")
+    parser.add_argument("--work", action="append", help="these alone")
     parser.add_argument("--most", type=int)
     parser.add_argument("--only", action="append")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     at = Place(options.folder, options.most)
     sources: dict[str, Any] = {**dict.fromkeys(KINDS, at.system), "question": Questions()}
-    for name, work in works(options.folder).items():
-        if options.work not in (None, name):
+    tried = works(options.folder)
+    gc.freeze()  # what is there from the start is not looked at again, each time something may have been left over
+    for name, work in tried.items():
+        if options.work and name not in options.work:
             continue
         for kind, source in sources.items():
             if options.only and kind not in options.only:
