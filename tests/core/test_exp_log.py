@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 
 from pysirus import _core
+from sampled import FULL
 
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 LOG2E, ROUND = float.fromhex("0x1.71547652b82fep+0"), 1.5 * 2.0**52
 wide = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="long double is no wider than double here")
 
 
-def points(n=1_000_000):
+SOME = 1_000_000 if FULL else 200_000
+
+
+def points(n=SOME):
     """Numbers of every size, many of them where scores lie."""
     rng = np.random.default_rng(0)
     return np.concatenate([rng.uniform(-708, 709.7, n), rng.uniform(-40, 40, n), rng.normal(size=n) * 0.1])
@@ -18,8 +22,9 @@ def points(n=1_000_000):
 
 def positive():
     rng = np.random.default_rng(1)
-    near_one = 1 + rng.uniform(-1, 1, 500_000) * 10.0 ** rng.uniform(-16, -0.5, 500_000)
-    return np.concatenate([np.exp(points(500_000)), rng.uniform(0.25, 4, 500_000), near_one])
+    n = SOME // 2
+    near_one = 1 + rng.uniform(-1, 1, n) * 10.0 ** rng.uniform(-16, -0.5, n)
+    return np.concatenate([np.exp(points(n)), rng.uniform(0.25, 4, n), near_one])
 
 
 def in_units(found, truth):
@@ -30,7 +35,7 @@ def in_units(found, truth):
 @wide
 def test_errors_stay_below_one_unit_in_the_last_place():
     x, v = points(), positive()
-    t = np.concatenate([np.random.default_rng(2).uniform(0, 1, 1_000_000), np.exp(-np.abs(points(500_000)))])
+    t = np.concatenate([np.random.default_rng(2).uniform(0, 1, SOME), np.exp(-np.abs(points(SOME // 2)))])
     assert in_units(_core.exp(x), np.exp(x.astype(np.longdouble))) < 1
     assert in_units(_core.log(v), np.log(v.astype(np.longdouble))) < 1
     assert in_units(_core.log1p(t), np.log1p(t.astype(np.longdouble))) < 1
@@ -87,7 +92,7 @@ def log_twin(u, rest=None):
 
 
 def test_the_bits_are_those_of_the_plain_operations():
-    x, v = points(200_000), positive()
+    x, v = points(SOME // 5), positive()
     assert np.array_equal(_core.exp(x), exp_twin(x))
     assert np.array_equal(_core.log(v), log_twin(v))
     t = exp_twin(-np.abs(x))

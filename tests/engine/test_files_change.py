@@ -186,12 +186,12 @@ def test_files_that_stay_are_read_in_so_many_passes(kind, folder, passes):
 
 EVERY_PASS = [(kind, number) for kind, n_passes in N_PASSES.items() for number in range(n_passes)]
 MOMENTS = [("before", 2), ("within", 0), ("within", 2)]
-# each change in every other pass, at each moment
+# each change in every third pass, at each moment
 SOME = [
-    (at, change, MOMENTS[(i + j) % len(MOMENTS)])
+    (at, change, MOMENTS[(i + j) // 3 % len(MOMENTS)])
     for i, at in enumerate(EVERY_PASS)
     for j, change in enumerate(CHANGES)
-    if (i + j) % 2 == 0
+    if (i + j) % 3 == 0
 ]
 
 
@@ -207,9 +207,12 @@ def test_a_file_that_changes_is_named(kind, number, change, when, file, folder, 
     assert passes.n in (number + 1, number + 2)  # now, or when the next pass begins
 
 
-@pytest.mark.parametrize("when, file", [("before", 0), ("before", 2), ("within", 2)])
 @pytest.mark.parametrize(
-    "kind, number", [(kind, number) for kind, n_passes in N_PASSES.items() for number in range(1, n_passes)]
+    "kind, number, when, file",
+    [
+        (*at, *moment)
+        for at, moment in in_turns([at for at in EVERY_PASS if at[1]], [("before", 0), ("before", 2), ("within", 2)])
+    ],
 )
 def test_other_values_behind_the_same_size_time_and_footer_are_named(kind, number, when, file, folder, passes):
     path = folder / f"part-{file}.parquet"

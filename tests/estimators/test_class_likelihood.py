@@ -129,11 +129,12 @@ def test_tuning_error_is_the_unexplained_deviance_of_held_out_rows(cancer):
 
 
 def test_tuning_takes_stages_where_they_help():
-    X, y = make_odds(800)
-    model = SirusClassifierCV(n_stages="auto", n_repeats=1, cv=3, n_trees=200, random_state=0).fit(X, y)
+    X, y = make_odds(400)
+    options = {"n_stages": "auto", "n_repeats": 1, "cv": 2, "n_trees": 100, "random_state": 0}
+    model = SirusClassifierCV(**options).fit(X, y)
     assert model.cv_error_ < 1 and len(model.models_) >= len(model.selected_)
     assert len(model.with_rules(2).selected) == 2
-    threaded = SirusClassifierCV(n_stages="auto", n_repeats=1, cv=3, n_trees=200, random_state=0, n_jobs=2).fit(X, y)
+    threaded = SirusClassifierCV(**options, n_jobs=2).fit(X, y)
     assert threaded.path_ == model.path_ and threaded.rules_ == model.rules_
     np.testing.assert_array_equal(threaded.predict_proba(X), model.predict_proba(X))
 
@@ -188,7 +189,7 @@ def test_a_level_that_decides_alone():
     X, y = make_odds(300)
     X["kind"] = np.where(np.arange(300) < 40, "sure", np.where(np.arange(300) % 2, "x", "y"))
     y[:40] = "yes"
-    model = SirusClassifierCV(n_repeats=1, cv=3, n_trees=200, n_stages="auto", random_state=0).fit(X, y)
+    model = SirusClassifierCV(n_repeats=1, cv=2, n_trees=100, n_stages="auto", random_state=0).fit(X, y)
     p = model.predict_proba(X)[:, 1]
     assert np.isfinite(p).all() and p[:40].min() > p[40:].mean()
 

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysirus import SirusClassifier, SirusRegressor
+from sampled import FULL
 
+some = settings(max_examples=40 if FULL else 20)
 SEEDS = st.integers(0, 2**32 - 1)
 MAPS = [np.exp, np.arctan, lambda x: x**3, lambda x: 5 * x - 2, lambda x: np.sign(x) * np.log1p(abs(x))]
 
@@ -32,6 +34,7 @@ def model_of(X, y, classes=False, **parameters):
     return estimator(**{"n_trees": 64, "random_state": 0, **parameters}).fit(X, y)
 
 
+@some
 @given(SEEDS, st.sampled_from(MAPS), st.booleans())
 def test_a_monotone_map_changes_nothing_but_thresholds(seed, function, classes):
     X, y = table(np.random.default_rng(seed))
@@ -45,6 +48,7 @@ def test_a_monotone_map_changes_nothing_but_thresholds(seed, function, classes):
     np.testing.assert_array_equal(first.predict(X), second.predict(mapped))
 
 
+@some
 @given(SEEDS, st.permutations(["q", "w", "e", "r", "t"]), st.booleans())
 def test_names_of_levels_change_nothing_but_names(seed, names, classes):
     X, y = table(np.random.default_rng(seed))
@@ -67,6 +71,7 @@ def _scores(X, y):
     return [tuple(np.bincount(classes[X["color"] == level], minlength=3)) for level in X["color"].unique()]
 
 
+@some
 @given(SEEDS, st.permutations(["a", "b", "few", "color"]))
 def test_the_order_of_columns_changes_nothing_but_the_order_of_ties(seed, order):
     X, y = table(np.random.default_rng(seed), n=400)
@@ -80,6 +85,7 @@ def test_the_order_of_columns_changes_nothing_but_the_order_of_ties(seed, order)
     assert frequencies(first) == frequencies(second)
 
 
+@some
 @given(SEEDS)
 def test_names_of_columns_change_nothing_but_names(seed):
     X, y = table(np.random.default_rng(seed))
@@ -140,7 +146,7 @@ def test_missing_values_cost_less_than_the_median_does(name, informative):
     missing = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(missing)
     load = getattr(missing, f"load_{name}")
-    table = missing.errors(load, n_patterns=2, n_trees=1000, informative=informative)
+    table = missing.errors(load, n_patterns=2, n_trees=300, informative=informative)
     whole, gaps, median = table.mean(axis=0)
     print(f"{name}: {whole:.3f} whole, {gaps:.3f} with gaps, {median:.3f} with medians")
     assert whole < gaps < median

@@ -9,6 +9,7 @@ import hostile_sql
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus.export import ExportError
 from pysirus.export._dialects import DIALECTS, SQLITE, smallest_factor
+from sampled import in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
@@ -29,7 +30,7 @@ def test_sql_predicts_the_same(engine, kind):
     engines.assert_predicts(engine, kind)
 
 
-@pytest.mark.parametrize("kind", hostile_sql.MODELS)
+@pytest.mark.parametrize("kind, engine", in_turns(hostile_sql.MODELS, ["duckdb", "sqlite"]), indirect=["engine"])
 def test_sql_predicts_the_same_without_a_dialect(engine, kind):
     need_exp(engine, kind)
     engines.assert_predicts_without_dialect(engine, kind)

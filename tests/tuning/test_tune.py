@@ -25,6 +25,7 @@ from pysirus._tuning.path import FoldList, Steps, average, choose_accurate, choo
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
 from sampled import FULL
 
+N_TREES = 300
 LOADERS = {"machine": load_machine, "ozone": load_ozone, "diabetes": load_diabetes}
 
 
@@ -35,7 +36,7 @@ def _data(name: str):
 @pytest.fixture(scope="module")
 def machine():
     X, y = _data("machine")
-    return SirusRegressorCV(n_repeats=2, n_trees=700, random_state=0, n_jobs=2).fit(X, y), X, y
+    return SirusRegressorCV(n_repeats=2, n_trees=N_TREES, random_state=0, n_jobs=2).fit(X, y), X, y
 
 
 # -------------------------------------------------------------------------------------------------------- the walk
@@ -102,12 +103,12 @@ def test_path_is_what_separate_fits_say(machine) -> None:
     """One repetition, every fold refitted by SirusRegressor at the chosen p0: the same error and stability."""
     X, y = _data("machine")
     folds = list(KFold(3, shuffle=True, random_state=3).split(X))
-    model = SirusRegressorCV(cv=folds, n_repeats=1, n_trees=700, random_state=4).fit(X, y)
+    model = SirusRegressorCV(cv=folds, n_repeats=1, n_trees=N_TREES, random_state=4).fit(X, y)
     from pysirus._tuning.folds import derive
 
     p0 = model.p0_
     fits = [
-        SirusRegressor(p0=p0, n_trees=700, max_rules=50, random_state=derive(4, 0, i)).fit(X.iloc[tr], y.iloc[tr])
+        SirusRegressor(p0=p0, n_trees=N_TREES, max_rules=50, random_state=derive(4, 0, i)).fit(X.iloc[tr], y.iloc[tr])
         for i, (tr, _) in enumerate(folds)
     ]
     residuals = np.concatenate([y.iloc[te] - m.predict(X.iloc[te]) for m, (_, te) in zip(fits, folds)])
@@ -120,7 +121,7 @@ def test_path_is_what_separate_fits_say(machine) -> None:
 
 def test_tuned_model_is_the_regressor_at_its_p0(machine) -> None:
     model, X, y = machine
-    plain = SirusRegressor(p0=model.p0_, max_rules=50, n_trees=700, random_state=0).fit(X, y)
+    plain = SirusRegressor(p0=model.p0_, max_rules=50, n_trees=N_TREES, random_state=0).fit(X, y)
     assert model.selected_ == plain.selected_
     np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-12)
     assert model.cv_error_ == model.path_.error[model.path_.at(model.p0_)]
@@ -130,7 +131,7 @@ def test_every_size_is_kept(machine) -> None:
     model, X, y = machine
     assert [len(m.selected) for m in model.models_] == list(range(1, len(model.models_) + 1))
     seven = model.with_rules(7)
-    plain = SirusRegressor(n_rules=7, n_trees=700, random_state=0).fit(X, y)
+    plain = SirusRegressor(n_rules=7, n_trees=N_TREES, random_state=0).fit(X, y)
     assert seven.selected == plain.selected_
     np.testing.assert_allclose(seven.predict(X), plain.predict(X), rtol=1e-9)
     assert 0 < seven.facts["cv_error"] < 1 and 0 < seven.facts["cv_stability"] <= 1
@@ -140,7 +141,7 @@ def test_every_size_is_kept(machine) -> None:
 
 def test_threads_and_files_change_nothing(machine, tmp_path: Path) -> None:
     model, X, y = machine
-    other = SirusRegressorCV(n_repeats=2, n_trees=700, random_state=0, n_jobs=1).fit(X, y)
+    other = SirusRegressorCV(n_repeats=2, n_trees=N_TREES, random_state=0, n_jobs=1).fit(X, y)
     assert other.p0_ == model.p0_ and other.rules_ == model.rules_
     np.testing.assert_array_equal(other.path_.error, model.path_.error)
     model.save(tmp_path / "tuned.json")
@@ -170,7 +171,7 @@ def test_groups_stay_together_and_splitters_work() -> None:
 
 def test_error_criterion_is_at_most_two_standard_errors_above_the_least() -> None:
     X, y = _data("machine")
-    model = SirusRegressorCV(criterion="error", n_repeats=2, n_trees=500, random_state=0).fit(X, y)
+    model = SirusRegressorCV(criterion="error", n_repeats=2, cv=5, n_trees=N_TREES, random_state=0).fit(X, y)
     path = model.path_
     best = path.error.argmin()
     assert path.error[path.at(model.p0_)] <= path.error[best] + 2 * path.error_se[best]
@@ -180,7 +181,7 @@ def test_weights_of_zero_are_rows_left_out() -> None:
     X, y = _data("machine")
     weight = np.ones(len(y))
     weight[::7] = 0
-    common = {"n_repeats": 1, "n_trees": 500, "random_state": 0, "cv": 5}
+    common = {"n_repeats": 1, "n_trees": N_TREES, "random_state": 0, "cv": 5}
     a = SirusRegressorCV(**common).fit(X, y, sample_weight=weight)
     b = SirusRegressorCV(**common).fit(X[weight > 0], y[weight > 0])
     assert a.p0_ == b.p0_ and a.rules_ == b.rules_ and a.cv_error_ == b.cv_error_
@@ -313,7 +314,7 @@ def test_interrupt_stops_within_a_second_and_leaves_nothing_behind(interrupts: N
     process = subprocess.Popen(warm.python(program), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline().strip() == "start"
-        time.sleep(1.0)
+        time.sleep(0.5)
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=20)
