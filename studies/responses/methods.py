@@ -3,8 +3,8 @@
 Regressions see standardised columns, one for each category, and choose their ridge penalty by cross-validation. Cox
 regression is there twice: with the penalty that scikit-survival's users get from a grid search, which is by
 concordance and shrinks survival curves too far, and with a fixed small one.
-Those of pysirus choose everything inside the training rows, with the library's defaults but for two repetitions of
-their own cross-validation instead of ten.
+Those of pysirus choose everything inside the training rows, with the library's defaults; for counts and amounts, whose
+tables are larger, with two repetitions of their own cross-validation instead of ten.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import pysirus
 
-TUNING_REPETITIONS = 2
+TUNING_REPETITIONS = 2  # of counts and amounts
 PENALTIES = np.logspace(-5, 1, 7)  # of a mean deviance
 COX_PENALTIES = np.logspace(-2, 4, 7)  # of a log-likelihood
 LOSS = {"counts": "poisson", "amounts": "gamma"}
@@ -119,10 +119,9 @@ def _constant(kind: str, seed: int) -> Any:
 
 def _sirus(**parameters: Any) -> Callable[[str, int], Any]:
     def make(kind: str, seed: int) -> Any:
-        more: dict[str, Any] = {"random_state": seed, "n_repeats": TUNING_REPETITIONS, **parameters}
         if kind == "survival":
-            return pysirus.SirusSurvivalCV(**more)
-        return pysirus.SirusRegressorCV(loss=LOSS[kind], **more)
+            return pysirus.SirusSurvivalCV(random_state=seed, **parameters)
+        return pysirus.SirusRegressorCV(loss=LOSS[kind], random_state=seed, n_repeats=TUNING_REPETITIONS, **parameters)
 
     return make
 
