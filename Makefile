@@ -3,6 +3,7 @@
 # make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
+# make clusters       a master and two workers of Spark, executors killed, and files in a store that speaks S3: some minutes
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make study-responses  counts, amounts and survival beside others on ten tables: docs/responses-study.md
 # make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md
@@ -28,7 +29,7 @@ WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-full bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
+.PHONY: help demo test test-full clusters bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
   fuzz fuzz-long fuzz-planted faults coverage clean
 .DELETE_ON_ERROR:
 
@@ -44,7 +45,10 @@ demo: .venv/run.stamp
 test: .venv/dev.stamp
 	$(TEST)
 
-test-full: .venv/dev.stamp
+clusters: .venv/clusters.stamp
+	PYSIRUS_TEST_CLUSTERS=1 $(BIN)/python -m pytest -n 0 tests/engine/test_clusters.py tests/engine/test_remote.py
+
+test-full: .venv/clusters.stamp
 	PYSIRUS_TEST_FULL=1 $(TEST)
 
 bench: .venv/bench.stamp
@@ -125,6 +129,11 @@ clean:
 .venv/dev.stamp: .venv/run.stamp
 	@echo 'Installing what tests and checks need ...'
 	@$(PIP) install 'pysirus[test,lint]'
+	@touch $@
+
+# without moto, a server that speaks S3, the tests of stores are skipped
+.venv/clusters.stamp: .venv/dev.stamp
+	-@$(PIP) install 'moto[s3,server]'
 	@touch $@
 
 .venv/compare.stamp: .venv/run.stamp

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 FULL = os.environ.get("PYSIRUS_TEST_FULL") == "1"
+CLUSTERS = FULL or os.environ.get("PYSIRUS_TEST_CLUSTERS") == "1"  # servers that take minutes: make clusters
 
 
 def in_turns(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -6,10 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import dask
 import dask.array as da
@@ -22,6 +19,7 @@ from distributed.utils import get_mp_context
 from sklearn.base import clone
 
 import pysirus
+from deadly import make_deadly
 from parts import assert_equal_models, make_frame, response_of
 from pysirus import DataError
 from pysirus._parameters import ParameterError
@@ -29,7 +27,6 @@ from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskRows, DaskShards, Scheduler
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.shard import NodeSums
-from pysirus.engine.together import _Several
 from sampled import FULL, in_turns
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
@@ -347,31 +344,6 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
     assert tasks_left(cluster) == 0
 
 
-@dataclass(frozen=True)
-class Deadly:
-    """A question that takes the worker along which is asked first."""
-
-    question: Any
-    mark: Path
-
-    def __call__(self, part):
-        if not self.mark.exists():
-            self.mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return self.question(part)
-
-
-def kind_of(question):
-    """What is asked, beneath what other questions it is wrapped in."""
-    folds = ""
-    while isinstance(question, _Several) or hasattr(question, "question"):
-        if isinstance(question, _Several):
-            question, folds = question.questions[0], " of folds"
-        else:
-            question = question.question
-    return type(question).__name__ + folds
-
-
 # of the rows as they came and in bins, of all rows and of folds; between them every way in which Dask is asked
 KINDS = ["FoldColumns", "NodeSums of folds"]
 KINDS += ["ColumnQuestion", "Encoder", "NodeSums", "RuleMoments", "ExtentsQuestion"] * FULL
@@ -385,15 +357,8 @@ def test_workers_that_die_at_every_kind_of_question_of_tuning_change_nothing(clu
     options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 6}
     expected = pysirus.SirusRegressorCV(**options).fit(frame, pd.Series(y, name="y"))
 
-    def deadly(ask):
-        def asked(self, question):
-            kind = kind_of(question)
-            return ask(self, Deadly(question, tmp_path / kind) if kind in KINDS else question)
-
-        return asked
-
-    for owner, name in ((DaskRows, "ask"), (DaskRows, "ask_response"), (DaskRows, "encode"), (DaskShards, "ask")):
-        monkeypatch.setattr(owner, name, deadly(getattr(owner, name)))
+    owners = [(DaskRows, "ask"), (DaskRows, "ask_response"), (DaskRows, "encode"), (DaskShards, "ask")]
+    make_deadly(monkeypatch, owners, KINDS, tmp_path)
     pids = set(client.run(os.getpid).values())
     found = pysirus.dask.SirusRegressorCV(**options).fit(dd.from_pandas(frame.assign(y=y), npartitions=4), "y")
     assert sorted(mark.name for mark in tmp_path.iterdir()) == sorted(KINDS)  # so many workers are gone

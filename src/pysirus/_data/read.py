@@ -18,6 +18,7 @@ import pyarrow.parquet
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
+from pysirus._data.remote import Place, Remote
 from pysirus._warn import warn_user
 
 # Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most this many bytes
@@ -309,16 +310,22 @@ def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pyarrow.compute.all(found).as_py()) and column.null_count < column.length()
 
 
-def sniff_codec(path: Path) -> str | None:
+def sniff_codec(path: Place) -> str | None:
     """How a CSV file is compressed, by its first bytes or its name."""
     with path.open("rb") as file:
         return "gzip" if file.read(2) == _GZIP_MAGIC else _CODECS.get(path.suffix.lower())
 
 
-def sniff_delimiter(path: Path) -> str:
+def decompressed(path: Place) -> pa.NativeFile:
+    """The bytes of a file, decompressed if need be."""
+    source = path.open() if isinstance(path, Remote) else str(path)
+    return pa.input_stream(source, compression=sniff_codec(path))
+
+
+def sniff_delimiter(path: Place) -> str:
     """The delimiter of a CSV file, of which only the start is read."""
     try:
-        with pa.input_stream(str(path), compression=sniff_codec(path)) as stream:
+        with decompressed(path) as stream:
             start = stream.read(1 << 16)
     except pa.ArrowException as error:
         raise DataError(f"'{path}' cannot be decompressed: {_first_line(error)}.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -170,7 +171,9 @@ def standard_output(path: Path | None) -> Path | None:
     return Path("/dev/stdout") if path == Path("-") else path
 
 
-def check_output(path: Path | None, option: str, inputs: Sequence[Path] = (), kind: str | None = None) -> None:
+def check_output(
+    path: Path | None, option: str, inputs: Sequence[os.PathLike[str]] = (), kind: str | None = None
+) -> None:
     """Complain about an output before the work, not after it."""
     from pysirus import _output
 
@@ -181,7 +184,7 @@ def check_output(path: Path | None, option: str, inputs: Sequence[Path] = (), ki
         raise typer.BadParameter(str(error), param_hint=option) from error
 
 
-def check_figure(path: Path | None, option: str, inputs: Sequence[Path]) -> None:
+def check_figure(path: Path | None, option: str, inputs: Sequence[os.PathLike[str]]) -> None:
     """The same for a figure, whose ending says its format, and whose library may not be there."""
     if path is None:
         return

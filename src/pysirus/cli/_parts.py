@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +15,7 @@ import typer
 
 from pysirus._data.column import DataError
 from pysirus._data.read import check_column
+from pysirus._data.remote import Place, Remote, check_remote_output, writing_remote
 from pysirus._model.model import Model
 from pysirus._output import PARQUET, streaming
 from pysirus._use.score import Rows, Score, score_parts
@@ -74,7 +75,7 @@ class Truth(NamedTuple):
 # -------------------------------------------------------------------------------------------------------------- files
 
 
-def _look_at(rules: Model, paths: Sequence[Path], text: Sequence[str] = ()) -> list[SourceFile]:
+def _look_at(rules: Model, paths: Sequence[Place], text: Sequence[str] = ()) -> list[SourceFile]:
     """The files, none of which is to change while it is read; what was text for the model is text in CSV."""
     advice = "Give files that nothing writes to, or a copy of them."
     words = text_columns(rules) if rules.named else []
@@ -129,7 +130,12 @@ def score_files(rules: Model, name: str, truth: Truth) -> Score:
 
 
 def predict_files(
-    loaded: Any, paths: Sequence[Path], output: Path | None, keep: list[str] | None, wanted: Wanted, spreadsheet: bool
+    loaded: Any,
+    paths: Sequence[Place],
+    output: Place | None,
+    keep: list[str] | None,
+    wanted: Wanted,
+    spreadsheet: bool,
 ) -> None:
     """Write predictions for the rows of all files: to one file, in their order, or for each file to one in a folder."""
     from pysirus.cli._show import model_of
@@ -149,10 +155,10 @@ def predict_files(
                 _predict(loaded, file, names, wanted, write)
         return
     targets = _outputs(paths, output)
-    output.mkdir(exist_ok=True)
     for target in targets:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        check_output(target, "--output", paths, PARQUET)
+        if isinstance(target, Path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            check_output(target, "--output", paths, PARQUET)
     for file, names, target in zip(files, columns, targets):
         if file.n_rows:
             with _open(target, paths, spreadsheet) as write:
@@ -161,20 +167,22 @@ def predict_files(
     say(f"{n_written:,} {'file' if n_written == 1 else 'files'} with {sum(f.n_rows for f in files):,} rows: {output}")
 
 
-def _outputs(paths: Sequence[Path], folder: Path) -> list[Path]:
+def _outputs(paths: Sequence[Place], folder: Place) -> Sequence[Place]:
     """A Parquet file in a folder for each file, as deep in it as the file is below what all of them are in."""
-    if folder.exists() and not folder.is_dir():
+    if isinstance(folder, Remote):
+        check_remote_output(folder)
+    elif folder.exists() and not folder.is_dir():
         raise typer.BadParameter(
             f"'{folder}' is a file. Give a folder, or a .csv or .parquet file.", param_hint="--output"
         )
-    if not folder.parent.is_dir():
+    elif not folder.parent.is_dir():
         raise typer.BadParameter(
             f"There is no folder '{folder.parent}' to make '{folder.name}' in.", param_hint="--output"
         )
     parents = [path.resolve().parent for path in paths]
     root = Path(os.path.commonpath(parents))
     names = [f"{ENDINGS.sub('', path.name).removesuffix('.parquet')}.parquet" for path in paths]
-    targets = [folder / parent.relative_to(root) / name for name, parent in zip(names, parents)]
+    targets = [folder / (parent.relative_to(root) / name) for name, parent in zip(names, parents)]
     for target in targets:
         if targets.count(target) > 1:
             raise DataError(f"Two files would be written to '{target}'. Give files of different names.")
@@ -189,15 +197,16 @@ def _predict(loaded: Any, file: SourceFile, columns: Sequence[str], wanted: Want
 
 
 @contextmanager
-def _open(output: Path | None, inputs: Sequence[Path], spreadsheet: bool) -> Iterator[Write]:
+def _open(output: Place | None, inputs: Sequence[Place], spreadsheet: bool) -> Iterator[Write]:
     """Something that writes batches to a file, which is there as a whole or not at all; or prints them."""
     schema: pa.Schema | None = None
     with ExitStack() as stack:
-        file = (
-            None
-            if output is None
-            else stack.enter_context(streaming(output, inputs, PARQUET if is_parquet(output) else None))
-        )
+        file: IO[bytes] | None = None
+        if isinstance(output, Remote):
+            check_remote_output(output)
+            file = stack.enter_context(writing_remote(output))
+        elif output is not None:
+            file = stack.enter_context(streaming(output, inputs, PARQUET if is_parquet(output) else None))
         writer: pq.ParquetWriter | None = None
 
         def write(table: pa.Table) -> None:

@@ -15,6 +15,7 @@ import typer
 
 from pysirus._data.column import DataError
 from pysirus._data.read import list_names
+from pysirus._data.remote import Place
 from pysirus._model.model import Model
 from pysirus._output import write_text, writing
 from pysirus._rules.rule import Rule
@@ -81,7 +82,7 @@ def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any
     return {f"survival_{word}": column for word, column in zip(words, found.T)}
 
 
-def is_parquet(output: Path | None) -> TypeGuard[Path]:
+def is_parquet(output: Place | None) -> TypeGuard[Place]:
     """Whether predictions go to a Parquet file."""
     return output is not None and output.suffix.lower() == ".parquet"
 

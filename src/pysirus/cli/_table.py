@@ -12,6 +12,7 @@ import typer
 
 from pysirus._data.column import DataError, reads_as_number
 from pysirus._data.read import STDIN, check_column, did_you_mean, list_names, read_file
+from pysirus._data.remote import Place, is_remote
 from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._model.model import Model
 from pysirus._response.read import check_weights, classes_of, read_labels
@@ -102,10 +103,10 @@ def missing_shares(estimator: Any) -> dict[str, float]:
 
 def is_files(name: str) -> bool:
     """Whether the table is several files: a folder or a pattern."""
-    return Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
+    return is_remote(name) or Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
-def paths_of(name: str) -> list[Path]:
+def paths_of(name: str) -> list[Place]:
     """The files that a table is read from: one, several, one that is shipped, or none for standard input."""
     if name == STDIN:
         return []

@@ -134,10 +134,14 @@ def predict(
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
+    from pysirus._data.remote import remote_output
     from pysirus.cli._table import is_files
 
     output = None if output == Path("-") else output
+    there = None if output is None else remote_output(output)
     in_batches = is_files(table) or (output is not None and output.is_dir() and table.endswith(".parquet"))
+    if there is not None and not in_batches:
+        in_batches = Path(table).exists()  # batches go to stores, from the files of a folder or pattern or from one
     to_folder = in_batches and output is not None and not output.suffix
     if output is not None and output.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
@@ -149,7 +153,7 @@ def predict(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
 
-    if not to_folder:
+    if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
     loaded = load_model(model)
     rules = model_of(loaded)
@@ -159,7 +163,7 @@ def predict(
             param_hint="--probabilities",
         )
     if in_batches:
-        predict_files(loaded, paths_of(table), output, keep, Wanted([], probabilities, at), spreadsheet)
+        predict_files(loaded, paths_of(table), there or output, keep, Wanted([], probabilities, at), spreadsheet)
         return
     others = [name for name in split_names(keep) if name not in rules.columns]
     # from CSV to CSV what is kept stays as it is written

@@ -70,8 +70,8 @@ class InParts(SirusBase):
         ----------
         paths : str, path or list of them
             Parquet files, folders of them, or patterns such as ``data/*.parquet``; or CSV files in UTF-8, which are
-            read once more for their types. Rows are numbered in file order; the files of a folder or pattern are sorted
-            by name.
+            read once more for their types. Addresses such as ``s3://bucket/data/*.parquet`` too. Rows are numbered in
+            file order; the files of a folder or pattern are sorted by name.
         target : str
             The column to predict.
         weights : str, optional

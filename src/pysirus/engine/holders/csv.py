@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
@@ -20,13 +19,14 @@ import pyarrow.csv
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import (
+    decompressed,
     has_decimal_comma,
     has_leading_zero,
     is_surely_german,
     named_columns,
-    sniff_codec,
     sniff_delimiter,
 )
+from pysirus._data.remote import Place, Remote
 from pysirus.engine.holders.parquet import SourceFile, State, reason
 
 ENDINGS = re.compile(r"\.(csv|tsv)(\.(gz|bz2|zst|lz4|br))?$", re.IGNORECASE)
@@ -42,19 +42,22 @@ _COLUMN = re.compile(r"In CSV column #(\d+)")
 Types = Mapping[str, pa.DataType]
 
 
-def is_csv(path: Path) -> bool:
+def is_csv(path: Place) -> bool:
     """Whether the name of a file says that it is CSV."""
     return ENDINGS.search(path.name) is not None
 
 
-def state_of_csv(path: Path) -> State:
+def state_of_csv(path: Place) -> State:
     """The state of a file: its ends stand for what is between them, whose values are compared from pass to pass."""
+    size, modified, tag = path.mark() if isinstance(path, Remote) else (0, 0, b"")
+    if tag:
+        return State(size, modified, tag)
     with path.open("rb") as file:
         start = file.read(SAMPLE)
         size = file.seek(0, 2)
         file.seek(max(0, size - SAMPLE))
         ends = blake2b(start + file.read(), digest_size=16).digest()
-    return State(size, path.stat().st_mtime_ns, ends)
+    return State(size, modified if isinstance(path, Remote) else path.stat().st_mtime_ns, ends)
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,8 @@ class CsvFile(SourceFile):
             yield (batch.rename_columns(list(columns)) for batch in reader)
 
 
-def _open(path: Path, delimiter: str, types: Types, only: Sequence[str] = ()) -> pa.csv.CSVStreamingReader:
-    source = pa.input_stream(str(path), compression=sniff_codec(path))
+def _open(path: Place, delimiter: str, types: Types, only: Sequence[str] = ()) -> pa.csv.CSVStreamingReader:
+    source = decompressed(path)
     return pyarrow.csv.open_csv(
         source,
         read_options=pyarrow.csv.ReadOptions(block_size=BLOCK, use_threads=False),
@@ -90,7 +93,7 @@ def _open(path: Path, delimiter: str, types: Types, only: Sequence[str] = ()) ->
     )
 
 
-def look_at_csv(paths: Sequence[Path], text: Sequence[str] = (), labels: Sequence[str] = ()) -> list[SourceFile]:
+def look_at_csv(paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = ()) -> list[SourceFile]:
     """The files, the types that the values of all of them agree on, and their states.
 
     The columns ``text`` are text, and the columns ``labels`` where a number begins with a zero.
@@ -114,7 +117,7 @@ def look_at_csv(paths: Sequence[Path], text: Sequence[str] = (), labels: Sequenc
     return found
 
 
-def _look_at(path: Path) -> CsvFile:
+def _look_at(path: Place) -> CsvFile:
     """A file with the types of its first batch."""
     try:
         state = state_of_csv(path)
@@ -194,7 +197,7 @@ def _begins_with_zero(file: CsvFile, name: str) -> bool:
 
 
 @contextmanager
-def _complaining(path: Path) -> Iterator[None]:
+def _complaining(path: Place) -> Iterator[None]:
     """What pyarrow says of a file, with its name."""
     try:
         yield

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
+from pysirus._data.remote import Place
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus.engine.crew import crew
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
@@ -33,7 +33,7 @@ class FileRows:
 
     def __init__(
         self,
-        files: Sequence[Path],
+        files: Sequence[Place],
         target: str,
         *,
         weights: str | None,

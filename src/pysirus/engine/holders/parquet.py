@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,24 +17,38 @@ import pyarrow.parquet as pq
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
+from pysirus._data.remote import Place, Remote
 from pysirus.engine.parts import tables_of
 
 ADVICE = "Learn from files that nothing writes to, or from a copy of them."
 LEARNING, READING = "while the model was learned", "while it was read"
+AT_ONCE = 1 << 27  # bytes of a row group that are fetched from a store at once
 TAIL = 8  # bytes: the length of the footer, and the mark of the format
 
 
-def open_file(path: Path, buffer_size: int = 0) -> pq.ParquetFile:
+def open_file(path: Place, buffer_size: int = 0) -> pq.ParquetFile:
     """A file to read batches from; ``buffer_size`` bytes of each column at a time, all of a row group for 0."""
     try:
+        if isinstance(path, Remote):
+            return _open_remote(path, buffer_size)
         return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=buffer_size)
-    except MemoryError:
+    except (MemoryError, DataError):
         raise
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"'{path}' cannot be read as Parquet: {reason(error)}. Batches are read from Parquet files, and from CSV "
             "files whose names end in .csv or .csv.gz."
         ) from error
+
+
+def _open_remote(path: Remote, buffer_size: int) -> pq.ParquetFile:
+    """The same in a store, where every request waits: columns of a row group are fetched together, if memory allows."""
+    file = path.open()
+    found = pq.read_metadata(file)
+    largest = max((found.row_group(i).total_byte_size for i in range(found.num_row_groups)), default=0)
+    if largest <= AT_ONCE:
+        return pq.ParquetFile(file, metadata=found, pre_buffer=True)
+    return pq.ParquetFile(file, metadata=found, pre_buffer=False, buffer_size=max(buffer_size, 1 << 20))
 
 
 def reason(error: Exception) -> str:
@@ -53,22 +66,27 @@ class State:
     footer: bytes  # a digest: the footer holds the types, the number of rows and where each page stands
 
 
-def state_of(path: Path) -> State:
-    """The state of a file."""
+def state_of(path: Place) -> State:
+    """The state of a file; a tag of a store stands for the footer."""
+    size, modified, tag = path.mark() if isinstance(path, Remote) else (0, 0, b"")
+    if tag:
+        return State(size, modified, tag)
     with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        file.seek(max(0, status.st_size - TAIL))
+        if not isinstance(path, Remote):
+            status = os.fstat(file.fileno())
+            size, modified = status.st_size, status.st_mtime_ns
+        file.seek(max(0, size - TAIL))
         tail = file.read(TAIL)
-        file.seek(max(0, status.st_size - TAIL - int.from_bytes(tail[:4], "little")))
+        file.seek(max(0, size - TAIL - int.from_bytes(tail[:4], "little")))
         footer = blake2b(file.read(), digest_size=16).digest()
-    return State(status.st_size, status.st_mtime_ns, footer)
+    return State(size, modified, footer)
 
 
 @dataclass(frozen=True)
 class SourceFile:
     """A Parquet file as it was when it was first looked at."""
 
-    path: Path
+    path: Place
     schema: pa.Schema
     n_rows: int
     state: State
@@ -125,7 +143,7 @@ def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterat
             start += len(table)
 
 
-def look_at(path: Path) -> SourceFile:
+def look_at(path: Place) -> SourceFile:
     """A file, its types and its state."""
     try:
         state = state_of(path)
