@@ -6,11 +6,14 @@ move with other rows, not with another fit.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._kind.blocks import spread_of, sums_of, weights_or_ones
 from pysirus._model.held_out import Figures
 from pysirus._weights.survival_error import count_pairs
 
@@ -45,16 +48,31 @@ def class_figures(probabilities: Floats, codes: NDArray[np.integer], weights: Fl
 
 def number_figures(predicted: Floats, y: Floats, weights: Floats | None) -> Figures:
     """Of predicted and true numbers."""
-    w = np.ones(len(y)) if weights is None else weights
-    squared, se = _mean((y - predicted) ** 2, w)
-    absolute = _mean(np.abs(y - predicted), w)
-    variance = _mean((y - np.average(y, weights=w)) ** 2, w)[0]
-    root = float(np.sqrt(squared))
+    return figures_of_numbers([(predicted, y, weights)])
+
+
+def figures_of_numbers(pieces: Sequence[tuple[Floats, Floats, Floats | None]]) -> Figures:
+    """Of predicted numbers, true numbers and weights, in pieces."""
+
+    def first(predicted: Floats, y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
+        w, error = weights_or_ones(weights, y), y - predicted
+        return w, w * error**2, w * np.abs(error)
+
+    total, squares, sizes = sums_of(pieces, first)
+    squared, absolute = squares / total, sizes / total
+
+    def second(predicted: Floats, y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
+        w, error = weights_or_ones(weights, y), y - predicted
+        return w**2 * (error**2 - squared) ** 2, w**2 * (np.abs(error) - absolute) ** 2
+
+    se, absolute_se = (math.sqrt(own) / total for own in sums_of(pieces, second))
+    variance = spread_of([(y, weights) for _, y, weights in pieces])[1] / total
+    root = math.sqrt(squared)
     figures: dict[str, tuple[float, float | None]] = {}
     if variance > 0:
         unexplained = squared / variance
         figures["r2"] = (1 - unexplained, se / variance)
-    figures |= {"rmse": (root, se / (2 * root) if root > 0 else 0.0), "mae": absolute}
+    figures |= {"rmse": (root, se / (2 * root) if root > 0 else 0.0), "mae": (absolute, absolute_se)}
     if variance > 0:
         figures["unexplained_variance"] = (unexplained, se / variance)
     return figures

@@ -19,12 +19,15 @@ signal more than two such errors from zero: ``studies/noise`` counts how often t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pysirus._kind.blocks import blocks_of, sums_of, weights_or_ones
 
 Floats = NDArray[np.float64]
 Loss = Callable[[Floats, NDArray[Any]], Floats]  # predictions [row, output] and the truth in, the loss of each row out
@@ -65,11 +68,16 @@ def brier_loss(values: Floats, truth: NDArray[Any]) -> Floats:
 class FoldRows:
     """The held-out rows of a fold: their numbers, weights and truth, and two predictions of them."""
 
-    rows: NDArray[np.intp]
+    rows: NDArray[np.integer[Any]]
     weights: Floats | None
     truth: NDArray[Any]
     values: Floats  # [row, output] of the list
     constant: Floats  # [output] of the rows that the fold trained on
+
+    def take(self, rows: slice) -> FoldRows:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return FoldRows(self.rows[rows], weights, self.truth[rows], self.values[rows], self.constant)
 
 
 @dataclass(frozen=True)
@@ -81,24 +89,27 @@ class Gain:
 
 
 def gain_of(folds: Sequence[FoldRows], loss: Loss) -> Gain | None:
-    """Of folds of all repetitions."""
-    n = 1 + max(int(fold.rows.max(initial=-1)) for fold in folds)
-    before, after, product, weights, times = (np.zeros(n) for _ in range(5))
+    """Of folds of all repetitions, block by block; what is kept of every row is a number and how often it was held out.
+
+    The losses of a row are averaged over the folds that held it out, and so are its products.
+    """
+    n = 1 + max(int(fold.rows.max()) for fold in folds if len(fold.rows))
+    times, own = np.zeros(n, dtype=np.uint16), np.zeros(n)
     for fold in folds:
-        constant = np.broadcast_to(fold.constant, fold.values.shape)
-        np.add.at(before, fold.rows, loss(constant, fold.truth))
-        np.add.at(after, fold.rows, loss(fold.values, fold.truth))
-        np.add.at(product, fold.rows, _products(fold, constant))
-        np.add.at(times, fold.rows, 1.0)
-        weights[fold.rows] = 1.0 if fold.weights is None else fold.weights
-    weights[times > 0] /= times[times > 0]
-    error, left = float(weights @ before), float(weights @ after)
-    own = weights * product
-    spread = float(np.sqrt(OVERLAP * own @ own))
+        np.add.at(times, fold.rows, 1)
+    losses = []
+    for block in (fold.take(rows) for fold in folds for rows in blocks_of(len(fold.rows))):
+        constant = np.broadcast_to(block.constant, block.values.shape)
+        share = weights_or_ones(block.weights, block.truth) / times[block.rows]
+        losses.append([float((share * loss(values, block.truth)).sum()) for values in (constant, block.values)])
+        np.add.at(own, block.rows, share * _products(block, constant))
+    error, left = map(math.fsum, zip(*losses))
+    total, squares = sums_of([(own,)], lambda values: (values, values**2))
+    spread = math.sqrt(OVERLAP * squares)
     if not np.isfinite([error, left, spread]).all():
         return None
-    share = 1 - left / error if error > 0 else 0.0
-    return Gain(share, float(own.sum()) / spread if spread > 0 else 0.0)
+    share_gone = 1 - left / error if error > 0 else 0.0
+    return Gain(share_gone, total / spread if spread > 0 else 0.0)
 
 
 def _products(fold: FoldRows, constant: Floats) -> Floats:
@@ -114,7 +125,7 @@ def concordance_gain(folds: Sequence[FoldRows]) -> Gain | None:
 
     C is a mean over pairs, so its error is that of the parts of its rows, twice (each pair has two).
     """
-    n = 1 + max(int(fold.rows.max(initial=-1)) for fold in folds)
+    n = 1 + max(int(fold.rows.max()) for fold in folds if len(fold.rows))
     right, pairs = np.zeros(n), np.zeros(n)
     for fold in folds:
         step = -(-len(fold.rows) // MOST_ROWS)

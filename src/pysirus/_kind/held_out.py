@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._kind.figures import class_figures, number_figures, survival_figures
+from pysirus._kind.blocks import spread_of, weights_or_ones
+from pysirus._kind.figures import class_figures, figures_of_numbers, survival_figures
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, Figures, HeldOut, bins_of
 
 BINS_OF_SEVERAL = 50  # for each of more than two classes
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Predicted(NamedTuple):
-    """All held-out rows of a repetition: what was predicted [row, output], the truth, and the weights of the rows."""
+    """Held-out rows: what was predicted [row, output], the truth, and the weights of the rows."""
 
     values: Floats
     truth: NDArray[Any]  # numbers, codes of classes, or events and times
@@ -34,39 +35,38 @@ def all_folds(parts: Sequence[Predicted]) -> Predicted:
     return Predicted(values, truth, weights, folds)
 
 
-def figures_of(predicted: Predicted, by_class: bool) -> Figures:
-    """The figures of some rows."""
+def figures_of(folds: Sequence[Predicted], by_class: bool) -> Figures:
+    """The figures of the rows of some folds; those of numbers, of which there may be very many, in blocks."""
+    if not by_class and folds[0].truth.dtype.names is None:
+        return figures_of_numbers([(fold.values[:, 0], fold.truth, fold.weights) for fold in folds])
+    every = all_folds(folds)
     if by_class:
-        return class_figures(predicted.values, predicted.truth, predicted.weights)
-    if predicted.truth.dtype.names is not None:
-        return survival_figures(predicted.values[:, 0], predicted.truth, predicted.weights, predicted.folds)
-    return number_figures(predicted.values[:, 0], predicted.truth, predicted.weights)
+        return class_figures(every.values, every.truth, every.weights)
+    return survival_figures(every.values[:, 0], every.truth, every.weights, every.folds)
 
 
-def held_out_of(repetitions: Sequence[Predicted], *, by_class: bool, n_rules: int, n_folds: int) -> HeldOut:
-    """Figures averaged over repetitions; groups of probabilities over all of them."""
-    every = [figures_of(predicted, by_class) for predicted in repetitions]
+def held_out_of(repetitions: Sequence[Sequence[Predicted]], *, by_class: bool, n_rules: int) -> HeldOut:
+    """Figures of the folds of some repetitions, averaged; groups of probabilities over all of them."""
+    every = [figures_of(folds, by_class) for folds in repetitions]
     figures = {name: _average([figures[name] for figures in every]) for name in every[0]}
+    n_folds = len(repetitions[0])
     found = HeldOut(n_rules, n_folds, len(repetitions), figures, variance=_variance(repetitions[0]))
-    n_classes = repetitions[0].values.shape[1] if by_class else 0
+    n_classes = repetitions[0][0].values.shape[1] if by_class else 0
     if n_classes < 2 or n_classes > MOST_CLASSES:
         return found
-    values, truth = (np.concatenate([getattr(p, name) for p in repetitions]) for name in ("values", "truth"))
-    weights = np.concatenate([np.ones(len(p.truth)) if p.weights is None else p.weights for p in repetitions])
-    weights /= len(repetitions)
+    rows = all_folds([fold for folds in repetitions for fold in folds])
+    weights = weights_or_ones(rows.weights, rows.truth) / len(repetitions)
     confusion = np.zeros((n_classes, n_classes))
-    np.add.at(confusion, (truth, values.argmax(axis=1)), weights)
-    return replace(found, bins=_bins(values, truth, weights), confusion=confusion)
+    np.add.at(confusion, (rows.truth, rows.values.argmax(axis=1)), weights)
+    return replace(found, bins=_bins(rows.values, rows.truth, weights), confusion=confusion)
 
 
-def _variance(predicted: Predicted) -> float | None:
+def _variance(folds: Sequence[Predicted]) -> float | None:
     """That of the truth, where it is numbers."""
-    truth, weights = predicted.truth, predicted.weights
-    if truth.dtype.kind != "f":
+    if folds[0].truth.dtype.kind != "f":
         return None
-    mean = np.average(truth, weights=weights)
-    variance = float(np.average((truth - mean) ** 2, weights=weights))
-    return variance if np.isfinite(variance) else None
+    total, squares = spread_of([(fold.truth, fold.weights) for fold in folds])
+    return squares / total if np.isfinite(squares / total) else None
 
 
 def _bins(values: Floats, truth: NDArray[Any], weights: Floats) -> tuple[Bins, ...]:

@@ -25,7 +25,6 @@ from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 # the size that each fold uses, one row a step -> the error at each step
 PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
-BLOCK_ROWS = 1 << 16  # held-out rows whose predictions are computed at once: those of every size take some memory
 
 
 class LabelTotals(Protocol):

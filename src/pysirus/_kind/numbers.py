@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._kind.kind import BLOCK_ROWS, Kind, LabelTotals, PooledError
+from pysirus._kind.blocks import blocks_of, spread_of, weights_or_ones
+from pysirus._kind.kind import Kind, LabelTotals, PooledError
 from pysirus._model.gram import gram_of
 from pysirus._model.moments import Moments
 from pysirus._response.read import check_weights, read_numbers, read_weights
@@ -31,7 +32,7 @@ class SquaredErrors(NamedTuple):
     """The held-out rows of a fold, and the sum of their squared errors for every size."""
 
     y: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
     errors: NDArray[np.float64]  # [size]
 
 
@@ -91,14 +92,15 @@ class Numbers(NumberKind):
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
         """Squared errors of every size."""
-        y, w = response.answers, response.row_weights()
-        blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, max(1, len(y)), BLOCK_ROWS))
-        errors = [w[rows] @ (y[rows, None] - weighted.scores(holds[rows])) ** 2 for rows in blocks]
-        return SquaredErrors(y, w, np.sum(errors, axis=0))
+        y, w = response.answers, response.weights
+        errors = np.zeros(len(weighted.sizes))
+        for rows in blocks_of(len(y)):
+            own = weights_or_ones(None if w is None else w[rows], y[rows])
+            errors += own @ (y[rows, None] - weighted.scores(holds[rows])) ** 2
+        return SquaredErrors(y, w, errors)
 
     def pooled_error(self, judged: Sequence[SquaredErrors]) -> PooledError:
         """The unexplained variance: squared errors over the sum of squares about the mean."""
-        y, w = (np.concatenate([fold[i] for fold in judged]) for i in (0, 1))
-        total = float(w @ (y - np.average(y, weights=w)) ** 2)
+        _, total = spread_of([(fold.y, fold.weights) for fold in judged])
         errors = [fold.errors / (total or 1.0) for fold in judged]
         return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)

@@ -84,7 +84,11 @@ def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: in
 
 
 def judge_fold(
-    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, plan: TuningPlan, index: NDArray[np.intp]
+    weighted: WeightedPrefixes,
+    holds: NDArray[np.bool_],
+    response: Response,
+    plan: TuningPlan,
+    index: NDArray[np.integer[Any]],
 ) -> FoldResult:
     """What the held-out rows, numbered by ``index``, say of a fold's lists; ``holds`` is [row, rule]."""
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._kind.blocks import blocks_of
 from pysirus._kind.gain import FoldRows
-from pysirus._kind.held_out import Predicted, all_folds, held_out_of
-from pysirus._kind.kind import BLOCK_ROWS, Kind
+from pysirus._kind.held_out import Predicted, held_out_of
+from pysirus._kind.kind import Kind
 from pysirus._model.held_out import HeldOut
 from pysirus._model.link import respond
 from pysirus._response.response import Response
@@ -24,7 +26,7 @@ class HeldRows:
     weighted: WeightedPrefixes
     bits: NDArray[np.uint8]  # [row, eight rules]
     response: Response
-    index: NDArray[np.intp]  # their numbers among the rows that count
+    index: NDArray[np.integer[Any]]  # their numbers among the rows that count
 
     def predictions(self, entry: int, kind: Kind) -> NDArray[np.float64]:
         """What one of the lists predicts, [row, output]."""
@@ -39,8 +41,7 @@ class HeldRows:
         base = np.atleast_1d(np.asarray(weighted.intercepts[entry])) + (weights * outside).sum(axis=0)
         steps = weights * (inside - outside)
         values = np.empty((len(self.bits), n_outputs))
-        for start in range(0, len(values), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
+        for rows in blocks_of(len(values)):
             values[rows] = base + self.holds(rows) @ steps
         return respond(kind.link, values)
 
@@ -50,7 +51,7 @@ class HeldRows:
 
 
 def held_rows(
-    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, index: NDArray[np.intp]
+    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, index: NDArray[np.integer[Any]]
 ) -> HeldRows:
     """Keep what predictions of any of the lists take."""
     return HeldRows(replace(weighted, moments=None, patterns=None), np.packbits(holds, axis=1), response, index)
@@ -68,13 +69,11 @@ def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int)
             Predicted(rows.predictions(entry, kind), rows.response.truth, kind.figure_weights(rows.response))
             for rows, entry in folds
         ]
-        predicted.append(all_folds(own))
+        predicted.append(own)
         compared += [
             FoldRows(rows.index, rows.response.weights, part.truth, part.values, np.atleast_1d(rows.weighted.mean))
             for (rows, _), part in zip(folds, own)
         ]
-    n_folds = len(repetitions[0])
-    by_class = repetitions[0][0][0].response.by_class
-    found = held_out_of(predicted, by_class=by_class, n_rules=n_rules, n_folds=n_folds)
+    found = held_out_of(predicted, by_class=repetitions[0][0][0].response.by_class, n_rules=n_rules)
     gain = kind.gain(compared)
     return replace(found, gain=None if gain is None else (gain.share, gain.signal))

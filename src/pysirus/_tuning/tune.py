@@ -54,7 +54,19 @@ def tune(training: Training, fit_folds: FitFolds, changed: float, plan: TuningPl
     weighted = kind.describe(training, plan.plain_list(training, paths))
     if not weighted.rules:
         return _without_rules(training, weighted, paths.n_trees, plan), paths
-    folds = fit_folds(paths.n_trees)
+    model = _choose(training, paths, weighted, fit_folds(paths.n_trees), changed, plan)
+    return with_short_thresholds(model, training), paths  # the held-out rows are gone by now
+
+
+def _choose(
+    training: Training,
+    paths: Paths,
+    weighted: WeightedPrefixes,
+    folds: Sequence[Sequence[FoldResult]],
+    changed: float,
+    plan: TuningPlan,
+) -> Model:
+    """The model of the best choice, and what the held-out rows say of it."""
     plain = _tune_p0(training, weighted, paths.n_trees, folds, changed, plan)
     p0 = plain.tuned.p0
     choices = [
@@ -65,11 +77,6 @@ def tune(training: Training, fit_folds: FitFolds, changed: float, plan: TuningPl
     if plan.with_stages:
         choices += [_choose_length(plain, folds, plan), _choose_stages(training, paths, plain, folds, plan)]
     chosen = min(choices, key=lambda choice: choice.badness(plan.criterion))
-    return with_short_thresholds(_with_figures(chosen, folds, plan), training), paths
-
-
-def _with_figures(chosen: Choice, folds: Sequence[Sequence[FoldResult]], plan: TuningPlan) -> Model:
-    """The model of a choice, and what the held-out rows say of it."""
     model = chosen.model()
     uses = [[chosen.uses(fold) for fold in own] for own in folds]
     found = judge_choice(uses, plan.kind, len(model.selected))

@@ -98,7 +98,7 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
         return Score(_survival_figures(model.survival.hazard, compared.found, times, weights), n_rows, model.target)
     by_class = model.classes is not None
     values = compared.found if by_class else compared.found[:, None]
-    return Score(figures_of(Predicted(values, compared.truth, weights), by_class), n_rows, model.target)
+    return Score(figures_of([Predicted(values, compared.truth, weights)], by_class), n_rows, model.target)
 
 
 def _compare(model: Model, rows: Rows) -> _Compared:

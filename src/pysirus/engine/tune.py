@@ -211,6 +211,7 @@ class FoldTuning:
             bits, responses = zip(*(pieces.pop(key) for key in list(pieces) if key[0] == fold))
             holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(weighted.rules)).astype(bool)
             index = np.flatnonzero(folds.of_rows(0, folds.n_rows) == fold)
+            index = index.astype(np.min_scalar_type(folds.n_rows))  # one number a row is kept
             results.append(judge_fold(weighted, holds, _joined(responses), self.plan, index))
         return results
 

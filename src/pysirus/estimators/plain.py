@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from pysirus._data.table import recode_table
 from pysirus._kind.gain import FoldRows
-from pysirus._kind.held_out import Predicted, all_folds, held_out_of
+from pysirus._kind.held_out import Predicted, held_out_of
 from pysirus._model.held_out import HeldOut
 from pysirus._parameters.table import ListSize
 from pysirus._select.select import Span
@@ -95,9 +95,8 @@ class PlainSirus(InParts, ListSize):
             truth = response.take(test)
             parts.append(Predicted(values, truth.truth, self._kind.figure_weights(truth)))
             compared.append(FoldRows(test, truth.weights, truth.truth, values, np.atleast_1d(fold.model_.mean)))
-        whole = all_folds(parts)
         n_rules = len(self.model_.selected) if self.__sklearn_is_fitted__() else 0
-        found = held_out_of([whole], by_class=response.by_class, n_rules=n_rules, n_folds=len(splits))
+        found = held_out_of([parts], by_class=response.by_class, n_rules=n_rules)
         gain = self._kind.gain(compared)
         found = replace(found, gain=None if gain is None else (gain.share, gain.signal))
         if self.__sklearn_is_fitted__():

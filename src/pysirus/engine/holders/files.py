@@ -9,6 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any
 
+import pyarrow as pa
+
 from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
@@ -123,6 +125,8 @@ class FileRows:
                 for file in self._files:  # one that changed is the reason, whatever came of it
                     file.check()
                 raise
+            finally:
+                pa.default_memory_pool().release_unused()  # or it would keep the batches' memory for the next pass
             return total
 
     def _parts(self, features: list[str]) -> Iterator[tuple[Part, float]]:

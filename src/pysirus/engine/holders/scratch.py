@@ -36,6 +36,11 @@ class _Place:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.offset + int(np.prod(self.shape)) * self.dtype.itemsize
+
 
 @dataclass(frozen=True)
 class _Stored:
@@ -44,6 +49,11 @@ class _Stored:
     response: Response  # without its arrays
     first_row: int
     marks: Marks
+
+    @property
+    def end(self) -> int:
+        """Where the last of its arrays ends."""
+        return max(place.end for place in (self.bins, *self.arrays.values()))
 
 
 def _make_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
@@ -126,7 +136,15 @@ class Scratch:
                 if error.errno == errno.ENOMEM:
                     raise MemoryError("the rows in bins cannot be mapped into memory") from error
                 raise
-        return sum_of(question(self._read(stored)) for stored in self._stored)
+        return sum_of(self._answer(question, stored) for stored in self._stored)
+
+    def _answer(self, question: Callable[[Shard], Answer | None], stored: _Stored) -> Answer | None:
+        """The answer of a shard, whose pages are then given back: they stay in the cache of the system."""
+        answer = question(self._read(stored))
+        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):  # not everywhere
+            first = stored.bins.offset // mmap.PAGESIZE * mmap.PAGESIZE
+            self._map.madvise(mmap.MADV_DONTNEED, first, stored.end - first)
+        return answer
 
     def _read(self, stored: _Stored) -> Shard:
         arrays: dict[str, Any] = {name: self._array(place) for name, place in stored.arrays.items()}
