@@ -82,11 +82,10 @@ class ZoomPlan:
 
     columns: tuple[ColumnZoom, ...]
 
-    def of_columns(self, wanted: ZoomPlan, answer: ZoomAnswer) -> tuple[ZoomPlan, ZoomAnswer]:
-        """This plan and its answer, of the columns alone that another plan asks about."""
-        indices = {zoom.index for zoom in wanted.columns}
-        kept = [pair for pair in zip(self.columns, answer.columns) if pair[0].index in indices]
-        return ZoomPlan(tuple(zoom for zoom, _ in kept)), ZoomAnswer(tuple(windows for _, windows in kept))
+    @property
+    def indices(self) -> frozenset[int]:
+        """The columns that it looks at."""
+        return frozenset(zoom.index for zoom in self.columns)
 
 
 @dataclass(frozen=True)
@@ -209,6 +208,22 @@ def refine(summaries: Sequence[ColumnSummary], plan: ZoomPlan, answer: ZoomAnswe
     for zoom, windows in zip(plan.columns, answer.columns):
         before = refined[zoom.index]
         refined[zoom.index] = replace(before, windows=windows, zooms=before.zooms + 1)
+    return tuple(refined)
+
+
+def refine_column(
+    summaries: Sequence[ColumnSummary], zoom: ColumnZoom, answer: ZoomAnswer, n_bins: int
+) -> tuple[ColumnSummary, ...]:
+    """The same for one column, of which only what the quantiles need is kept: there may be many sets of rows."""
+    refined = list(refine(summaries, ZoomPlan((zoom,)), answer))
+    own = refined[zoom.index]
+    targets = _targets(own, n_bins)
+    windows = []
+    for k, window in enumerate(own.all_windows()):
+        here = targets.window == k
+        asked = np.concatenate([targets.low[here], targets.high[here]])
+        windows.append(replace(window, tally=window.tally.near(asked)) if len(window.tally.values) else window)
+    refined[zoom.index] = replace(own, windows=tuple(windows))
     return tuple(refined)
 
 

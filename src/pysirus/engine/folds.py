@@ -21,7 +21,7 @@ from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
 from pysirus._tuning.folds import check_enough, derive, fold_of_groups, fold_of_rows
-from pysirus.engine.columns import ZoomAnswer, ZoomPlan, needs_zoom, refine, together, zoom_columns
+from pysirus.engine.columns import ZoomAnswer, ZoomPlan, needs_zoom, refine_column, together, zoom_columns
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
 from pysirus.engine.read import PartReader, PartRows
@@ -245,10 +245,12 @@ class FoldSummaries:
             plan = together([own for own in plans if own is not None])
             question = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
             found = self.parts.watch(self.parts.rows.ask(question)).by_key
-            answers = self._without_each([question.way(fold) for fold in range(self.folds.n_folds)], found, ())
-            for fold, (own, wanted, answer) in enumerate(zip(every, plans, answers)):
-                if wanted is not None:
-                    every[fold] = refine(own, *plan.of_columns(wanted, answer))
+            ways = [question.way(fold) for fold in range(self.folds.n_folds)]
+            for place, zoom in enumerate(plan.columns):  # one after the other: sums of all at once take some room
+                here = {key: ZoomAnswer(answer.columns[place : place + 1]) for key, answer in found.items()}
+                for fold, answer in enumerate(self._without_each(ways, here, ())):
+                    if (wanted := plans[fold]) is not None and zoom.index in wanted.indices:
+                        every[fold] = refine_column(every[fold], zoom, answer, limits["n_bins"])
         return every
 
     @property

@@ -105,6 +105,15 @@ class Tally:
         row = np.arange(len(targets))
         return self.values[tried[best, row]], errors[best, row]
 
+    def near(self, targets: NDArray[np.int64]) -> Tally:
+        """What brackets of some order statistics, and the weight below them where they are known, are found from."""
+        low, high = self.brackets(targets)
+        asked = np.concatenate([low - 1, low, high - 1, high, [0, len(self.values) - 1]])
+        keep = np.unique(np.clip(asked, 0, len(self.values) - 1))
+        below = _same(self.below_min, self.below_max, keep)
+        upto = _same(self.upto_min, self.upto_max, keep)
+        return Tally(self.values[keep], *below, *upto, self.exact, self.budget)
+
     def weight_below(self, thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
         """The weight of the values below each threshold, of an exact tally."""
         at = np.searchsorted(self.values.astype(np.float64), thresholds)
