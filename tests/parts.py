@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 
 from pysirus import SirusClassifier, SirusRegressor
+from pysirus.engine.holders.memory import MemoryRows
+from pysirus.engine.options import EngineOptions
+from pysirus.engine.parts import Part
 
 
 def make_frame(n_rows=700, seed=0):
@@ -55,3 +58,55 @@ def assert_equal_models(found, expected):
     assert found.features == expected.features
     assert found.classes == expected.classes
     assert dict(found.facts) == dict(expected.facts)
+
+
+def fit_parts(estimator, frame, y, weights=None, limits=(), options=None):
+    """Fit an estimator to rows in parts that end at these limits, in memory."""
+    y = pd.Series(np.asarray(y), name="y")
+    ends = zip([0, *limits], [*limits, len(frame)])
+    parts = [
+        Part(i, f"part {i}", frame.iloc[a:b], y.iloc[a:b], None if weights is None else weights[a:b])
+        for i, (a, b) in enumerate(ends)
+    ]
+    return estimator._fit_parts(MemoryRows(parts), "y", options or EngineOptions())
+
+
+def assert_equal_tuning(found, expected):
+    assert found.p0_ == expected.p0_
+    assert found.path_ == expected.path_
+    assert found.model_.tuning.sizes == expected.model_.tuning.sizes
+    assert found.model_.tuning.changed == expected.model_.tuning.changed
+    assert [rule.weight for rule in found.selected_] == [rule.weight for rule in expected.selected_]
+    assert_equal_models(found.model_, expected.model_)
+
+
+class CountedShards:
+    def __init__(self, shards, count):
+        self._shards, self._count = shards, count
+
+    def ask(self, question):
+        self._count["bins"] += 1
+        return self._shards.ask(question)
+
+    def close(self):
+        self._shards.close()
+
+
+class CountedRows(MemoryRows):
+    """Rows in memory that count the passes over them."""
+
+    def __init__(self, parts):
+        super().__init__(parts)
+        self.count = {"response": 0, "columns": 0, "encode": 0, "bins": 0}
+
+    def ask(self, question):
+        self.count["columns"] += 1
+        return super().ask(question)
+
+    def ask_response(self, question):
+        self.count["response"] += 1
+        return super().ask(question)
+
+    def encode(self, question):
+        self.count["encode"] += 1
+        return CountedShards(super().encode(question), self.count)

@@ -90,14 +90,21 @@ def test_counts_give_the_model_of_memory_and_predict_the_same(client):
 
 
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
-@pytest.mark.parametrize("kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [3, 1, *([16] * FULL)]))
-def test_frames_are_tuned_as_memory_is(kind, n_partitions, client):
+@pytest.mark.parametrize(
+    "kind, n_stages, n_partitions",
+    [
+        ("numbers weighted", "auto", 3),
+        ("two weighted", 1, 1),
+        *([("two weighted", "auto", 16), ("four", "auto", 1), ("numbers", 1, 16)] if FULL else []),
+    ],
+)
+def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, client):
     frame, y, rng = make_frame(200)
     _, y, weights = response_of(kind, y, rng)
     name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"
-    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 6}
+    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 4, "n_stages": n_stages}
     expected = getattr(pysirus, name)(**options).fit(frame, y, sample_weight=weights)
-    table = dd.from_pandas(frame.assign(y=y, w=weights), npartitions=n_partitions)
+    table = dd.from_pandas(frame.assign(y=y, w=1.0 if weights is None else weights), npartitions=n_partitions)
     found = getattr(pysirus.dask, name)(**options).fit(table, "y", sample_weight="w")
     assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
     assert found.model_.tuning.sizes == expected.model_.tuning.sizes

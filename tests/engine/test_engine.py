@@ -232,8 +232,6 @@ def test_complaints_about_files(tmp_path):
         model.fit_files(pattern, "y", quantiles="near")
     with pytest.raises(ParameterError, match=r"scratch must be a folder that .* got '.*none' \(No such file"):
         model.fit_files(pattern, "y", scratch=tmp_path / "none")
-    with pytest.raises(ParameterError, match="n_stages"):
-        SirusRegressor(n_stages=3).fit_files(pattern, "y")
     with pytest.raises(ParameterError, match="max_features"):
         SirusRegressor(max_features=99).fit_files(pattern, "y")
     twice = pa.Table.from_arrays([pa.array(y), pa.array(y), pa.array(y)], names=["x", "x", "y"])

@@ -22,7 +22,6 @@ from parts import assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
-from pysirus._parameters import ParameterError
 from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
 from pysirus.export._dialects import SPARK
@@ -81,14 +80,14 @@ def make_rows(kind):
     return estimator, pa.table(columns)
 
 
-def fit_memory(estimator, table):
+def fit_memory(estimator, table, n_stages=1):
     y, w = table["target"], table["w"]
-    return estimator(**OPTIONS).fit(table.drop_columns(["id", "target", "w"]), y, sample_weight=w)
+    return estimator(**OPTIONS, n_stages=n_stages).fit(table.drop_columns(["id", "target", "w"]), y, sample_weight=w)
 
 
-def fit_spark(estimator, frame, **options):
+def fit_spark(estimator, frame, n_stages=1, **options):
     name = estimator.__name__
-    return getattr(on_spark, name)(**OPTIONS).fit(frame, target="target", weights="w", **options)
+    return getattr(on_spark, name)(**OPTIONS, n_stages=n_stages).fit(frame, target="target", weights="w", **options)
 
 
 def n_kept(spark):
@@ -114,10 +113,11 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
         monkeypatch.setattr(engine, "LEAST_ROWS", 64)  # several parts a partition
     rows = frame.toArrow()
     assert len(rows) >= 400
-    expected = fit_memory(estimator, rows)
+    n_stages = 1 if kind.startswith("two") else 2
+    expected = fit_memory(estimator, rows, n_stages)
     kept = n_kept(spark)
-    found = fit_spark(estimator, frame, drop="id")
-    assert len(expected.rules_) > 2
+    found = fit_spark(estimator, frame, n_stages, drop="id")
+    assert len(expected.rules_) > 2 and expected.n_stages_ == n_stages
     assert_same(found, expected)
     assert n_kept(spark) == kept and frame.is_cached == (n_partitions == 3)
     X = rows.drop_columns(["id", "target", "w"])
@@ -127,12 +127,13 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
 
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize(
-    "kind, n_partitions", [("numbers weighted", 2), *([("two weighted", 4), ("numbers weighted", 13)] if FULL else [])]
+    "kind, n_stages, n_partitions",
+    [("numbers weighted", 1, 2), *([("two weighted", "auto", 4), ("numbers weighted", "auto", 13)] if FULL else [])],
 )
-def test_frames_are_tuned_as_memory_is(spark, kind, n_partitions):
+def test_frames_are_tuned_as_memory_is(spark, kind, n_stages, n_partitions):
     _, table = make_rows(kind)
     name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"
-    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5}
+    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5, "n_stages": n_stages}
     rows = table.take(pc.sort_indices(table["id"]))
     columns = rows.drop_columns(["id", "target", "w"])
     expected = getattr(pysirus, name)(**options).fit(columns, rows["target"], sample_weight=rows["w"])
@@ -145,7 +146,7 @@ def test_frames_are_tuned_as_memory_is(spark, kind, n_partitions):
 
 
 @MORE
-def test_constraints_and_given_rules_are_those_of_memory(spark):
+def test_stages_constraints_and_given_rules_are_those_of_memory(spark):
     _, table = make_rows("two weighted")
     known = {
         **OPTIONS,
@@ -153,6 +154,8 @@ def test_constraints_and_given_rules_are_those_of_memory(spark):
         "interaction_cst": [["wide", "colour", "size"]],
         "required_rules": ["+0.5 if count < 512", "holes is missing"],
         "forbidden": ["few"],
+        "n_stages": 2,
+        "n_rules": 5,
     }
     kept = n_kept(spark)
     found = on_spark.SirusClassifier(**known).fit(
@@ -162,7 +165,7 @@ def test_constraints_and_given_rules_are_those_of_memory(spark):
     in_order = table.sort_by("id")
     rows = in_order.drop_columns(["id", "target", "w"])
     memory = SirusClassifier(**known).fit(rows, in_order["target"], sample_weight=in_order["w"])
-    assert len(memory.rules_) > 4 and found.model_.constraints == memory.model_.constraints
+    assert memory.n_stages_ == 2 and found.model_.constraints == memory.model_.constraints
     assert [rule.frequency_text for rule in found.rules_[:2]] == ["given, fixed", "given"]
     assert_same(found, memory)
     assert np.array_equal(found.predict_proba(rows), memory.predict_proba(rows))
@@ -199,8 +202,6 @@ def test_complaints_that_need_no_job(spark):
         model.fit(frame.select("y"), "y")
     with pytest.raises(DataError, match=r"takes a Spark data frame, found pandas\..*DataFrame"):
         model.fit(new_rows(), "y")
-    with pytest.raises(ParameterError, match="n_stages"):
-        on_spark.SirusRegressor(n_stages=2).fit(frame.select("y", "x"), "y")
 
 
 def infinite_row(spark):

@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import KFold
 
-from parts import assert_equal_models, make_frame, response_of
+from parts import CountedRows, assert_equal_tuning, fit_parts, make_frame, response_of
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
 from pysirus._tuning.folds import fold_of_rows
 from pysirus.engine.crew import GivenUp, crew, go_on
-from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
 from pysirus.engine.shard import NodeSums
@@ -25,25 +24,6 @@ from sampled import FULL, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
 SMALL = {"n_trees": 40, "random_state": 5, "n_repeats": 1, "cv": 3, "max_rules": 6}
-
-
-def tune_parts(estimator, frame, y, weights=None, limits=(), options=None):
-    y = pd.Series(np.asarray(y), name="y")
-    ends = zip([0, *limits], [*limits, len(frame)])
-    parts = [
-        Part(i, f"part {i}", frame.iloc[a:b], y.iloc[a:b], None if weights is None else weights[a:b])
-        for i, (a, b) in enumerate(ends)
-    ]
-    return estimator._fit_parts(MemoryRows(parts), "y", options or EngineOptions())
-
-
-def assert_equal_tuning(found, expected):
-    assert found.p0_ == expected.p0_
-    assert found.path_ == expected.path_
-    assert found.model_.tuning.sizes == expected.model_.tuning.sizes
-    assert found.model_.tuning.changed == expected.model_.tuning.changed
-    assert [rule.weight for rule in found.selected_] == [rule.weight for rule in expected.selected_]
-    assert_equal_models(found.model_, expected.model_)
 
 
 KINDS = ["numbers", "numbers whole", "numbers weighted", "two", "two weighted", "four", "four whole"]
@@ -55,7 +35,7 @@ def test_parts_are_tuned_as_memory_is(kind, limits):
     estimator, y, weights = response_of(kind, y, rng)
     estimator = SirusRegressorCV if kind.startswith("numbers") else SirusClassifierCV
     expected = estimator(**SMALL).fit(frame, y, sample_weight=weights)
-    found = tune_parts(estimator(**SMALL, n_jobs=1 + (limits == [])), frame, y, weights, limits)
+    found = fit_parts(estimator(**SMALL, n_jobs=1 + (limits == [])), frame, y, weights, limits)
     assert len(expected.rules_) > 0
     assert_equal_tuning(found, expected)
 
@@ -65,13 +45,13 @@ def test_counts_and_more_repetitions():
     counts = rng.poisson(np.exp(0.5 * y))
     options = {**SMALL, "n_repeats": 2, "loss": "poisson", "cv": 2}
     expected = SirusRegressorCV(**options).fit(frame, pd.Series(counts, name="y"))
-    assert_equal_tuning(tune_parts(SirusRegressorCV(**options), frame, counts, limits=[100]), expected)
+    assert_equal_tuning(fit_parts(SirusRegressorCV(**options), frame, counts, limits=[100]), expected)
 
 
 def test_one_repetition_in_parts_and_ten_in_memory_by_default():
     frame, y, _ = make_frame(60)
     options = {"cv": 2, "n_trees": 10, "max_rules": 3, "random_state": 0}
-    assert tune_parts(SirusRegressorCV(**options), frame, y).path_.n_repeats == 1
+    assert fit_parts(SirusRegressorCV(**options), frame, y).path_.n_repeats == 1
     assert SirusRegressorCV(**options).fit(frame, y).path_.n_repeats == 10
 
 
@@ -83,7 +63,7 @@ def test_what_is_known_before_holds_in_folds_too():
         "forbidden": [["count", "few"]],
     }
     expected = SirusRegressorCV(**SMALL, **known).fit(frame, pd.Series(y, name="y"))
-    found = tune_parts(SirusRegressorCV(**SMALL, **known), frame, y, limits=[120])
+    found = fit_parts(SirusRegressorCV(**SMALL, **known), frame, y, limits=[120])
     assert sum(rule.given for rule in found.selected_) == 2
     assert_equal_tuning(found, expected)
 
@@ -95,7 +75,7 @@ def test_small_tallies_small_sums_and_many_bins_change_nothing():
     options = {**SMALL, "n_bins": 100, "n_trees": 70}
     expected = SirusRegressorCV(**options).fit(frame, pd.Series(y, name="y"))
     engine = EngineOptions(tally=64, sum_bytes=1)
-    assert_equal_tuning(tune_parts(SirusRegressorCV(**options), frame, y, None, [7, 300], engine), expected)
+    assert_equal_tuning(fit_parts(SirusRegressorCV(**options), frame, y, None, [7, 300], engine), expected)
 
 
 def test_a_level_a_gap_and_the_largest_answer_that_only_one_fold_has_seen():
@@ -106,7 +86,7 @@ def test_a_level_a_gap_and_the_largest_answer_that_only_one_fold_has_seen():
     y = pd.Series(np.where(frame["x"] > 0, 1.0, 0.0) + (frame["label"] == "a") + 0.1 * rng.normal(size=90), name="y")
     y[11] = 50.0
     expected = SirusRegressorCV(**SMALL).fit(frame, y)
-    assert_equal_tuning(tune_parts(SirusRegressorCV(**SMALL), frame, y, limits=[30, 31]), expected)
+    assert_equal_tuning(fit_parts(SirusRegressorCV(**SMALL), frame, y, limits=[30, 31]), expected)
 
 
 # ------------------------------------------------------------------------------------------------------------- files
@@ -169,36 +149,6 @@ def test_near_quantiles_are_tuned_on_too(tmp_path):
 # ------------------------------------------------------------------------------------------------------------ passes
 
 
-class CountedShards:
-    def __init__(self, shards, count):
-        self._shards, self._count = shards, count
-
-    def ask(self, question):
-        self._count["bins"] += 1
-        return self._shards.ask(question)
-
-    def close(self):
-        self._shards.close()
-
-
-class CountedRows(MemoryRows):
-    def __init__(self, parts):
-        super().__init__(parts)
-        self.count = {"response": 0, "columns": 0, "encode": 0, "bins": 0}
-
-    def ask(self, question):
-        self.count["columns"] += 1
-        return super().ask(question)
-
-    def ask_response(self, question):
-        self.count["response"] += 1
-        return super().ask(question)
-
-    def encode(self, question):
-        self.count["encode"] += 1
-        return CountedShards(super().encode(question), self.count)
-
-
 def passes(options, n_rows=2400, tally=1 << 10):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
@@ -230,19 +180,18 @@ def test_passes_grow_neither_with_folds_nor_with_trees():
     [
         ({"cv": KFold(3)}, "cv must be a number of folds for files, Dask and Spark"),
         ({"cv": 1}, "cv must be"),
-        ({"n_stages": 2}, "n_stages must be 1"),
     ],
 )
 def test_what_parts_cannot_do_is_said(options, message):
     frame, y, _ = make_frame(60)
     with pytest.raises(ParameterError, match=message):
-        tune_parts(SirusRegressorCV(**{**SMALL, **options}), frame, y)
+        fit_parts(SirusRegressorCV(**{**SMALL, **options}), frame, y)
 
 
 def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):
     frame, y, _ = make_frame(20)
     with pytest.raises(DataError, match="cv=21 folds need at least 21 rows"):
-        tune_parts(SirusRegressorCV(**{**SMALL, "cv": 21}), frame, y)
+        fit_parts(SirusRegressorCV(**{**SMALL, "cv": 21}), frame, y)
     pq.write_table(pa.table({"x": frame["wide"], "y": y}), tmp_path / "rows.parquet")
     with pytest.raises(ParameterError, match='device must be "cpu" or "auto" to tune on files'):
         SirusRegressorCV(**SMALL, device="gpu").fit_files(tmp_path, "y")
@@ -303,7 +252,7 @@ def test_the_sums_of_many_trees_are_left_half_way(monkeypatch):
     asked, plan = threading.Event(), NodeSums.plan
     monkeypatch.setattr(NodeSums, "plan", lambda *given: (asked.set(), plan(*given))[1])
     with pytest.raises(KeyboardInterrupt), crew(1) as pool:
-        future = pool.submit(tune_parts, SirusRegressor(n_trees=100_000, n_jobs=1), frame[["wide", "count"]], y)
+        future = pool.submit(fit_parts, SirusRegressor(n_trees=100_000, n_jobs=1), frame[["wide", "count"]], y)
         assert asked.wait(30)
         raise KeyboardInterrupt
     assert isinstance(future.exception(), GivenUp)

@@ -10,7 +10,14 @@ import likelihood_oracle as oracle
 from likelihood_oracle import SEED, patterns_of, response_of
 from pysirus import _core
 from pysirus._weights.fitted import holds_in_bins
-from pysirus._weights.likelihood import fit_likelihood, gradient_residuals, rule_patterns, rule_scores
+from pysirus._weights.likelihood import (
+    fit_likelihood,
+    gradient_residuals,
+    residual_exponent,
+    rounded,
+    rule_patterns,
+    rule_scores,
+)
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge
 from pysirus._weights.weighted import with_outputs
@@ -260,16 +267,16 @@ def test_residuals_are_slopes_of_the_shrunk_score_in_fixed_point(loss):
     hot = np.eye(n_scores)[y.astype(int)] if loss == "softmax" else y[:, None]
     rng = np.random.default_rng(3)
     scores, constant = rng.normal(size=(len(y), n_scores)), np.linspace(-0.3, 0.3, n_scores)
-    residuals, exponent = gradient_residuals(loss, hot, scores, constant, 0.85)
+    slopes = gradient_residuals(loss, hot, scores, constant, 0.85)
+    exponent = residual_exponent(loss, float(np.abs(slopes).max()))
+    residuals = rounded(slopes, exponent)
     expected = -oracle.loss_and_slope(loss, y, constant + 0.85 * (scores - constant))[1]
     assert np.allclose(residuals, expected, rtol=1e-9, atol=1e-12)
     integers = np.ldexp(residuals, exponent)
     assert np.array_equal(integers, np.rint(integers))
     assert abs(integers).max() <= 2.0**44
     half = len(y) // 2
-    parts = [
-        gradient_residuals(loss, hot[s], scores[s], constant, 0.85, exponent)[0] for s in (np.s_[:half], np.s_[half:])
-    ]
-    assert np.array_equal(np.concatenate(parts), residuals)
+    parts = [gradient_residuals(loss, hot[s], scores[s], constant, 0.85) for s in (np.s_[:half], np.s_[half:])]
+    assert np.array_equal(np.concatenate(parts), slopes)
     if loss in ("logistic", "softmax"):
         assert exponent == 44

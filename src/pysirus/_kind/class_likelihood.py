@@ -72,7 +72,7 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
 
     def as_response(self, residuals: Floats, response: Response) -> Response:
         """Of two classes the residuals of the second, of more a vector."""
-        shared: Any = {"weights": response.weights, "part_of": response.part_of, "repeats": response.repeats}
+        shared: Any = {"weights": response.weights, "repeats": response.repeats}
         labels = response.labels or ()
         if len(labels) == 2:
             return OddsResiduals(np.ascontiguousarray(residuals[:, 0]), labels, **shared)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class ClassShares(ClassKind):
         """Equal weights."""
         return weigh_equally(rules, moments, training.response, sizes)
 
-    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> NoReturn:
         """A mean of class proportions has no residuals to correct."""
         raise ParameterError(NO_STAGES)
 

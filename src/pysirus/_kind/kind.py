@@ -20,6 +20,7 @@ from pysirus._model.moments import Moments
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule, with_weights
 from pysirus._training.keep import KeptRules
+from pysirus._training.residual import Residual
 from pysirus._training.training import Training
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
@@ -74,8 +75,8 @@ class Kind(ABC):
         """Weights of some prefixes of a list of rules with outputs."""
 
     @abstractmethod
-    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
-        """What the last of the weighted lists leaves unexplained, shrunk; None where it explains all."""
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
+        """What the last of the weighted lists leaves unexplained of a row, the prediction being shrunk."""
 
     @abstractmethod
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._bins.cuts import Binned
 from pysirus._kind.kind import Kind, PooledError
 from pysirus._kind.numbers import SHRINKAGE
 from pysirus._model.model import Model
@@ -21,6 +22,7 @@ from pysirus._model.moments import Moments
 from pysirus._response.response import Output, Response
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
+from pysirus._training.residual import Extremes, Residual, Rounding
 from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
 from pysirus._weights.dust import Bools, sweep
@@ -29,7 +31,9 @@ from pysirus._weights.likelihood import (
     centred_outputs,
     fit_likelihood,
     gradient_residuals,
+    residual_exponent,
     responses_of,
+    rounded,
     rule_scores,
 )
 from pysirus._weights.quadratic import likelihood_near
@@ -154,15 +158,9 @@ class LikelihoodKind(Kind):
         outside = [rule.outside for rule in rules] or empty
         return self.as_scores(inside), self.as_scores(outside)
 
-    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
-        """The gradient of the likelihood at the shrunk scores; None where the list explains all."""
-        response, loss = training.response, self.loss_of(training.response)
-        inside, outside = self._sides(weighted.rules, response)
-        intercept = self.as_scores(weighted.intercepts[-1])
-        scores = rule_scores(weighted.rules, training.binned, inside, outside, loss, weighted.weights[-1], intercept)
-        constant = np.array(weighted.constant)
-        values, _ = gradient_residuals(loss, responses_of(response, loss), scores, constant, SHRINKAGE)
-        return None if (values == values[:1]).all() else self.as_response(values, response)
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
+        """The gradient of the likelihood at the shrunk scores."""
+        return Gradient(self, self.loss_of(response), weighted.bare())
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes, with its likelihood near it, of the longest of them."""
@@ -196,3 +194,32 @@ class LikelihoodKind(Kind):
         """The unexplained deviance: that of the lists over that of the constants."""
         total = sum(fold.constant for fold in judged) or 1.0
         return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+
+
+@dataclass(frozen=True)
+class Gradient(Residual):
+    """Minus the slope of the loss at the shrunk scores of a list."""
+
+    kind: LikelihoodKind
+    loss: str
+    weighted: WeightedPrefixes
+
+    def raw(self, binned: Binned, response: Response) -> Floats:
+        """Slopes, before they are rounded."""
+        loss, weighted = self.loss, self.weighted
+        inside, outside = self.kind._sides(weighted.rules, response)
+        intercept = self.kind.as_scores(weighted.intercepts[-1])
+        scores = rule_scores(weighted.rules, binned, inside, outside, loss, weighted.weights[-1], intercept)
+        return gradient_residuals(loss, responses_of(response, loss), scores, np.array(weighted.constant), SHRINKAGE)
+
+    def settle(self, found: Extremes) -> Rounding | None:
+        """The largest of all rows says how they are rounded, which changes no order."""
+        largest = float(max(np.abs(found.low).max(), np.abs(found.high).max()))
+        exponent = residual_exponent(self.loss, largest)
+        low, high = rounded(found.low, exponent), rounded(found.high, exponent)
+        return None if (low == high).all() else Rounding(float(low.min()), float(high.max()), exponent)
+
+    def response(self, raw: Floats, rounding: Rounding, response: Response) -> Response:
+        """Rounded slopes."""
+        values = raw if rounding.exponent is None else rounded(raw, rounding.exponent)
+        return self.kind.as_response(values, response)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._bins.cuts import Binned
 from pysirus._kind.blocks import blocks_of, spread_of, weights_or_ones
 from pysirus._kind.kind import Kind, LabelTotals, PooledError
 from pysirus._model.gram import gram_of
@@ -17,6 +18,7 @@ from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
+from pysirus._training.residual import Extremes, Residual, Rounding
 from pysirus._training.training import Training
 from pysirus._weights.fitted import fitted_values
 from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
@@ -47,6 +49,31 @@ class NumbersOfPart:
     def no_rows(self) -> NumberResponse:
         """The response of no row."""
         return NumberResponse(np.zeros(0), weights=np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Deviation(Residual):
+    """Numbers minus their mean and the shrunk prediction of a list."""
+
+    weighted: WeightedPrefixes
+
+    def raw(self, binned: Binned, response: Response) -> NDArray[np.float64]:
+        """Residuals, and beside them what the prediction leaves where it is not shrunk."""
+        y, mean = response.answers, float(np.asarray(self.weighted.mean))
+        fitted = fitted_values(self.weighted, binned)
+        both = np.empty((len(y), 2), order="F")
+        both[:, 0], both[:, 1] = y - mean - SHRINKAGE * (fitted - mean), y - fitted
+        return both
+
+    def settle(self, found: Extremes) -> Rounding | None:
+        """They are not rounded; None where the prediction leaves the same of every row."""
+        if found.low[1] == found.high[1]:
+            return None
+        return Rounding(float(found.low[0]), float(found.high[0]))
+
+    def response(self, raw: NDArray[np.float64], rounding: Rounding, response: Response) -> NumberResponse:
+        """One number per row."""
+        return NumberResponse(np.ascontiguousarray(raw[:, 0]), weights=response.weights, repeats=response.repeats)
 
 
 class NumberKind(Kind):
@@ -81,14 +108,9 @@ class Numbers(NumberKind):
         """Non-negative ridge."""
         return weigh_by_ridge(rules, moments, sizes)
 
-    def residuals(self, training: Training, weighted: WeightedPrefixes) -> NumberResponse | None:
-        """The response minus the mean and the shrunk prediction; None where the list explains all."""
-        response, mean = training.response, float(np.asarray(weighted.mean))
-        y, fitted = response.answers, fitted_values(weighted, training.binned)
-        if NumberResponse(y - fitted).is_constant:
-            return None
-        values = y - mean - SHRINKAGE * (fitted - mean)
-        return NumberResponse(values, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Deviation:
+        """The response minus the mean and the shrunk prediction."""
+        return Deviation(weighted.bare())
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
         """Squared errors of every size."""

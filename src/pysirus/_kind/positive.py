@@ -105,7 +105,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
         """One number per row."""
         column = np.ascontiguousarray(residuals[:, 0])
-        return NumberResponse(column, weights=response.weights, part_of=response.part_of, repeats=response.repeats)
+        return NumberResponse(column, weights=response.weights, repeats=response.repeats)
 
 
 def refit_log(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[float, list[float]]:

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._bins.cuts import Binned
 from pysirus._data.column import DataError
 from pysirus._kind.gain import FoldRows, Gain, concordance_gain
 from pysirus._kind.kind import Kind, LabelTotals, PooledError
-from pysirus._kind.likelihood import LikelihoodKind
+from pysirus._kind.likelihood import Gradient, LikelihoodKind
 from pysirus._kind.numbers import SHRINKAGE
 from pysirus._model.hazard import BaselineHazard, Survival, kept_times
 from pysirus._model.link import Link
@@ -31,6 +32,7 @@ from pysirus._response.survival import SurvivalResponse, survival_response
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Rule
+from pysirus._training.residual import Extremes, Residual, Rounding
 from pysirus._training.training import Training
 from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
 from pysirus._weights.dust import Bools
@@ -140,28 +142,23 @@ class SurvivalTimes(LikelihoodKind):
         inside, outside = (side[:, 0] * (1.0 if kept is None else kept) for side in self._sides(rules, response))
         return fit_cox(rows, inside, outside, sizes, grid, n_held=n_fixed(rules))
 
-    def residuals(self, training: Training, weighted: WeightedPrefixes) -> Response | None:
-        """Martingale residuals at the shrunk scores; None where the list explains all."""
-        response = _times_of(training)
-        risk = risk_sets(response.times, response.events, training.binned)
-        values, _ = cox_residuals(risk, self._scores(training, weighted, -1), response.weights, SHRINKAGE)
-        return None if (values == values[:1]).all() else self.as_response(values, response)
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
+        """Martingale residuals at the shrunk scores."""
+        return Martingale(self, "cox", weighted.bare())
 
-    def _scores(self, training: Training, weighted: WeightedPrefixes, row: int) -> Floats:
+    def scores(self, binned: Binned, response: Response, weighted: WeightedPrefixes, row: int) -> Floats:
         """Scores of the training rows by one of the weighted lists."""
-        inside, outside = self._sides(weighted.rules, training.response)
+        inside, outside = self._sides(weighted.rules, response)
         weights = weighted.weights[row]
-        return rule_scores(weighted.rules, training.binned, inside, outside, "cox", weights, np.zeros(1))[:, 0]
+        return rule_scores(weighted.rules, binned, inside, outside, "cox", weights, np.zeros(1))[:, 0]
 
     def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
         """Events and medians inside and outside each rule, and the baseline hazard of every size."""
         response = _times_of(training)
         risk = risk_sets(response.times, response.events, training.binned)
         kept = kept_times(risk.event_times)
-        hazards = [
-            baseline_hazard(risk, self._scores(training, weighted, row), response.weights).cumulative[kept]
-            for row in range(len(weighted.sizes))
-        ]
+        every = [self.scores(training.binned, response, weighted, row) for row in range(len(weighted.sizes))]
+        hazards = [baseline_hazard(risk, scores, response.weights).cumulative[kept] for scores in every]
         rules = [
             replace(rule, survival=(outcome(response, holds), outcome(response, ~holds)))
             for rule in weighted.rules
@@ -193,6 +190,24 @@ class SurvivalTimes(LikelihoodKind):
             return np.array([sum((f[k] for f, k in zip(judged, step)), Pairs()).error for step in steps])
 
         return error
+
+
+@dataclass(frozen=True)
+class Martingale(Gradient):
+    """Martingale residuals at the shrunk scores. They depend on all rows together, which are in memory."""
+
+    kind: SurvivalTimes
+
+    def raw(self, binned: Binned, response: Response) -> Floats:
+        """Residuals, which are rounded already."""
+        assert isinstance(response, SurvivalResponse)
+        risk = risk_sets(response.times, response.events, binned)
+        scores = self.kind.scores(binned, response, self.weighted, -1)
+        return cox_residuals(risk, scores, response.weights, SHRINKAGE)[0]
+
+    def settle(self, found: Extremes) -> Rounding | None:
+        """None where the list explains all."""
+        return None if found.low == found.high else Rounding(float(found.low[0]), float(found.high[0]))
 
 
 def _times_of(training: Training) -> SurvivalResponse:

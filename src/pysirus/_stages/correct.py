@@ -43,12 +43,6 @@ def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
     )
 
 
-def on_residuals(training: Training, weighted: WeightedPrefixes, kind: Kind) -> Training | None:
-    """The training rows with what the last of the weighted lists leaves unexplained; None where it explains all."""
-    residuals = kind.residuals(training, weighted)
-    return None if residuals is None else replace(training, response=residuals)
-
-
 def correct(
     training: Training,
     first: WeightedPrefixes,
@@ -83,7 +77,7 @@ def _corrections(
     """Ends when no path is left above p0 or the list is full."""
     for stage in count(2):
         room = limits.max_rules - len(weighted.rules)
-        unexplained = on_residuals(training, weighted, kind) if room > 0 else None
+        unexplained = training.on_residuals(kind.residual(training.response, weighted)) if room > 0 else None
         if unexplained is None:
             return
         paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()

@@ -6,7 +6,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,12 @@ from pysirus._model.moments import Moments
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import idle_columns
+from pysirus._training.residual import Extremes, Residual
 from pysirus._training.settings import Settings
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
+
+Self = TypeVar("Self", bound="Training")
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,10 @@ class Training(ABC):
         """Which rules hold together, and with which response: what weights by likelihood are computed from."""
 
     @abstractmethod
+    def on_residuals(self: Self, residual: Residual) -> Self | None:
+        """The same rows with what a list leaves unexplained as their response; None where it explains all."""
+
+    @abstractmethod
     def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
         """The known values of columns next to some numbers."""
 
@@ -121,6 +128,15 @@ class MemoryTraining(Training):
     def patterns(self, rules: Sequence[Rule]) -> Patterns:
         """Which rules hold together, and with which response."""
         return rule_patterns(rules, self.binned, self.response, self.seed)
+
+    def on_residuals(self, residual: Residual) -> MemoryTraining | None:
+        """The same rows with what a list leaves unexplained as their response; None where it explains all."""
+        raw = residual.raw(self.binned, self.response)
+        rounding = residual.settle(Extremes.of(raw))
+        if rounding is None:
+            return None
+        response = residual.response(raw, rounding, self.response)
+        return replace(self, response=replace(response, part_of=rounding.scale(self.response.scale)))
 
     def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
         """The known values of columns next to some numbers."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.table import Table, recode_table
-from pysirus._forest.forest import Paths, Recipe
+from pysirus._forest.forest import Recipe
 from pysirus._progress import show_folds
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
@@ -77,45 +77,59 @@ def holds_in(rules: Sequence[Rule], table: Table) -> NDArray[np.bool_]:
     return holds
 
 
-def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: int) -> tuple[Paths, WeightedPrefixes]:
-    """The forest of a fold, and the weights of every prefix of its list."""
+@dataclass(frozen=True)
+class FoldLists:
+    """What a fold learned: the prefixes of its plain list, and its list after each stage where stages are asked for."""
+
+    plain: WeightedPrefixes
+    staged: tuple[WeightedPrefixes, ...] = ()
+    n_required: int = 0
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the plain list, then those of the last stage."""
+        return (*self.plain.rules, *(self.staged[-1].rules if self.staged else ()))
+
+    def bare(self) -> FoldLists:
+        """The same without what weights came from."""
+        return replace(self, plain=self.plain.bare(), staged=tuple(own.bare() for own in self.staged))
+
+
+def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: int) -> FoldLists:
+    """The forest of a fold, the weights of every prefix of its list, and its corrections."""
     paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
-    return paths, plan.plain_list(training, paths)
+    plain = plan.plain_list(training, paths)
+    if not plan.with_stages:
+        return FoldLists(plain)
+    return FoldLists(plain, tuple(plan.staged_lists(training, paths, recipe)), len(training.required))
 
 
 def judge_fold(
-    weighted: WeightedPrefixes,
+    lists: FoldLists,
     holds: NDArray[np.bool_],
     response: Response,
     plan: TuningPlan,
     index: NDArray[np.integer[Any]],
 ) -> FoldResult:
     """What the held-out rows, numbered by ``index``, say of a fold's lists; ``holds`` is [row, rule]."""
+    weighted, n_plain = lists.plain, len(lists.plain.rules)
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
-    return FoldResult(plain, plan.kind.judge(weighted, holds, response), held_rows(weighted, holds, response, index))
-
-
-def fit_fold(
-    table: Table, response: Response, split: Split, plan: TuningPlan, n_trees: int, stop: _core.StopFlag
-) -> FoldResult:
-    """One fold: bins, forest, list, weights of every prefix, and what they say of the held-out rows."""
-    train, test = split
-    binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
-    training = with_required(binned, plan.kind.link, strict=False)
-    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=1, stop=stop)
-    paths, weighted = learn_fold(training, plan, recipe, n_trees)
-    held_out, answers = recode_table(table.take(test), training.features), response.take(test)
-    result = judge_fold(weighted, holds_in(weighted.rules, held_out), answers, plan, test)
-    if not plan.with_stages:
-        return result
-    staged = _judge_stages(plan.staged_lists(training, paths, recipe), held_out, answers, plan, test)
-    return replace(result, staged=staged, n_required=len(training.required))
+    own = holds[:, :n_plain]
+    judged, rows = plan.kind.judge(weighted, own, response), held_rows(weighted, own, response, index)
+    if not lists.staged:
+        return FoldResult(plain, judged, rows)
+    staged = _judge_stages(lists.staged, holds[:, n_plain:], response, plan, index)
+    return FoldResult(plain, judged, rows, staged, lists.n_required)
 
 
 def _judge_stages(
-    lists: Sequence[WeightedPrefixes], held_out: Table, response: Response, plan: TuningPlan, index: NDArray[np.intp]
+    lists: Sequence[WeightedPrefixes],
+    holds: NDArray[np.bool_],
+    response: Response,
+    plan: TuningPlan,
+    index: NDArray[np.integer[Any]],
 ) -> GrowingList:
-    """Evaluate a fold's lists, each of which continues the one before, on its held-out rows."""
+    """The same of lists, each of which continues the one before."""
     last = lists[-1]
     weights = np.zeros((len(lists), len(last.rules)))
     for row, own in zip(weights, lists):
@@ -123,9 +137,21 @@ def _judge_stages(
     intercepts = tuple(own.intercepts[-1] for own in lists)
     every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
     lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
-    holds = holds_in(last.rules, held_out)
     judged = plan.kind.judge(every, holds, response)
     return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response, index))
+
+
+def fit_fold(
+    table: Table, response: Response, split: Split, plan: TuningPlan, n_trees: int, stop: _core.StopFlag
+) -> FoldResult:
+    """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
+    train, test = split
+    binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
+    training = with_required(binned, plan.kind.link, strict=False)
+    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=1, stop=stop)
+    lists = learn_fold(training, plan, recipe, n_trees)
+    held_out = recode_table(table.take(test), training.features)
+    return judge_fold(lists, holds_in(lists.rules, held_out), response.take(test), plan, test)
 
 
 def fit_folds(

@@ -54,7 +54,7 @@ def held_rows(
     weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, index: NDArray[np.integer[Any]]
 ) -> HeldRows:
     """Keep what predictions of any of the lists take."""
-    return HeldRows(replace(weighted, moments=None, patterns=None), np.packbits(holds, axis=1), response, index)
+    return HeldRows(weighted.bare(), np.packbits(holds, axis=1), response, index)
 
 
 # the rows of a fold, and the entry of its lists that is used

@@ -159,7 +159,7 @@ def cox_residuals(
 
     The residual of a row is the slope of the partial log-likelihood in its score, by its weight: its events (0 or 1)
     less those expected of it. Their weighted sum is 0. The answer is [row, 1], rounded to multiples of
-    ``2**-exponent``, and the exponent, as in ``gradient_residuals``.
+    ``2**-exponent``, and the exponent, as in ``residual_exponent``.
     """
     residuals = _of_rows(risk, shrinkage * np.asarray(scores, dtype=np.float64), weights)[1]
     if exponent is None:

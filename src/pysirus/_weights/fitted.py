@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,12 +12,18 @@ from pysirus._rules.rule import Rule
 from pysirus._weights.moments import bins_of_rule
 from pysirus._weights.weighted import WeightedPrefixes
 
+BLOCK_ROWS = 1 << 15  # rows that stay in the cache
+
 
 def holds_in_bins(rule: Rule, binned: Binned) -> NDArray[np.bool_]:
     """Which training rows are inside a rule that came from these bins."""
-    inside = np.ones(binned.bins.shape[1], dtype=bool)
-    for row, satisfied in bins_of_rule(rule, binned):
-        inside &= satisfied[binned.bins[row]]
+    return _holds(bins_of_rule(rule, binned), binned.bins)
+
+
+def _holds(conditions: Sequence[tuple[int, NDArray[np.bool_]]], bins: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    inside = np.ones(bins.shape[1], dtype=bool)
+    for row, satisfied in conditions:
+        inside &= satisfied[bins[row]]
     return inside
 
 
@@ -25,8 +33,12 @@ def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.floa
     The forest is grown on it, so it is added up in a fixed order, unlike ``WeightedPrefixes.scores``.
     """
     total = np.full(binned.bins.shape[1], weighted.intercepts[-1], dtype=np.float64)
-    for rule, weight in zip(weighted.rules, weighted.weights[-1]):
-        if weight > 0:
-            outputs = np.array([rule.outside, rule.inside], dtype=np.float64)
-            total += weight * outputs[holds_in_bins(rule, binned).astype(np.intp)]
+    used = [(rule, weight) for rule, weight in zip(weighted.rules, weighted.weights[-1]) if weight > 0]
+    steps = [weight * np.array([rule.outside, rule.inside], dtype=np.float64) for rule, weight in used]
+    asked = [bins_of_rule(rule, binned) for rule, _ in used]
+    for start in range(0, len(total), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        bins, own = binned.bins[:, block], total[block]
+        for step, conditions in zip(steps, asked):
+            own += step[_holds(conditions, bins).view(np.uint8)]
     return total

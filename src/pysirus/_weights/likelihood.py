@@ -218,18 +218,25 @@ def responses_of(response: Response, loss: str) -> Floats:
     return np.asarray(answers[:, None] == np.arange(response.n_outputs), dtype=np.float64)
 
 
-def gradient_residuals(
-    loss: str, y: Floats, scores: Floats, constant: Floats, shrinkage: float, exponent: int | None = None
-) -> tuple[Floats, int]:
+def gradient_residuals(loss: str, y: Floats, scores: Floats, constant: Floats, shrinkage: float) -> Floats:
     """What the list leaves unexplained: minus the slope of the loss at ``constant + shrinkage * (scores - constant)``.
 
-    ``y`` and ``scores`` are [row, score]; the answer too, with its exponent: residuals are rounded once, to multiples
-    of ``2**-exponent``, so that rows in parts see the same numbers. For classes it is 44. For other losses it leaves 44
-    bits to the largest residual; parts must agree on one and give it.
+    ``y`` and ``scores`` are [row, score], and so is the answer.
     """
     eta = np.ascontiguousarray(constant + shrinkage * (scores - constant))
-    residuals = -_core.loss_of_rows(loss, eta, np.ascontiguousarray(y, dtype=np.float64))[1]
-    if exponent is None:
-        largest = 0.5 if loss in ("logistic", "softmax") else float(np.abs(residuals).max(initial=0.0))
-        exponent = RESIDUAL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
-    return np.ldexp(np.rint(np.ldexp(residuals, exponent)), -exponent), exponent
+    return np.asarray(-_core.loss_of_rows(loss, eta, np.ascontiguousarray(y, dtype=np.float64))[1])
+
+
+def residual_exponent(loss: str, largest: float) -> int:
+    """Residuals are rounded once, to multiples of two to the minus this, so that parts and memory see the same numbers.
+
+    For classes it is 44. For other losses it leaves 44 bits to the largest residual of all rows.
+    """
+    if loss in ("logistic", "softmax"):
+        largest = 0.5
+    return RESIDUAL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def rounded(values: Floats, exponent: int) -> Floats:
+    """Numbers rounded to multiples of ``2**-exponent``."""
+    return np.asarray(np.ldexp(np.rint(np.ldexp(values, exponent)), -exponent))

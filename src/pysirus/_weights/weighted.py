@@ -61,6 +61,10 @@ class WeightedPrefixes:
     n_dust: tuple[int, ...] = ()  # rules of each list that left it because they moved no prediction
     patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
+    def bare(self) -> WeightedPrefixes:
+        """The same without what the weights came from."""
+        return replace(self, moments=None, patterns=None)
+
     def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""
         inside = np.array([rule.inside for rule in self.rules], dtype=np.float64)

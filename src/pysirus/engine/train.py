@@ -19,6 +19,7 @@ from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import name_idle
+from pysirus._training.residual import Residual
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, features_of
 from pysirus._weights.likelihood import Patterns
@@ -46,6 +47,7 @@ from pysirus.engine.response import naming
 from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
 from pysirus.engine.steady import ask_first
 from pysirus.engine.summary import ColumnSummary, order_summaries
+from pysirus.engine.views import OnResiduals, ResidualExtremes, SeenShards
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,15 @@ class ShardTraining(Training):
     def patterns(self, rules: Sequence[Rule]) -> Patterns:
         """Which rules hold together, and with which response."""
         return self.shards.ask(RulePatterns(rules, self.binned, self.seed))
+
+    def on_residuals(self, residual: Residual) -> ShardTraining | None:
+        """The same rows with what a list leaves unexplained as their response, computed whenever it is asked for."""
+        rounding = residual.settle(self.shards.ask(ResidualExtremes(residual, self.binned)))
+        if rounding is None:
+            return None
+        view = OnResiduals(residual, self.binned, rounding, rounding.scale(self.response.scale))
+        response = residual.of_rows(self.binned, self.response, rounding, view.scale)
+        return replace(self, response=response, shards=SeenShards(self.shards, view))
 
     def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
         """The known values of columns next to some numbers: one more pass over the rows as they came."""
@@ -203,7 +214,7 @@ class Shape:
     def binned(self) -> Binned:
         """The bins, without rows."""
         places = {rule.key: len(self.cuts) + i for i, rule in enumerate(self.given)}
-        return Binned(np.empty((len(self.cuts), 0), dtype=np.uint8), self.cuts, places)
+        return Binned(np.empty((len(self.cuts) + len(places), 0), dtype=np.uint8), self.cuts, places)
 
     def with_sizes(self, sizes: Sequence[NDArray[np.int64]]) -> Shape:
         """With the weight in each bin."""

@@ -21,26 +21,26 @@ from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.required import with_required
 from pysirus._training.training import features_of
-from pysirus._tuning.fold import FoldResult, holds_in, judge_fold, learn_fold
+from pysirus._tuning.fold import FoldLists, FoldResult, holds_in, judge_fold, learn_fold
 from pysirus._tuning.folds import derive
 from pysirus._tuning.plan import TuningPlan
-from pysirus._weights.weighted import WeightedPrefixes
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridReading, groups_on_grids
 from pysirus.engine.marks import Marked
 from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Answer, Part, ShardHolder
+from pysirus.engine.parts import Part, ShardHolder
 from pysirus.engine.read import PartRows
 from pysirus.engine.response import Extent
 from pysirus.engine.shard import Shard, SizeQuestion
 from pysirus.engine.steady import ask_first
 from pysirus.engine.together import learn_together
 from pysirus.engine.train import Encoder, Shape, ShardTraining, in_order, limits_of, shape_of
+from pysirus.engine.views import SeenShards
 
 
 @dataclass(frozen=True)
 class FoldRows:
-    """A shard on the grid in, the rows that a fold learns from out: in its own bins, numbered among themselves."""
+    """A view: of a shard on the grid the rows that a fold learns from, in its own bins, numbered among themselves."""
 
     folds: Repetition
     fold: int
@@ -54,34 +54,6 @@ class FoldRows:
             return None
         response = replace(shard.response.take(rows), part_of=self.scale)
         return Shard(self.reading.bins(shard.bins, rows), response, self.first_rows[shard.first_row])
-
-
-@dataclass(frozen=True)
-class OfFold:
-    """A question to the rows that a fold learns from."""
-
-    rows: FoldRows
-    question: Callable[[Shard], Any]
-
-    def __call__(self, shard: Shard) -> Any:
-        own = self.rows(shard)
-        return None if own is None else self.question(own)
-
-
-@dataclass(frozen=True)
-class FoldShards:
-    """The rows that a fold learns from, among those of all folds."""
-
-    shards: ShardHolder
-    rows: FoldRows
-
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
-        """Ask every shard, and add up the answers."""
-        answer: Answer = self.shards.ask(OfFold(self.rows, question))
-        return answer
-
-    def close(self) -> None:
-        """The rows belong to all folds."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +83,7 @@ class HeldOutQuestion(FoldQuestion):
         return Marked(Answers(found), marks)
 
 
-Learned = tuple[WeightedPrefixes, tuple[Feature, ...]]
+Learned = tuple[FoldLists, tuple[Feature, ...]]
 
 
 @dataclass(frozen=True)
@@ -176,8 +148,8 @@ class FoldTuning:
     def _learn(
         self, rows: FoldRows, shape: Shape, number: int, n_trees: int, n_together: int, shards: ShardHolder
     ) -> Learned:
-        """Forest, list and weights of a fold."""
-        plan, own = self.plan, FoldShards(shards, rows)
+        """Forest, list, weights and corrections of a fold."""
+        plan, own = self.plan, SeenShards(shards, rows)
         if any(cuts.shares is None for cuts in shape.cuts):  # near quantiles: only counting the rows can tell
             shape = shape.with_sizes(own.ask(SizeQuestion([c.n_bins for c in shape.cuts])).sizes)
         settings = replace(plan.settings, seed=derive(plan.settings.seed, number, rows.fold))
@@ -197,22 +169,21 @@ class FoldTuning:
         )
         required = with_required(training, plan.kind.link, strict=False)
         recipe = replace(settings.recipe(required.n_rows), n_threads=1)  # several folds are asked at a time
-        _, weighted = learn_fold(required, replace(plan, settings=settings), recipe, n_trees)
-        return replace(weighted, patterns=None), training.features
+        return learn_fold(required, replace(plan, settings=settings), recipe, n_trees).bare(), training.features
 
     def _judge(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
         """Read the held-out rows, and hold them against the lists."""
         parts = self.parts
-        lists = tuple(FoldList(weighted.rules, features) for weighted, features in learned)
+        lists = tuple(FoldList(own.rules, features) for own, features in learned)
         question = HeldOutQuestion(parts.read, folds, parts.extent.first_rows, lists)
         pieces = dict(sorted(parts.watch(parts.rows.ask(question)).by_key.items()))
         results = []
-        for fold, (weighted, _) in enumerate(learned):
+        for fold, (own, _) in enumerate(learned):
             bits, responses = zip(*(pieces.pop(key) for key in list(pieces) if key[0] == fold))
-            holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(weighted.rules)).astype(bool)
+            holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(own.rules)).astype(bool)
             index = np.flatnonzero(folds.of_rows(0, folds.n_rows) == fold)
             index = index.astype(np.min_scalar_type(folds.n_rows))  # one number a row is kept
-            results.append(judge_fold(weighted, holds, _joined(responses), self.plan, index))
+            results.append(judge_fold(own, holds, _joined(responses), self.plan, index))
         return results
 
 

@@ -241,8 +241,8 @@ class SirusRegressor(OnDask, regressor.SirusRegressor):
     """Stable and interpretable rules for regression, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusRegressor``, and so are the rules: they do not depend
-    on the partitions. ``n_jobs`` is the number of threads per task. ``n_stages`` must be 1. Model files are read back
-    as ``pysirus.SirusRegressor``, without Dask. Tables in memory work too.
+    on the partitions. ``n_jobs`` is the number of threads per task. Model files are read back as
+    ``pysirus.SirusRegressor``, without Dask. Tables in memory work too.
 
     Examples
     --------

@@ -44,9 +44,9 @@ class SirusRegressorCV(TunedOnDask, regressor_cv.SirusRegressorCV):
     """Rules for regression, with the number of rules chosen by cross-validation, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusRegressorCV``, and so are the path, the choice and the
-    rules: they do not depend on the partitions. ``cv`` must be a number of folds and ``n_stages`` 1. Predictions of the
-    held-out rows are compared where ``fit`` is called: about 130 bytes a row. ``n_jobs`` is the number of threads per
-    task. Tables in memory work too.
+    rules: they do not depend on the partitions. ``cv`` must be a number of folds. Predictions of the held-out rows are
+    compared where ``fit`` is called: about 40 bytes a row. ``n_jobs`` is the number of threads per task. Tables in
+    memory work too.
 
     Examples
     --------

@@ -24,8 +24,6 @@ Self = TypeVar("Self", bound="InParts")
 class InParts(SirusBase):
     """Learning from rows in parts."""
 
-    n_stages: int | str = 1
-
     @abstractmethod
     def _learner(
         self, parts: PartRows, settings: Settings, options: EngineOptions
@@ -41,7 +39,6 @@ class InParts(SirusBase):
 
         if settings is None:  # of rows on other machines
             settings = self._settings_far_away()
-        self._check_stages()
         parts = look_at(rows, self._kind, self.categorical_features)
         learn = self._learner(parts, settings, options)
         training = train(parts, settings, options, target=target)
@@ -127,11 +124,3 @@ class InParts(SirusBase):
             )
         self.device_ = "cpu"
         return settings
-
-    def _check_stages(self) -> None:
-        """Reject more than one stage."""
-        if self.n_stages != 1:
-            raise ParameterError(
-                f"n_stages must be 1 for files, Dask and Spark, got {self.n_stages!r}: later stages need the rows in "
-                "memory. Fit a sample of the rows in memory to use stages."
-            )

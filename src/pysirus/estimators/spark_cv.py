@@ -11,8 +11,7 @@ __all__ = ["SirusClassifierCV", "SirusRegressorCV"]
 class SirusRegressorCV(OnSpark, regressor_cv.SirusRegressorCV):  # type: ignore[misc]
     """``pysirus.SirusRegressorCV`` for Spark data frames: the same parameters, path, choice, rules and model files.
 
-    ``cv`` must be a number of folds and ``n_stages`` 1. The held-out rows are judged on the driver: about 130 bytes a
-    row.
+    ``cv`` must be a number of folds. The held-out rows are judged on the driver: about 40 bytes a row.
 
     Examples
     --------

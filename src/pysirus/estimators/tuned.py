@@ -78,7 +78,7 @@ class TunedSirus(InParts, Folds):
     ) -> Self:
         """Choose the number of rules and learn them from files that need not fit into memory, as ``fit`` does.
 
-        All folds share the passes over the files. ``cv`` must be a number of folds and ``n_stages`` 1.
+        All folds share the passes over the files. ``cv`` must be a number of folds.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class TunedSirus(InParts, Folds):
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
-            About how many bytes to use, besides about 130 bytes a row for what is held out.
+            About how many bytes to use, besides about 40 bytes a row for what is held out.
         quantiles : {"exact", "sketch"}, default="exact"
             With "sketch" cuts are near the quantiles, and a pass over the files is saved, twice.
         scratch : str or path, optional
