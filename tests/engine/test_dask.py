@@ -111,15 +111,30 @@ def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, client):
     assert_equal_models(found.model_, expected.model_)
 
 
-def test_groups_are_for_tables_in_memory(client):
-    frame, y, rng = make_frame(60)
-    groups, options = rng.integers(0, 6, 60), {"n_trees": 20, "cv": 2, "n_repeats": 1, "random_state": 0}
-    with pytest.raises(ParameterError, match="groups must be None for Dask collections"):
-        table = dd.from_pandas(frame.assign(y=y), npartitions=2)
-        pysirus.dask.SirusRegressorCV(**options).fit(table, "y", groups=groups)
-    here, there = (room.SirusRegressorCV(**options) for room in (pysirus, pysirus.dask))
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
+def test_groups_stay_together(client):
+    frame, y, rng = make_frame(120)
+    frame = frame[["wide", "holes", "colour"]]
+    groups, weights = rng.choice([f"group {i}" for i in range(12)], 120), rng.integers(0, 3, 120)
+    options = {"n_trees": 20, "cv": 3, "n_repeats": 1, "random_state": 0, "max_rules": 4}
     y = pd.Series(y, name="y")
-    assert there.fit(frame, y, groups=groups).path_ == here.fit(frame, y, groups=groups).path_
+    expected = pysirus.SirusRegressorCV(**options).fit(frame, y, sample_weight=weights, groups=groups)
+    whole = frame.assign(y=y, w=weights, group=groups)
+    model = pysirus.dask.SirusRegressorCV(**options)
+    table = dd.from_pandas(whole, npartitions=3)
+    for X, own in ((table, "group"), (table.drop(columns="group"), table["group"])):
+        found = model.fit(X, "y", sample_weight="w", groups=own)
+        assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
+        assert_equal_models(found.model_, expected.model_)
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the weights or the groups too"):
+        model.fit(table, "y", groups="y")
+    with pytest.raises(DataError, match=r"X has 3 partition\(s\), groups has 2"):
+        model.fit(table, "y", groups=dd.from_pandas(whole["group"], npartitions=2))
+    with pytest.raises(DataError, match=r"groups must be a Dask Series.* found numpy\.ndarray"):
+        model.fit(table, "y", groups=groups)
+    with pytest.raises(DataError, match="groups holds missing values"):
+        model.fit(dd.from_pandas(whole.assign(group=None), npartitions=3), "y", groups="group")
+    assert model.fit(frame, y, sample_weight=weights, groups=groups).path_ == expected.path_
 
 
 def test_series_and_the_scheduler_of_this_process(cluster, client):

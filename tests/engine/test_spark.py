@@ -135,11 +135,14 @@ def test_frames_are_tuned_as_memory_is(spark, kind, n_stages, n_partitions):
     name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"
     options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5, "n_stages": n_stages}
     rows = table.take(pc.sort_indices(table["id"]))
-    columns = rows.drop_columns(["id", "target", "w"])
-    expected = getattr(pysirus, name)(**options).fit(columns, rows["target"], sample_weight=rows["w"])
+    groups = "a.b `c`" if n_partitions == 2 else None
+    columns = rows.drop_columns(["id", "target", "w", *([] if groups is None else [groups])])
+    expected = getattr(pysirus, name)(**options).fit(
+        columns, rows["target"], sample_weight=rows["w"], groups=None if groups is None else rows[groups]
+    )
     frame = spark.createDataFrame(table).repartition(n_partitions)
     kept = n_kept(spark)
-    found = getattr(on_spark, name)(**options).fit(frame, target="target", weights="w", row_id="id")
+    found = getattr(on_spark, name)(**options).fit(frame, target="target", weights="w", row_id="id", groups=groups)
     assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
     assert_same(found, expected)
     assert n_kept(spark) == kept
@@ -200,6 +203,8 @@ def test_complaints_that_need_no_job(spark):
         model.fit(frame.select("y", "x", "text"), "y", row_id="x")
     with pytest.raises(DataError, match="No feature is left"):
         model.fit(frame.select("y"), "y")
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the weights, the row_id"):
+        on_spark.SirusRegressorCV().fit(frame.select("y", "x"), "y", groups="y")
     with pytest.raises(DataError, match=r"takes a Spark data frame, found pandas\..*DataFrame"):
         model.fit(new_rows(), "y")
 

@@ -23,6 +23,7 @@ except ImportError as error:
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus.engine.holders.dask import Block, DaskRows, Partition
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
@@ -39,24 +40,27 @@ TALLY_BYTES = 1 << 25
 # ------------------------------------------------------------------------------------------------------------ fitting
 
 
-def _fit(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
+def fit_dask(estimator: Estimator, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Estimator:
     """Learn the rules from Dask collections."""
     X = _one_block_wide(X)
     y = _column(X, y, "y", "target")
     weights = None if sample_weight is None else _column(X, sample_weight, "sample_weight", "weights")
-    own = [name for name in (y, weights) if isinstance(name, str)]
+    groups = None if groups is None else _column(X, groups, "groups", "groups")
+    if isinstance(y, str) and y in [name for name in (weights, groups) if isinstance(name, str)]:
+        raise ParameterError(f"'{y}' is the target and cannot be the weights or the groups too.")
+    own = {name for name in (y, weights, groups) if isinstance(name, str)}
     if isinstance(X, dd.DataFrame) and len(own) == len(X.columns):
         raise DataError("No feature is left besides the target and the weights.")
-    for role, other in (("y", y), ("sample_weight", weights)):
+    for role, other in (("y", y), ("sample_weight", weights), ("groups", groups)):
         if isinstance(other, COLLECTIONS):
             _check_lined_up(X, other, role)
 
     blocks, none = _blocks(X), [None] * X.npartitions
-    responses, loads = (none if c is None else _blocks(X[c] if isinstance(c, str) else c) for c in (y, weights))
+    given = (y, weights, groups)
+    apart = [none if c is None else _blocks(X[c] if isinstance(c, str) else c) for c in given]
     # a column of the table is taken from its block, so that the block is made once
-    inside = [y] * X.npartitions if isinstance(y, str) else responses
-    beside = [weights] * X.npartitions if isinstance(weights, str) else loads
-    rows = DaskRows(_number(blocks, inside, beside), _number(none, responses, loads))
+    inside = [[c] * X.npartitions if isinstance(c, str) else own for c, own in zip(given, apart)]
+    rows = DaskRows(_number(blocks, *inside), _number(none, *apart))
     name = y if isinstance(y, str) else getattr(y, "name", None)
     named = isinstance(name, str) and name and not isinstance(y, da.Array)
     n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
@@ -64,8 +68,9 @@ def _fit(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
     return estimator._fit_parts(rows, str(name) if named else "y", options)
 
 
-def _number(blocks: Sequence[Block], responses: Sequence[Block], weights: Sequence[Block]) -> list[Partition]:
-    return [Partition(i, *row) for i, row in enumerate(zip(blocks, responses, weights))]
+def _number(*blocks: Sequence[Block]) -> list[Partition]:
+    """Partitions of table, response, weights and groups."""
+    return [Partition(i, *row) for i, row in enumerate(zip(*blocks))]
 
 
 def _blocks(collection: Any) -> list[Block]:
@@ -198,7 +203,7 @@ class OnDask:
         """
         if not on_dask(X, y, sample_weight):
             return super().fit(X, y, sample_weight)  # type: ignore[misc]
-        return _fit(self, X, y, sample_weight)  # type: ignore[type-var]
+        return fit_dask(self, X, y, sample_weight)  # type: ignore[type-var]
 
     def predict(self, X: Any) -> Any:
         """Predict the target, or the class.
@@ -279,11 +284,11 @@ class SirusClassifier(ClassesOnDask, classifier.SirusClassifier):
     """
 
 
-def on_dask(X: Any, y: Any, sample_weight: Any) -> bool:
+def on_dask(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> bool:
     """Whether the table is a Dask collection; what belongs to a table in memory must be in memory too."""
     if isinstance(X, (dd.DataFrame, da.Array)):
         return True
-    for role, rows in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+    for role, rows in (("X", X), ("y", y), ("sample_weight", sample_weight), ("groups", groups)):
         if isinstance(rows, COLLECTIONS):
             raise DataError(
                 f"{role} is a Dask {type(rows).__name__}, while X is {type(X).__module__.split('.')[0]}."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysirus._parameters import ParameterError
 from pysirus.estimators import classifier_cv, regressor_cv
-from pysirus.estimators.dask import ClassesOnDask, OnDask, on_dask
+from pysirus.estimators.dask import ClassesOnDask, OnDask, fit_dask, on_dask
 
 __all__ = ["SirusClassifierCV", "SirusRegressorCV"]
 
@@ -26,17 +25,16 @@ class TunedOnDask(OnDask):
             The target, with the partitions of X, or the name of its column.
         sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
             Row weights. A weight of zero is the same as leaving the row out.
-        groups : array of shape (n_rows,), optional
-            For tables in memory: rows of the same group stay in the same fold.
+        groups : Dask Series, Dask array of shape (n_rows,) or str, optional
+            Rows of the same group stay in the same fold. A column of X that is named here is no feature. The groups of
+            all rows are held where ``fit`` is called.
 
         Returns
         -------
         self : estimator
         """
-        if groups is None:
-            return super().fit(X, y, sample_weight)
-        if on_dask(X, y, sample_weight):
-            raise ParameterError("groups must be None for Dask collections: folds are drawn by row number.")
+        if on_dask(X, y, sample_weight, groups):
+            return fit_dask(self, X, y, sample_weight, groups)  # type: ignore[type-var]
         return super(OnDask, self).fit(X, y, sample_weight, groups)  # type: ignore[misc]
 
 

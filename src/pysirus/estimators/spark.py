@@ -135,6 +135,17 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
 # ------------------------------------------------------------------------------------------------------- estimators
 
 
+def fit_spark(estimator: Any, frame: DataFrame, target: str, *, drop: Sequence[str], **columns: str | None) -> Any:
+    """Learn the rules from a Spark data frame."""
+    _check_frame(frame, "fit")
+    rows = SparkRows(frame, target, drop=[drop] if isinstance(drop, str) else list(drop), **columns)
+    try:
+        options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
+        return estimator._fit_parts(rows, target, options)
+    finally:
+        rows.close()
+
+
 class OnSpark:
     """An estimator that takes Spark data frames."""
 
@@ -168,15 +179,7 @@ class OnSpark:
         -------
         self : estimator
         """
-        _check_frame(frame, "fit")
-        rows = SparkRows(
-            frame, target, weights=weights, row_id=row_id, drop=[drop] if isinstance(drop, str) else list(drop)
-        )
-        try:
-            options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
-            return self._fit_parts(rows, target, options)  # type: ignore[attr-defined]
-        finally:
-            rows.close()
+        return fit_spark(self, frame, target, weights=weights, row_id=row_id, drop=drop)
 
     def transform(self, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
         """The frame with predictions, computed by Spark without Python; see ``pysirus.spark.transform``.

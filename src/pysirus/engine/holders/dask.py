@@ -44,6 +44,7 @@ class Partition:
     X: Block | None
     y: Block | str
     weights: Block | str | None
+    groups: Block | str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,32 +57,32 @@ class Complaint:
 # ------------------------------------------------------------------------------------------------------- on the workers
 
 
-def _part(number: int, X: Any, y: Any, weights: Any) -> Part:
+def _part(number: int, X: Any, y: Any, weights: Any, groups: Any) -> Part:
     """The blocks of a partition as a part."""
     name = f"partition {number}"
-    columns = [column for column in (y, weights) if isinstance(column, str)]
-    y = X[y] if isinstance(y, str) else y
-    weights = X[weights] if isinstance(weights, str) else weights
+    columns = list(dict.fromkeys(column for column in (y, weights, groups) if isinstance(column, str)))
+    y, weights, groups = (X[column] if isinstance(column, str) else column for column in (y, weights, groups))
     X = X.drop(columns=columns) if columns else X
-    lengths = {role: len(rows) for role, rows in (("X", X), ("y", y), ("sample_weight", weights)) if rows is not None}
+    given = {"X": X, "y": y, "sample_weight": weights, "groups": groups}
+    lengths = {role: len(rows) for role, rows in given.items() if rows is not None}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{role} has {n} rows" for role, n in lengths.items())
         raise DataError(f"{name}: {found}. Partitions must hold the same rows: make all of them from one collection.")
-    return Part(number, name, X, y, weights)
+    return Part(number, name, X, y, weights, groups)
 
 
-def _answer(question: bytes, number: int, X: Any, y: Any, weights: Any) -> Any:
+def _answer(question: bytes, number: int, *blocks: Any) -> Any:
     """What a partition answers."""
     try:
-        part = _part(number, X, y, weights)
+        part = _part(number, *blocks)
         return pickle.loads(question)(part) if len(part.y) else None
     except (DataError, ParameterError) as error:
         return Complaint(error.with_traceback(None))
 
 
-def _encode(question: bytes, number: int, X: Any, y: Any, weights: Any) -> list[Shard] | Complaint:
+def _encode(question: bytes, number: int, *blocks: Any) -> list[Shard] | Complaint:
     """A partition in bins; without rows there is nothing."""
-    shard = _answer(question, number, X, y, weights)
+    shard = _answer(question, number, *blocks)
     return shard if isinstance(shard, Complaint) else [] if shard is None or not shard.response.n_rows else [shard]
 
 
@@ -249,10 +250,10 @@ class DaskRows:
         "Partitions are computed several times, and must hold the same rows each time: seed what is random in them, "
         "see that what they read stays as it is, or persist the collection first."
     )
-    grouped = False
 
     def __init__(self, partitions: Sequence[Partition], responses: Sequence[Partition]) -> None:
         self._partitions, self._responses = partitions, responses
+        self.grouped = any(own.groups is not None for own in responses)
         self._scheduler = Scheduler()
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
@@ -278,4 +279,4 @@ class DaskRows:
 def _tasks(call: Callable[..., Any], question: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
     """A task a partition."""
     sent, task = cloudpickle.dumps(question), dask.delayed(call, pure=False)
-    return [task(sent, p.number, p.X, p.y, p.weights) for p in partitions]
+    return [task(sent, p.number, p.X, p.y, p.weights, p.groups) for p in partitions]

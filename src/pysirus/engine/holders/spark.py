@@ -17,6 +17,7 @@ from pysirus._data.column import DataError, date_error
 from pysirus._data.frame import check_names
 from pysirus._data.read import check_name
 from pysirus._data.table import read_table
+from pysirus._parameters import ParameterError
 from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some, tables_of, width_of
 from pysirus.engine.shard import Shard
 
@@ -104,7 +105,8 @@ class PartsOf:
             names = [f"x{i}" for i in range(len(self.features))]
             X = table.select(names).rename_columns(list(self.features)) if "x0" in table.column_names else None
             weights = table["weights"] if "weights" in table.column_names else None
-            yield Part(partition * PARTS + k, name, X, table["y"], weights)
+            groups = table["groups"] if "groups" in table.column_names else None
+            yield Part(partition * PARTS + k, name, X, table["y"], weights, groups)
             start += len(table)
 
 
@@ -216,16 +218,23 @@ class SparkRows:
         "Partitions may be computed several times, and must hold the same rows each time: seed what is random in them, "
         "see that what they read stays as it is, or checkpoint the frame first."
     )
-    grouped = False
 
     def __init__(
-        self, frame: DataFrame, target: str, *, weights: str | None, row_id: str | None, drop: Sequence[str]
+        self,
+        frame: DataFrame,
+        target: str,
+        *,
+        weights: str | None,
+        row_id: str | None,
+        drop: Sequence[str],
+        groups: str | None = None,
     ) -> None:
         names = check_names(frame.columns)
         roles = [
             (target, "target"),
             (weights, "weights"),
             (row_id, "row_id"),
+            (groups, "groups"),
             *((name, "option drop") for name in drop),
         ]
         for name, role in roles:
@@ -237,7 +246,11 @@ class SparkRows:
             raise DataError("No feature is left besides the target, the weights and the dropped columns.")
         # columns by position and under names of our own: names may hold dots, or differ in case alone
         new = {name: f"x{i}" for i, name in enumerate(features)}
-        new |= {name: role for name, role in ((target, "y"), (weights, "weights"), (row_id, "id")) if name is not None}
+        own = {"y": target, "weights": weights, "id": row_id, "groups": groups}
+        if target in (weights, row_id, groups):
+            raise ParameterError(f"'{target}' is the target and cannot be the weights, the row_id or the groups too.")
+        new |= {name: role for role, name in own.items() if name is not None}
+        self.grouped = groups is not None
         rows = frame.toDF(*(new.get(name, f"other{i}") for i, name in enumerate(names))).select(*new.values())
         kinds = dict(zip(new, _arrow_types(rows, list(new))))
         if row_id is not None:
@@ -249,7 +262,7 @@ class SparkRows:
         width = sum(map(width_of, X.schema.types))
         self.n_features = len(features)
         self._parts = PartsOf(features, max(LEAST_ROWS, min(1 << 20, PART_BYTES // width)), row_id)
-        self._response = [role for role in ("y", "weights", "id") if role in new.values()]
+        self._response = [role for role in ("y", "weights", "id", "groups") if role in new.values()]
         # the frame itself and not the columns in use: for fewer columns Spark changes its plan, and a repartition in it
         # then deals the rows out in another order
         to_keep = frame if row_id is None else rows
