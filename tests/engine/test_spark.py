@@ -22,6 +22,7 @@ from parts import assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
+from pysirus._parameters import ParameterError
 from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
 from pysirus.export._dialects import SPARK
