@@ -159,6 +159,49 @@ def test_search_explains_a_row(open_report, ozone, tuned):
     assert tab.locator("#row h3").inner_text().startswith(f"Row {rows[0]}:")
 
 
+def test_search_without_a_hit_says_so(open_report, ozone, tuned):
+    tab = open_report(tuned, ozone[0])
+    tab.locator("#search").fill("no such <b>row</b>")
+    assert tab.locator("#no-match").inner_text() == "No row has “no such <b>row</b>” in its name or its values."
+    tab.locator("#search").fill("117")
+    assert tab.locator("#no-match").inner_text() == ""
+
+
+def test_choice_is_explained(open_report, tuned):
+    tab, tuning = open_report(tuned), tuned.model_.tuning
+    assert tab.locator("#reason").inner_text() == tuning.reason(len(tuned.model_.selected), "unexplained variance")
+    assert tab.locator("#reason").inner_text().startswith("Chosen: the list nearest to an unexplained variance of 0")
+
+
+def test_many_levels_are_legible(open_report, rng):
+    countries = [f"Republic of {chr(97 + i // 26)}{chr(97 + i % 26)}land" for i in range(60)]
+    X = pd.DataFrame({"country": rng.choice(countries, 900), "month": rng.choice(["Jan", "Feb", "Mar", "Apr"], 900)})
+    y = X["country"].isin(countries[:20]) * 2.0 + X["month"].isin(["Jan", "Apr"]) + rng.normal(0, 0.1, 900)
+    model = SirusRegressor(n_rules=3, n_trees=200, random_state=0).fit(X, y)
+    tab = open_report(model, X, width=390)
+    effects = {own["feature"]: own for own in tab.evaluate("data.effects[0]")}
+    assert effects["month"]["labels"] == ["Jan", "Feb", "Mar", "Apr"]
+    members = effects["country"]["members"]
+    assert 2 <= len(members) <= 12 and sum(map(len, members)) == 60
+    first = X["country"].value_counts()
+    assert all(own[0] == max(own, key=first.__getitem__) for own in members)
+    names = tab.locator("#effect-list [aria-label='y-axis tick label'] text").all_text_contents()
+    assert any(name.endswith(" more") for name in names)
+    rule = next(rule for rule in model.rules_ if "levels}" in str(rule))
+    card = tab.locator("#rule-list .rule", has_text="of 60 levels").first
+    assert card.locator(".whole p").text_content() == rule.condition_text
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_untuned_numbers_have_training_figures(open_report, ozone):
+    model = SirusRegressor(n_rules=5, n_trees=200, random_state=0).fit(*ozone)
+    tab = open_report(model)
+    r2 = model.score(*ozone)
+    assert tab.locator("#quality-figures dd").all_inner_texts()[0] == f"{r2:.3f}"
+    assert "these are training figures" in tab.locator("#quality-note").inner_text()
+    assert f"explains {100 * r2:.0f}% of the variance in its training rows" in tab.locator("#lead").inner_text()
+
+
 @pytest.mark.parametrize("kind, scheme", in_turns(KINDS, ["light", "dark"]))
 def test_hostile_names_are_text_and_rows_predict_what_the_model_predicts(open_report, kind, scheme):
     model = make_model(kind)
@@ -193,6 +236,10 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
             inside, outside = model.points.outputs(rule)
             assert tab.locator(f'.rule[data-rule="{r}"] .output').all_inner_texts() == [inside, outside]
     assert "not cross-validated" in tab.locator("#lead").inner_text() and not tab.locator("#quality").is_visible()
+    labels = model.predict(rows)
+    judged = open_report(model, rows, y=labels, width=390)
+    assert judged.locator("#quality-figures dd").first.inner_text().startswith("100.0%")
+    assert "figures of the 60 rows of the table" in judged.locator("#quality-note").inner_text()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -338,7 +385,7 @@ def test_labels_and_truth_must_fit_the_rows(tuned, ozone):
         summary(tuned, ozone[0], labels=["a", "b"])
 
 
-def test_stages_have_headings(open_report, ozone):
+def test_stages_have_headings_and_say_what_each_rule_adds(open_report, ozone):
     model = SirusRegressor(n_rules=3, n_stages=3, n_trees=1000, random_state=0).fit(*ozone)
     tab = open_report(model, ozone[0])
     assert tab.locator("#rule-list h3").all_inner_texts() == [
@@ -346,9 +393,10 @@ def test_stages_have_headings(open_report, ozone):
         "Corrections, stage 2",
         "Corrections, stage 3",
     ]
-    assert shown_rules(tab) == [str(rule) for rule in model.rules_]
+    shown = [text.replace("−", "-") for text in shown_rules(tab)]
+    assert shown == [model.rules_.rule_text(rule) for rule in model.rules_]
     shrunk = f"prediction shrunk by a factor of {SHRINKAGE:g})"
-    assert f"the earlier stages (their {shrunk} are too low" in tab.locator("#how-to-read").inner_text()
+    assert f"the stages before it (their {shrunk} leave" in tab.locator("#how-to-read").inner_text()
     assert f"the earlier stages (their {shrunk}." in " ".join(tab.locator(".words").inner_text().split())
     assert f"the earlier stages (their {shrunk}." in " ".join((Rule.__doc__ or "").split())
     plain = open_report(SirusRegressor(n_rules=3, n_trees=1000, random_state=0).fit(*ozone), ozone[0])
@@ -356,6 +404,9 @@ def test_stages_have_headings(open_report, ozone):
     tab.locator("#search").fill("5")
     tab.locator("#matches li").first.click()
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])
+    lonely = open_report(SirusRegressor(n_rules=1, n_stages=4, n_trees=200, random_state=0).fit(*ozone))
+    assert lonely.locator("#rule-list h3").all_inner_texts() == ["Stage 1", "Corrections"]
+    assert lonely.locator("#rule-list .badge").all_inner_texts() == ["stage 3", "stage 4"]
 
 
 def test_survival_is_read_by_factors_medians_and_events(open_report):

@@ -130,3 +130,38 @@ class Tuning:
             else (f"In {100 * stability:.0f} of 100 cases the one rule comes")
         )
         return f"{rules} back when {share} of the data changes (stability {stability:.2f})."
+
+    def reason(self, n_rules: int, error_name: str) -> str:
+        """Why the list of the first ``n_rules`` was chosen, and what a list that looks better would cost."""
+        if not 0 < n_rules <= len(self.sizes):
+            return ""
+        own = self.sizes[n_rules - 1]
+        if self.criterion == "error":
+            lines = [f"Chosen: the shortest list whose {error_name} is within two standard errors of the smallest."]
+        else:
+            lines = [f"Chosen: the list nearest to an {error_name} of 0 and a stability of {IDEAL[1]}."]
+        best = min(self.sizes, key=lambda size: size.error)
+        if best.error < own.error - 0.0005:  # not where both are printed alike
+            lines.append(f"The smallest {error_name}, {best.error:.3f}, takes {self._cost(best)}.")
+        steady = max(self.sizes, key=lambda size: size.stability)
+        if steady.stability > own.stability + 0.005:
+            costs = f"{_count(self._in_use(steady))} and an {error_name} of {steady.error:.3f}"
+            lines.append(f"The highest stability, {steady.stability:.2f}, comes with {costs}.")
+        if self.criterion != "error" and self.path.n_repeats > 1 and self._is_nearer(own):
+            lines.append(f"Each of {self.path.n_repeats} repetitions chooses for itself, and their median is taken.")
+        return " ".join(lines)
+
+    def _is_nearer(self, own: Size) -> bool:
+        """Whether a list of another size is nearer to the ideal point on average."""
+        distance = distance_to_ideal(own.error, own.stability)
+        return any(distance_to_ideal(size.error, size.stability) < distance - 0.0005 for size in self.sizes)
+
+    def _in_use(self, size: Size) -> int:
+        return sum(bool(weight) or rule.given for weight, rule in zip(size.weights, self.rules))
+
+    def _cost(self, size: Size) -> str:
+        return f"{_count(self._in_use(size))}, of which {size.stability:.0%} come back (stability {size.stability:.2f})"
+
+
+def _count(n: int) -> str:
+    return f"{n} rule{'' if n == 1 else 's'}"

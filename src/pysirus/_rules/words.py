@@ -1,8 +1,8 @@
 """A condition in, its text out: whole, as the parser reads it back, or folded to the width of a line.
 
 Whole, a single level is ``job = cook``, and a set that leaves out few of the levels of its column is ``job in {all but
-cook, miner}``. Folded, a long set is ``job in {9 of 93 levels}`` and a long name or level loses its middle; this is to
-look at, and the parser refuses it.
+cook, miner}``. Levels that have an order of their own are listed in it (``_data/level_order.py``). Folded, a long set
+is ``job in {9 of 93 levels}`` and a long name or level loses its middle; this is to look at, and the parser refuses it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pysirus._data.level_order import reading_order
 from pysirus._format import format_level, format_levels, format_threshold
 from pysirus._plain import one_line
 
@@ -73,8 +74,16 @@ def _left_out(condition: Condition) -> list[Any] | None:
     if not condition.column_levels or not 0 < 2 * n_out < len(levels):
         return None
     own = set(levels)
-    out = [level for level in condition.column_levels if level not in own]
+    out = [level for level in reading_order(condition.column_levels) if level not in own]
     return out if len(out) == n_out else None
+
+
+def _as_read(levels: Sequence[Any], condition: Condition) -> Sequence[Any]:
+    """Some levels in the order in which those of the column are read."""
+    if len(levels) < 2:
+        return levels
+    own = set(levels)
+    return [level for level in reading_order(condition.column_levels or levels) if level in own]
 
 
 def _listed(levels: Sequence[Any], detail: Detail) -> str:
@@ -83,7 +92,7 @@ def _listed(levels: Sequence[Any], detail: Detail) -> str:
 
 def levels_text(condition: Condition, detail: Detail = WHOLE) -> str:
     """What a condition asks of levels: ``= cook``, ``in {clerk, cook}``, ``in {all but cook}``."""
-    levels = condition.levels or ()
+    levels = _as_read(condition.levels or (), condition)
     if len(levels) == 1 and is_plain(levels[0]):
         return f"= {_listed(levels, detail)}"
     out = _left_out(condition)

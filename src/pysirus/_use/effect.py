@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column
+from pysirus._data.level_order import has_own_order, reading_order
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -45,7 +46,8 @@ class Axis:
     """The steps of one feature.
 
     ``edges`` are the thresholds between the steps of a numeric feature, rising; categories have ``labels`` alone. Where
-    rules say something of missing values, the last step is that of missing values.
+    rules say something of missing values, the last step is that of missing values. Levels that have an order of their
+    own are in it; others are in that of the rules' cuts.
     """
 
     feature: str
@@ -54,6 +56,7 @@ class Axis:
     labels: tuple[str, ...]
     column: Column  # one value in each step
     has_missing: bool
+    in_order: bool = True  # whether the steps have an order of their own, as numbers do
 
     @property
     def is_numeric(self) -> bool:
@@ -109,12 +112,18 @@ def axis_of(model: Model, feature: str | int) -> Axis:
         inside = [*below, *between, edges[-1] + 1] if edges else [0.0]
         values = np.array([*inside, *([np.nan] if has_missing else [])])
         return Axis(known.name, index, edges, tail, Column(known.name, "numeric", values), has_missing)
-    # levels that no rule tells apart stand side by side in the order of the rules' cuts
-    levels = sorted(known.levels, key=lambda level: (-sum(level in (c.levels or ()) for c in conditions), str(level)))
+    in_order = known.kind == "ordered" or has_own_order(known.levels)
+    levels = list(reading_order(known.levels)) if in_order else _by_rules(known.levels, conditions)
     position = {level: i for i, level in enumerate(known.levels)}
     codes = np.array([position[level] for level in levels] + ([-1] if has_missing else []), dtype=np.int64)
     labels = tuple(map(str, levels)) + tail
-    return Axis(known.name, index, (), labels, Column(known.name, known.kind, codes, known.levels), has_missing)
+    column = Column(known.name, known.kind, codes, known.levels)
+    return Axis(known.name, index, (), labels, column, has_missing, in_order)
+
+
+def _by_rules(levels: Sequence[Any], conditions: Sequence[Condition]) -> list[Any]:
+    """Levels in the order of the rules' cuts, so that those that no rule tells apart stand side by side."""
+    return sorted(levels, key=lambda level: (-sum(level in (c.levels or ()) for c in conditions), str(level)))
 
 
 def _share(rule: Rule, inner: set[int], columns: Sequence[Column] | None) -> float:

@@ -9,15 +9,22 @@ from typing import Any
 import numpy as np
 
 from pysirus._format import format_threshold
+from pysirus._rules.words import fold_middle
 from pysirus._use.effect import Axis, Effect
 from pysirus._use.effect import effect as effect_of
+from pysirus._use.level_groups import MOST_LEVELS, level_groups
 from pysirus.plot._axes import GREY, INSIDE, bare, class_number, of_class, plain, pyplot, scale_name
+
+LONGEST = 36  # characters of a level in a figure
 
 
 def effect(
     model: Any, feature: str | int | Sequence[str | int], X: Any = None, ax: Any = None, class_: Any = None
 ) -> Any:
     """Draw the average prediction as a feature varies: the exact step function, or for two features a heat map.
+
+    Levels that have an order of their own are drawn in it. Of more than twelve, those that no rule tells apart share a
+    row.
 
     Parameters
     ----------
@@ -49,6 +56,8 @@ def effect(
     (axis,) = found.axes
     if axis.is_numeric and (axis.edges or not axis.has_missing or X is not None):
         _steps(ax, axis, values, _limits(axis, model, X))
+    elif not axis.is_numeric and len(axis.labels) - axis.has_missing > MOST_LEVELS:
+        return _level_rows(ax, axis, values, what)
     else:
         _dots(ax, _step_names(axis), values)
     ax.set_xlabel(plain(axis.feature))
@@ -107,6 +116,20 @@ def _dots(ax: Any, names: list[str], values: Any) -> None:
     ax.plot(places, values, "o", color=INSIDE)
     turned = len(names) > 6 or max(map(len, names), default=0) > 10
     ax.set_xticks(places, names, rotation=40 if turned else 0, ha="right" if turned else "center")
+
+
+def _level_rows(ax: Any, axis: Axis, values: Any, what: str) -> Any:
+    """Many levels, a row for those that no rule tells apart, with their names beside it."""
+    groups = level_groups(axis, np.asarray(values, dtype=np.float64))[::-1]
+    heights = [float(group.value[0]) for group in groups]
+    ax.hlines(range(len(groups)), min(heights), heights, color=GREY, linewidth=0.8, linestyle=":")
+    ax.plot(heights, range(len(groups)), "o", color=INSIDE)
+    ax.set_yticks(range(len(groups)), [plain(fold_middle(group.label, LONGEST)) for group in groups])
+    ax.set_ylabel(plain(axis.feature))
+    ax.set_xlabel(plain(what))
+    ax.margins(0.08)
+    bare(ax, "left", "bottom")
+    return ax
 
 
 def _step_names(axis: Axis) -> list[str]:

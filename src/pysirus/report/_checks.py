@@ -30,7 +30,7 @@ def obeys(model: Model) -> dict[str, Any] | None:
         if constraints.together.is_limited and len(names) > 1:
             parts.append(f"{', '.join(names[:-1])} and {names[-1]} may stand together")
         parts += ["given, with a fixed effect"] if rule.effect is not None else []
-        rows.append([rule.text, "; ".join(parts) or "no constraint concerns it"])
+        rows.append([rule.folded(), "; ".join(parts) or "no constraint concerns it"])
     return {"text": constraints.text([feature.name for feature in model.features]), "rules": rows}
 
 
@@ -41,7 +41,7 @@ def coverage_data(model: Model, table: Table) -> dict[str, Any]:
         "n": table.n_rows,
         "uncovered": found.uncovered,
         "rules": [
-            [rule.condition_text, float(share), float(alone)]
+            [rule.folded(), float(share), float(alone)]
             for rule, share, alone in zip(found.rules, found.share, found.alone)
         ],
         "together": [list(pair) for pair in found.pairs()[:SHOWN_PAIRS]],

@@ -36,9 +36,11 @@ def _static_rules(data: dict[str, Any]) -> str:
     for rule, weight in zip(data["rules"], size["weights"]):
         if weight or rule.get("given"):
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
-            text = f"if {rule['text']} then {rule['insideText']} else {rule['outsideText']}"
+            inside, outside = rule.get("added", (rule["insideText"], rule["outsideText"]))
+            text = f"if {rule.get('whole', rule['text'])} then {inside} else {outside}"
             text += f", given with the fixed effect {rule['effect']}" if "effect" in rule else ""
             adds = f"adds {rule['adds']}" if "adds" in rule else f"weight {weight:.3g}"
+            adds = "what it adds" if "added" in rule else adds
             items.append(f"<li>{html.escape(text)} <small>({correction}{adds})</small></li>")
     return f"<ol>{''.join(items)}</ol>"
 

@@ -1,6 +1,6 @@
 """A model, and rows if there are some, in; all that the page shows as plain data out.
 
-Numbers are kept to nine digits, which is more than a page shows. The page works out what depends on the size of the
+The page works out what depends on the size of the
 list (weights, contributions) from ``rules``, ``sizes`` and ``rows.fired``.
 """
 
@@ -15,26 +15,26 @@ import numpy as np
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._format import format_number
-from pysirus._model.held_out import FIGURES, figure_texts
 from pysirus._model.model import Model
 from pysirus._parameters import check_integer
 from pysirus._response.read_survival import read_survival
 from pysirus._rules.rule import Rule, RuleSet
+from pysirus._rules.words import LINE, fold_conditions
 from pysirus._use.audit import trail_lines
 from pysirus._use.edit import with_rules
-from pysirus._use.effect import Effect, effect
-from pysirus._use.explain import feature_importance
 from pysirus.report._checks import coverage_data, obeys
+from pysirus.report._effects import effects
+from pysirus.report._numbers import short
+from pysirus.report._quality import quality
 
 MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced
 
 
-def _short(values: Any) -> Any:
-    """Numbers to nine digits, in lists as deep as the array."""
-    if isinstance(values, (tuple, list, np.ndarray)):
-        return [_short(v) for v in values]
-    return None if values is None or not np.isfinite(values) else float(f"{float(values):.9g}")
+def _texts(rule: Rule) -> dict[str, str]:
+    """The conditions within a line, and whole where that leaves something out."""
+    folded, whole = fold_conditions(rule.conditions, LINE), rule.condition_text
+    return {"text": folded} if folded == whole else {"text": folded, "whole": whole}
 
 
 def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
@@ -45,22 +45,24 @@ def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     own = next((weighted for weighted in chosen if weighted == rule), None)
     points: dict[str, Any] = {}
     if model.link != "identity":
-        points = {"shown": model.points.shown_class(rule), "average": _short(model.average_output(rule).tolist())}
+        points = {"shown": model.points.shown_class(rule), "average": short(model.average_output(rule).tolist())}
     if rule.survival is not None:
         rows = (rule.n_inside or 1, rule.n_outside or 1)
-        points["events"] = _short([side.n_events / n for side, n in zip(rule.survival, rows)])
+        points["events"] = short([side.n_events / n for side, n in zip(rule.survival, rows)])
         points["eventsText"] = " / ".join(rule.event_texts)
     if points and own is not None:
         points["adds"] = model.points.adds(own)
+    elif own is not None and model.is_staged:
+        points["added"] = list(model.points.added_texts(own))
     return {
         **points,
-        "text": rule.condition_text,
+        **_texts(rule),
         "stage": rule.stage,
-        "inside": _short(rule.inside),
-        "outside": _short(rule.outside),
+        "inside": short(rule.inside),
+        "outside": short(rule.outside),
         "insideText": inside,
         "outsideText": outside,
-        "frequency": _short(rule.frequency),
+        "frequency": short(rule.frequency),
         **({"given": True} if rule.given else {}),
         **({} if rule.effect is None else {"effect": str(rule.effect)}),
         "nInside": rule.n_inside,
@@ -79,46 +81,16 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
     size = {
         "nRules": len(model.selected),
         "nPositive": len(model.rules),
-        "intercept": _short(model.intercept),
-        "weights": _short([rule.weight or 0.0 for rule in model.selected]),
-        "error": _short(model.facts.get("cv_error")),
-        "stability": _short(model.facts.get("cv_stability")),
-        "p0": _short(model.facts.get("p0")),
+        "intercept": short(model.intercept),
+        "weights": short([rule.weight or 0.0 for rule in model.selected]),
+        "error": short(model.facts.get("cv_error")),
+        "stability": short(model.facts.get("cv_stability")),
+        "p0": short(model.facts.get("p0")),
         "sentence": "",
     }
     if whole.tuning is not None:
         size["sentence"] = whole.tuning.sentence(len(model.rules), model.facts["cv_stability"])
     return size
-
-
-def _effect(found: Effect) -> dict[str, Any]:
-    (axis,) = found.axes
-    return {
-        "feature": axis.feature,
-        "numeric": axis.is_numeric,
-        "edges": _short(axis.edges),
-        "labels": list(axis.labels),
-        "hasMissing": axis.has_missing,
-        "values": _short(found.values),
-    }
-
-
-def _effects(model: Model, X: Any) -> list[dict[str, Any]]:
-    """The effect of each feature that the model looks at, the most important first."""
-    if model.aggregation == "mean" and X is None:
-        return []  # a weighted mean has effects on a table only
-    importance = feature_importance(model, backend="pyarrow").to_pydict()
-    used = {c.feature for rule in model.rules for c in rule.conditions} | {term.feature for term in model.terms}
-    names = [name for name in importance["feature"] if name in used]
-    share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
-    return [
-        {
-            **_effect(effect(model, name, X, with_predictions=False)),
-            "gap": _short(share[name][0]),
-            "frequency": _short(share[name][1]),
-        }
-        for name in names
-    ]
 
 
 def _number_text(value: float) -> str:
@@ -172,7 +144,7 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
         "columns": [table.columns[i].name for i in shown],
         "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
         "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
-        "terms": [_short(term.weight * (term.values(kept) - term.missing)) for term in model.terms],
+        "terms": [short(term.weight * (term.values(kept) - term.missing)) for term in model.terms],
         "truth": truth,
     }
 
@@ -186,25 +158,6 @@ def _effect_name(model: Model) -> str:
     if model.link == "hazard":
         return "logarithm of the hazard"
     return "log-odds of the class" if len(model.classes or ()) == 2 else "score of the class"
-
-
-def _held_out(model: Model) -> dict[str, Any] | None:
-    """What held-out rows say of the model, if it was cross-validated."""
-    found = model.out_of_fold
-    if found is None:
-        return None
-    bins = [
-        {"class": own.code, "probability": _short(own.probability), "members": _short(own.members)}
-        | {"others": _short(own.others)}
-        for own in found.bins
-    ]
-    return {
-        "how": found.how,
-        "nRules": len(model.rules),
-        "figures": [[FIGURES[name], *figure_texts(name, *pair)] for name, pair in found.figures.items()],
-        "bins": bins,
-        "confusion": None if found.confusion is None else _short(found.confusion),
-    }
 
 
 def _made(model: Model, data: str | None) -> list[list[str]]:
@@ -272,7 +225,7 @@ def summary(
         if table is None
         else table.take(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
     )
-    path = None if model.tuning is None else {k: _short(v) for k, v in model.tuning.path.columns().items()}
+    path = None if model.tuning is None else {k: short(v) for k, v in model.tuning.path.columns().items()}
     return {
         "title": title or f"Rules for {model.target}",
         "target": model.target,
@@ -282,16 +235,17 @@ def summary(
         "scaleName": model.points.scale if model.link != "identity" else "",
         "outcome": model.points.outcome_text if model.survival is not None else None,
         "effectName": _effect_name(model),
-        "heldOut": _held_out(model),
-        "mean": _short(model.mean),
+        **quality(model, X, table, y),
+        "mean": short(model.mean),
         "aggregation": model.aggregation,
-        "rootWeight": _short(model.root_weight),
-        "terms": [{"text": str(t), "feature": t.feature, "average": _short(t.weight * t.missing)} for t in model.terms],
+        "rootWeight": short(model.root_weight),
+        "terms": [{"text": str(t), "feature": t.feature, "average": short(t.weight * t.missing)} for t in model.terms],
         "rules": [_rule(rule, model, model.selected) for rule in longest],
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
         "path": path,
-        "effects": [_effects(each, some) for each in models],
+        "reason": "" if model.tuning is None else model.tuning.reason(len(model.selected), model.error_name),
+        "effects": [effects(each, some) for each in models],
         "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),
         "obeys": obeys(model),
         "coverage": None if table is None else coverage_data(model, table),

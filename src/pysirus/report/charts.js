@@ -69,6 +69,31 @@ function drawPath(data, current, width) {
   return chart;
 }
 
+/* The levels of one feature: a dot each, above their names where these are few and short, else beside them. */
+function drawLevels(rows, domain, base) {
+  const width = base.width, longest = d3.max(rows, (d) => d.label.length);
+  if (rows.length * (6.6 * longest + 7) <= width - 64) {
+    return Plot.plot({
+      ...base, x: { type: "band", domain: rows.map((d) => d.key), label: null, tickSize: 0, tickFormat: (key) => rows[key].label },
+      marks: [Plot.ruleX(rows, { x: "key", y1: domain[0], y2: "value", stroke: ACCENT, strokeOpacity: 0.3 }), Plot.dot(rows, { x: "key", y: "value", fill: ACCENT, r: 5 })],
+    });
+  }
+  const left = Math.min(0.55 * width, 14 + 6.6 * longest), room = Math.floor((left - 14) / 6.6);
+  const name = (key) => {  /* how many it stands for stays */
+    const label = rows[key].label, tail = (/ and \d+ more$/.exec(label) || [""])[0];
+    return label.length > room ? label.slice(0, room - 1 - tail.length) + "…" + tail : label;
+  };
+  return Plot.plot({
+    ...CHART, width, height: 30 + 20 * rows.length, marginLeft: left, marginTop: 4, marginBottom: 26,
+    x: { domain, grid: true, label: null, ticks: Math.max(2, Math.floor((width - left) / 60)) },
+    y: { type: "band", domain: rows.map((d) => d.key), label: null, tickSize: 0, tickFormat: name },
+    marks: [
+      Plot.ruleY(rows, { y: "key", x1: domain[0], x2: "value", stroke: ACCENT, strokeOpacity: 0.3 }),
+      Plot.dot(rows, { x: "value", y: "key", fill: ACCENT, r: 4.5, title: "label" }),
+    ],
+  });
+}
+
 /* One feature: steps between its thresholds, or a dot for each level; missing values stand apart. */
 function drawEffect(effect, domain, values, width) {
   const missing = effect.hasMissing ? values[values.length - 1] : null;
@@ -76,13 +101,7 @@ function drawEffect(effect, domain, values, width) {
   const base = { ...CHART, width, height: 170, marginLeft: 44, marginBottom: 34, y: { domain, grid: true, label: null, ticks: 4 } };
   if (!effect.numeric || !effect.edges.length) {  /* of a number without thresholds, rules ask whether it is known */
     const labels = effect.numeric ? ["known", ...effect.labels] : effect.labels;
-    const rows = values.map((value, i) => ({ value, label: labels[i] }));
-    const long = d3.max(rows, (d) => d.label.length) * rows.length > width / 8;
-    return Plot.plot({
-      ...base, marginBottom: long ? 70 : 34,
-      x: { type: "band", domain: rows.map((d) => d.label), label: null, tickRotate: long ? -40 : 0, tickFormat: (d) => d.length > 14 ? d.slice(0, 13) + "…" : d },
-      marks: [Plot.ruleX(rows, { x: "label", y1: domain[0], y2: "value", stroke: ACCENT, strokeOpacity: 0.3 }), Plot.dot(rows, { x: "label", y: "value", fill: ACCENT, r: 5 })],
-    });
+    return drawLevels(values.map((value, i) => ({ value, key: i, label: labels[i] })), domain, base);
   }
   const edges = effect.edges, span = (edges[edges.length - 1] - edges[0]) || Math.abs(edges[0]) || 1;
   const ends = [edges[0] - 0.3 * span, ...edges, edges[edges.length - 1] + 0.3 * span];

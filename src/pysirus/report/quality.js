@@ -124,14 +124,28 @@ function showQuality() {
   if (data.heldOut && data.heldOut.bins.length) showThreshold();
 }
 
+function figureList(figures) {
+  return figures.map(([name, value, error]) => element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(error ? [element("small", {}, ` ± ${error}`)] : []))));
+}
+
+/* Figures of rows that the model has, or may have, seen. */
+function prepareInSample() {
+  const { rows, figures } = data.inSample;
+  byId("quality").hidden = false;
+  byId("quality-note").textContent = (rows === null ? "Not cross-validated: these are training figures, of the rows that the rules were learned from."
+    : `Not cross-validated: these are figures of the ${rows.toLocaleString("en")} rows of the table. If the rules were learned from them, they are training figures.`)
+    + " New rows are usually predicted less well.";
+  byId("quality-figures").append(...figureList(figures));
+}
+
 function prepareQuality() {
+  if (data.inSample) prepareInSample();
   if (!data.heldOut) return;
   const { how, nRules, figures, bins, confusion } = data.heldOut;
   byId("quality").hidden = false;
   byId("quality-note").textContent = `By ${how}: every row is predicted by a list that was fitted without it. Figures are of lists like the chosen one`
     + ` (${plural(nRules, "rule")})${figures.some((f) => f[2]) ? ", with standard errors" : ""}.`;
-  byId("quality-figures").append(...figures.map(([name, value, error]) => element("div", {}, element("dt", {}, name),
-    element("dd", {}, value, ...(error ? [element("small", {}, ` ± ${error}`)] : [])))));
+  byId("quality-figures").append(...figureList(figures));
   if (!bins.length) return;
   byId("quality-charts").hidden = false;
   if (bins.length > 1) {

@@ -25,6 +25,8 @@ function part(value, k) {
 
 const scored = data.link !== "identity";
 const hazard = data.link === "hazard";
+const staged = data.rules.some((rule) => rule.stage > 1);
+const addends = staged && !scored && !data.classes;  /* numbers in stages: some outputs are means and others residuals, so each rule says what it adds */
 const factor = (score, digits = 3) => `×${format(Math.exp(score), digits)}`;
 const scaleName = (k) => !data.classes ? data.scaleName : `${data.classes.length === 2 ? "log-odds" : "score"} of ${data.classes[k]}`;
 
@@ -48,11 +50,18 @@ function inWords(size) {
   return [what ? `explains ${share} of the ${what} (${named})` : named, `${back} (stability ${format(size.stability, 2)})`];
 }
 
+/* What an untuned list of numbers explains of rows that it may have seen. */
+function inTraining() {
+  const found = data.inSample;
+  if (!found || found.r2 === null || found.r2 <= 0) return [];
+  return [`explains ${Math.round(100 * found.r2)}% of the variance in ${found.rows === null ? "its training rows" : "these rows"} (R² ${format(found.r2, 3)})`];
+}
+
 function showSize() {
   const size = data.sizes[state.size], chosen = data.sizes[data.chosen];
   const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : data.outcome || `mean ${format(data.mean, 4)}`];
   if (size.error !== null) lead.push(...inWords(size));
-  else if (!data.heldOut) lead.push("not cross-validated");
+  else if (!data.heldOut) lead.push(...inTraining(), "not cross-validated");
   byId("lead").textContent = lead.join(" · ");
   if (!data.path) return;
   byId("slider").value = state.size + 1;
@@ -64,6 +73,7 @@ function showSize() {
   const came = [...now].filter((r) => !then.has(r)).length, went = [...then].filter((r) => !now.has(r)).length;
   byId("compared").textContent = state.size === data.chosen ? "this is the chosen list" : `${now.size - came} kept, ${came} added, ${went} removed`;
   byId("sentence").textContent = size.sentence;
+  byId("reason").textContent = data.reason;
   byId("reset").textContent = `Back to the chosen list (${plural(chosen.nPositive, "rule")})`;
   byId("reset").disabled = state.size === data.chosen;
 }
@@ -101,23 +111,34 @@ function ruleCard(r, status, top) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
   const n = rule.nInside + rule.nOutside;
   const word = (text) => element("span", { class: "word" }, text);
+  const points = scored || addends ? pointsOf(r) : null;
+  const [inside, outside] = addends ? pairTexts(points) : [rule.insideText, rule.outsideText];
   const sentence = element("p", { class: "sentence" }, word("if "), rule.text, word(" then "),
-    element("span", { class: "output" }, rule.insideText), word(" else "), element("span", { class: "output" }, rule.outsideText));
+    element("span", { class: "output" }, inside), word(" else "), element("span", { class: "output" }, outside));
   const label = { came: "comes", went: "goes" }[status];
+  if (rule.stage > 2 && top.merged) sentence.append(element("span", { class: "badge" }, `stage ${rule.stage}`));
   if (rule.effect) sentence.append(element("span", { class: "badge" }, `fixed effect ${rule.effect}`));
   if (label) sentence.append(element("span", { class: "badge" }, label));
-  const points = scored ? pointsOf(r) : null;
   const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
-  return element("li", { class: `rule ${status}`, "data-rule": r }, sentence, bars([
+  const whole = rule.whole ? [element("details", { class: "whole" }, element("summary", {}, "Whole rule"), element("p", {}, rule.whole))] : [];
+  return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, sentence, ...whole), bars([
     ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
     ...events,
-    scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
+    addends ? ["gap", Math.abs(points[0] - points[1]) / (top.gap || 1), format(Math.abs(points[0] - points[1]), 2)]
+      : scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
   ]));
 }
 
 /* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
 const pointsOf = (r) => [true, false].map((fired) => contribution(r, fired, data.rules[r].shown).value);
+
+/* Two numbers with a sign, the larger with three digits and their gap with two. */
+function pairTexts(pair) {
+  const digits = (size, n) => size > 0 ? n - 1 - Math.floor(Math.log10(size)) : 0;
+  const decimals = Math.min(10, Math.max(0, digits(d3.max(pair, Math.abs), 3), digits(Math.abs(pair[0] - pair[1]), 2)));
+  return pair.map((v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: Math.abs(v) >= 1e6 })}`);
+}
 
 function pointsText(points) {
   if (data.link === "log" || hazard) return points.map((v) => factor(v)).join(" / ");
@@ -128,14 +149,15 @@ function pointsText(points) {
 function showRules() {
   const now = inUse(state.size), then = inUse(data.chosen);
   const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights, Math.abs) || 1 };
-  if (scored) top.gap = d3.max(inUse(state.size), (r) => Math.abs(pointsOf(r)[0] - pointsOf(r)[1])) || 1;
-  const staged = data.rules.some((rule) => rule.stage > 1), parts = [];
-  const single = data.rules.length > 2 && new Set(data.rules.map((rule) => rule.stage)).size === data.rules.length;
+  if (scored || addends) top.gap = d3.max(inUse(state.size), (r) => Math.abs(pointsOf(r)[0] - pointsOf(r)[1])) || 1;
+  const parts = [];
+  const stages = data.rules.filter((_, r) => now.includes(r) || then.includes(r)).map((rule) => rule.stage);
+  top.merged = new Set(stages).size * 2 > stages.length;  /* a heading for each rule is too many */
   let list = element("ol"), stage = 0;
   for (const r of data.rules.map((_, i) => i)) {
     if (staged && data.rules[r].stage !== stage && (now.includes(r) || then.includes(r))) {
-      const title = data.rules[r].stage === 1 ? "Stage 1" : single ? "Corrections, one in each stage" : `Corrections, stage ${data.rules[r].stage}`;
-      if (!single || stage < 2) {
+      const title = data.rules[r].stage === 1 ? "Stage 1" : top.merged ? "Corrections" : `Corrections, stage ${data.rules[r].stage}`;
+      if (!top.merged || stage < 2) {
         list = element("ol");
         parts.push(element("h3", { class: "stage" }, title), list);
       }
@@ -172,11 +194,21 @@ function howToRead() {
   if (data.aggregation === "mean") {
     return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
   }
-  const corrections = inUse(state.size).some((r) => data.rules[r].stage > 1) ? " The outputs of a correction say by how much the earlier stages (their prediction shrunk by a factor of 0.85) are too low (+) or too high (-), on average." : "";
-  return `A rule gives one number if it holds and another if it does not.${corrections} The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${data.terms.length ? ", and of the linear terms" : ""}.`;
+  const terms = data.terms.length ? ", and the linear terms" : "";
+  if (addends) {
+    return `${data.target} is ${format(averageScore(0), 4)} plus what each rule adds${terms}: the first number where it holds, the second elsewhere. Stage 1 is learned from the target, a correction from what the stages before it (their prediction shrunk by a factor of 0.85) leave.`;
+  }
+  return `A rule gives one number if it holds and another if it does not. The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${terms}.`;
 }
 
 /* ------------------------------------------------------------------------------------------------- effects */
+
+/* Which levels stand behind each row of a chart that stands for several. */
+function levelList(effect, folded) {
+  const box = element("details", { class: "levels" }, element("summary", {}, "Which levels?"));
+  for (const [names, g] of folded) box.append(element("p", {}, element("b", {}, `${effect.labels[g]}: `), names.join(", ")));
+  return box;
+}
 
 function showEffects() {
   const box = byId("effect-list"), effects = data.effects[state.size];
@@ -192,6 +224,8 @@ function showEffects() {
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", `Average ${data.effectName} along ${effects[i].feature}`);
     figure.lastChild.append(chart);
+    const folded = (effects[i].members || []).map((names, g) => [names, g]).filter(([names]) => names.length > 1);
+    if (folded.length) figure.append(levelList(effects[i], folded));
   });
   byId("effects").hidden = !effects.length;
 }
@@ -212,7 +246,8 @@ function matches(text) {
 const rowLine = (i) => `${data.rows.labels[i]}: ` + data.rows.columns.map((name, c) => `${name} = ${data.rows.values[i][c] || "missing"}`).join(", ");
 
 function showMatches() {
-  const found = byId("search").value.trim() ? matches(byId("search").value) : [];
+  const wanted = byId("search").value.trim(), found = wanted ? matches(wanted) : [];
+  byId("no-match").textContent = wanted && !found.length ? `No row has “${wanted}” in its name or its values.` : "";
   state.match = found.length ? Math.max(0, Math.min(state.match, found.length - 1)) : -1;
   byId("matches").replaceChildren(...found.map((row, i) => {
     const item = element("li", { role: "option", id: `match-${i}`, "data-row": row, "aria-selected": String(i === state.match) }, `row ${rowLine(row)}`);
@@ -227,7 +262,7 @@ function showMatches() {
 function contribution(r, fired, k) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
   const inside = part(rule.inside, k), outside = part(rule.outside, k);
-  const average = scored ? part(rule.average, k) : rule.stage > 1 ? 0 : part(data.mean, k);  // see RuleModel.average_output
+  const average = scored ? part(rule.average, k) : rule.stage > 1 || rule.effect ? 0 : part(data.mean, k);  // see Model.average_output
   return { average: weight * average, value: weight * ((fired ? inside : outside) - average) };
 }
 
@@ -294,6 +329,7 @@ function pickRow(row) {
     byId("row-class").value = state.rowClass;
   }
   byId("matches").replaceChildren();
+  byId("no-match").textContent = "";
   byId("search").setAttribute("aria-expanded", "false");
   showRow();
 }
@@ -348,7 +384,7 @@ function prepareScores() {
 
 function prepare() {
   byId("error-name").textContent = data.errorName;
-  byId("correction-meaning").hidden = !data.rules.some((rule) => rule.stage > 1);
+  if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where its conditions hold and elsewhere, from what it adds on average: its weight times the mean target of the training rows inside and outside, or, for a correction, times their mean residual with respect to the earlier stages (their prediction shrunk by a factor of 0.85).";
   if (scored) prepareScores();
   byId("error-meaning").textContent = hazard
     ? "Twice one minus the concordance of held-out rows: of two rows of which one is known to have its event first, how often the higher score is the other's. 1 is guessing, 0 is perfect."
@@ -357,6 +393,8 @@ function prepare() {
     : data.classes
     ? "One minus the area under the ROC curve on held-out rows: 0.5 is guessing, 0 is perfect."
     : "The proportion of variance left unexplained on held-out rows: 1 is no better than the mean, 0 is perfect.";
+  byId("doubts").hidden = !data.doubts.length;
+  byId("doubts").append(...data.doubts.map((text) => element("p", {}, text)));
   for (const [name, value] of data.made) byId("made-list").append(element("dt", {}, name), element("dd", {}, value));
   if (data.path) {
     byId("size").hidden = false;

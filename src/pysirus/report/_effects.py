@@ -1,0 +1,47 @@
+"""A model, and rows if there are some, in; the effect of each feature out, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysirus._data.table import Table
+from pysirus._model.model import Model
+from pysirus._use.effect import Effect, effect
+from pysirus._use.explain import feature_importance
+from pysirus._use.level_groups import level_counts, level_groups
+from pysirus.report._numbers import short
+
+
+def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
+    """The effect of each feature that the model looks at, the most important first."""
+    if model.aggregation == "mean" and table is None:
+        return []  # a weighted mean has effects on a table only
+    importance = feature_importance(model, backend="pyarrow").to_pydict()
+    used = {c.feature for rule in model.rules for c in rule.conditions} | {term.feature for term in model.terms}
+    names = [name for name in importance["feature"] if name in used]
+    share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
+    return [
+        {
+            **_effect(effect(model, name, table, with_predictions=False), table),
+            "gap": short(share[name][0]),
+            "frequency": short(share[name][1]),
+        }
+        for name in names
+    ]
+
+
+def _effect(found: Effect, table: Table | None) -> dict[str, Any]:
+    """Steps between thresholds, or rows of levels: those that no rule tells apart share one."""
+    (axis,) = found.axes
+    shown = {"feature": axis.feature, "numeric": axis.is_numeric, "hasMissing": axis.has_missing}
+    if axis.is_numeric:
+        return {**shown, "edges": short(axis.edges), "labels": list(axis.labels), "values": short(found.values)}
+    counts = None if table is None else level_counts(axis, table.columns[axis.index])
+    groups = level_groups(axis, found.values, counts)
+    values = [group.value if found.classes is not None else group.value[0] for group in groups]
+    return {
+        **shown,
+        "labels": [group.label for group in groups],
+        "members": [list(group.levels) if group.is_folded else [] for group in groups],
+        "values": short(values),
+    }

@@ -1,0 +1,60 @@
+"""A model, and rows if there are some, in; how good it is out, as plain data, and what gives reason to doubt it.
+
+Held-out rows come first. A model that was not cross-validated is judged by the rows of the table, or of numbers by the
+sums that it keeps of its training rows; both flatter it, and the page says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysirus._data.table import Table
+from pysirus._model.doubts import doubts
+from pysirus._model.held_out import FIGURES, Figures, figure_texts
+from pysirus._model.model import Model
+from pysirus._use.score import score
+from pysirus._use.training_fit import training_figures
+from pysirus.report._numbers import short
+
+
+def quality(model: Model, X: Any, table: Table | None, y: Any) -> dict[str, Any]:
+    """What is known of the quality of a model."""
+    return {
+        "heldOut": _held_out(model),
+        "inSample": None if model.out_of_fold is not None else _in_sample(model, X, table, y),
+        "doubts": doubts(model),
+    }
+
+
+def _figures(figures: Figures) -> list[list[str]]:
+    return [[FIGURES[name], *figure_texts(name, *pair)] for name, pair in figures.items()]
+
+
+def _held_out(model: Model) -> dict[str, Any] | None:
+    """What held-out rows say of the model, if it was cross-validated."""
+    found = model.out_of_fold
+    if found is None:
+        return None
+    bins = [
+        {"class": own.code, "probability": short(own.probability), "members": short(own.members)}
+        | {"others": short(own.others)}
+        for own in found.bins
+    ]
+    return {
+        "how": found.how,
+        "nRules": len(model.rules),
+        "figures": _figures(found.figures),
+        "bins": bins,
+        "confusion": None if found.confusion is None else short(found.confusion),
+    }
+
+
+def _in_sample(model: Model, X: Any, table: Table | None, y: Any) -> dict[str, Any] | None:
+    """Figures of rows that the model may have seen; ``rows`` is how many a table has, None for those of training."""
+    own = training_figures(model)
+    if own is not None:
+        return {"rows": None, "figures": _figures(own), "r2": short(own["r2"][0])}
+    if table is None or y is None:
+        return None
+    found = score(model, X, y).figures
+    return {"rows": table.n_rows, "figures": _figures(found), "r2": short(found["r2"][0]) if "r2" in found else None}
