@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -44,3 +45,18 @@ def error_console(**options: Any) -> Console:
 
     stream: Any = io.StringIO() if sys.stderr is None else _Outlived(sys.stderr)
     return Console(file=stream, **options)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Text in lines of at most ``width`` characters, broken between words; lines that go on are indented."""
+    lines = [
+        textwrap.wrap(line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    ]
+    return "\n".join("\n".join(own) for own in lines)
+
+
+def tell(text: str, style: str | None = None) -> None:
+    """Say something on standard error: wrapped for a terminal, else a line each."""
+    console = error_console(highlight=False, soft_wrap=True)
+    console.print(wrapped(text, console.width) if console.is_terminal else text, style=style, markup=False)

@@ -40,12 +40,13 @@ def test_all_columns_and_the_target_are_complained_of_at_once(bad):
     assert str(caught.value).count("\n- ") == 4
     again = pickle.loads(pickle.dumps(caught.value))  # as it comes from a worker
     assert again.complaints == caught.value.complaints and str(again) == str(caught.value)
+    assert str(caught.value).endswith("and the others are set aside.") and "prepare=True" in str(caught.value)
 
 
 def test_one_problem_is_said_as_it_is(bad):
     with pytest.raises(DataError, match=r"^Column 'far' contains infinity") as caught:
         fit(bad[["ok", "far"]], np.arange(N))
-    assert not isinstance(caught.value, TableError)
+    assert not isinstance(caught.value, TableError) and "Or pass prepare=True" in str(caught.value)
 
 
 @pytest.mark.parametrize("estimator", [SirusClassifier(), RuleFitRegressor()], ids=lambda e: type(e).__name__)

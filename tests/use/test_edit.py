@@ -82,6 +82,16 @@ def test_what_cannot_be_edited_is_refused(ozone, model):
         make_model("linear terms").without(0)
 
 
+def test_a_word_that_is_no_rule_is_told_what_is_taken(model):
+    with pytest.raises(
+        ParameterError, match=r"'Rating' is no rule. Rules are removed by their text or number \('.+', or 0\)"
+    ):
+        model.without("Rating")
+    name = model.rules_[0].conditions[0].feature
+    with pytest.raises(ParameterError, match=f"'{name}' is a column, .* The rules that use it"):
+        model.without(name)
+
+
 def test_class_models_weigh_the_rest_equally():
     X, y = make_table(300, seed=3)
     equal = {"n_trees": 300, "weighting": "equal", "random_state": 0}

@@ -59,3 +59,10 @@ def test_training_figures_are_those_of_the_rows(ozone, n_stages):
     assert figures["r2"][0] == pytest.approx(model.score(X, y, weights), abs=1e-8)
     error = np.sqrt(np.average((y - model.predict(X)) ** 2, weights=weights))
     assert figures["rmse"][0] == pytest.approx(error, rel=1e-6)
+
+
+def test_explanations_are_sliced(ozone):
+    X, y = ozone
+    model = SirusRegressor(n_rules=3, n_trees=100, random_state=0).fit(X, y)
+    some = model.explain(X)[2:5]
+    assert len(some) == 3 and some.prediction == pytest.approx(model.predict(X)[2:5])

@@ -92,9 +92,10 @@ class SparseError(DataError, TypeError):
 def _sparse_error(X: Any) -> SparseError:
     """The error for a sparse matrix: what it would take as a table."""
     n_rows, n_columns = X.shape if len(X.shape) == 2 else (X.shape[0], 1)
+    size = max(1, round(8 * n_rows * n_columns / 2**20))
     return SparseError(
         f"X is a sparse matrix of {n_rows:,} rows and {n_columns:,} columns, and rules are learned from dense tables. "
-        f"Pass X.toarray(), which takes {8 * n_rows * n_columns / 2**20:,.0f} MB, or only the columns that matter."
+        f"Pass X.toarray(), which takes {size:,} MB, or only the columns that matter."
     )
 
 

@@ -8,17 +8,21 @@ from contextlib import contextmanager, suppress
 from pysirus._data.column import DataError
 
 SHOWN = 20
+PREPARE = "Or pass prepare=True: what can be made of such columns is made of them, and the others are set aside."
 
 
 class TableError(DataError):
-    """Several things are wrong with a table; ``complaints`` has a sentence or two about each."""
+    """Several things are wrong with a table; ``complaints`` has a sentence or two about each.
 
-    def __init__(self, head: str, complaints: Sequence[str] = ()) -> None:
-        self.head, self.complaints = head, tuple(complaints)
-        super().__init__("\n- ".join([head, *self.complaints]))
+    ``remedy`` is what helps against all of them.
+    """
 
-    def __reduce__(self) -> tuple[type[TableError], tuple[str, tuple[str, ...]]]:
-        return type(self), (self.head, self.complaints)  # it comes from workers, too
+    def __init__(self, head: str, complaints: Sequence[str] = (), remedy: str = "") -> None:
+        self.head, self.complaints, self.remedy = head, tuple(complaints), remedy
+        super().__init__("\n- ".join([head, *self.complaints]) + (f"\n{remedy}" if remedy else ""))
+
+    def __reduce__(self) -> tuple[type[TableError], tuple[str, tuple[str, ...], str]]:
+        return type(self), (self.head, self.complaints, self.remedy)  # it comes from workers, too
 
 
 class Problems:
@@ -52,11 +56,19 @@ class Problems:
         return TableError(f"{len(complaints)} things are wrong with the table:", shown)
 
 
-def together(error: DataError, read: Callable[[], object]) -> DataError:
-    """An error about the columns, and with it what else is wrong, as reading the target shows."""
+def together(error: DataError, read: Callable[[], object], *, prepared: bool) -> DataError:
+    """An error about the columns, and with it what else is wrong, as reading the target shows.
+
+    Where the table is not ``prepared``, that is named as a remedy.
+    """
     problems = Problems()
     with problems.gather():
         raise error
     with suppress(TypeError, ValueError), problems.gather():
         read()
-    return problems.as_one()
+    found = problems.as_one()
+    if prepared or not str(error).split("\n- ")[-1].startswith("Column '"):
+        return found
+    if isinstance(found, TableError):
+        return TableError(found.head, found.complaints, PREPARE)
+    return DataError(f"{found} {PREPARE}") if type(found) is DataError else found

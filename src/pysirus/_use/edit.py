@@ -10,6 +10,7 @@ model has no tuning path.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.read import read_weights
 from pysirus._response.response import ClassResponse
 from pysirus._rules.effect import n_fixed
+from pysirus._rules.parse import RuleTextError
 from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule, with_weights
 from pysirus._use.add import add_rules
@@ -69,7 +71,15 @@ def _rule_called(model: Model, text: str) -> Rule:
         using = [f"'{rule.text}'" for rule in model.rules if any(c.feature == text.strip() for c in rule.conditions)]
         found = f"The rules that use it: {', '.join(using)}." if using else "No rule uses it."
         raise ParameterError(f"'{text.strip()}' is a column, and rules are removed: by their text or number. {found}")
-    asked = read_rule(text, columns_of_rules(model.features, model.selected))
+    try:
+        asked = read_rule(text, columns_of_rules(model.features, model.selected))
+    except RuleTextError as error:
+        if re.search(r"[<>=]|\bin\b|\bis\b", text):
+            raise
+        known = f" ('{shown[0].text}', or 0)" if len(shown := model.rules) else ""
+        raise ParameterError(
+            f"'{text.strip()}' is no rule. Rules are removed by their text or number{known}."
+        ) from error
     for rule in model.selected:
         if rule == asked:
             return rule

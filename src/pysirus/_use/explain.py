@@ -77,8 +77,10 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.fired)
 
-    def __getitem__(self, row: int) -> Explanation:
-        """The explanation of one row."""
+    def __getitem__(self, row: int | slice) -> Explanation:
+        """The explanation of one row, or of a slice of rows."""
+        if isinstance(row, slice):
+            return replace(self, contributions=self.contributions[row], fired=self.fired[row])
         if not -len(self) <= row < len(self):
             raise IndexError(f"There is no row {row}: the explanation has rows 0 to {len(self) - 1}.")
         rows = [row]

@@ -108,6 +108,7 @@ ModelOut = Annotated[
 
 def as_typed(message: str) -> str:
     """A complaint that begins with a parameter, with its option in place of it. Nobody types None."""
+    message = message.replace("Or pass prepare=True:", "Or leave --strict out:")
     name = re.split(r"\W", message, maxsplit=1)[0]
     if name not in OPTION_OF_PARAMETER:
         return message

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from pysirus._console import error_console
+from pysirus._console import error_console, wrapped
 from pysirus.cli import edit, fit, ship, tune, use
 from pysirus.cli._app import app
 from pysirus.cli._options import as_typed
@@ -20,11 +20,14 @@ COMMANDS = (fit, tune, use, edit, ship)  # importing a command's file adds it to
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
-def _say(label: str, style: str, message: str) -> None:
+def _say(label: str, style: str, message: str, *, wrap: bool = True) -> None:
+    """Say a message on standard error, on a terminal broken between words unless its characters are pointed at."""
     from rich.text import Text
 
-    text = Text.assemble((f"{label}: ", f"bold {style}"), (message, style))
-    error_console(soft_wrap=True).print(text)
+    console, head = error_console(soft_wrap=True), f"{label}: "
+    if console.is_terminal and wrap:
+        message = wrapped(head + message, console.width)[len(head) :]
+    console.print(Text.assemble((head, f"bold {style}"), (message, style)))
 
 
 def _one_line(message: object) -> str:
@@ -77,7 +80,7 @@ def _run(arguments: list[str] | None) -> int:
         from pysirus._rules.parse import RuleTextError
 
         if isinstance(error, RuleTextError):
-            _say("Error", "red", str(error))  # with its line that points at the character
+            _say("Error", "red", str(error), wrap=False)  # with its line that points at the character
             return 2
         if isinstance(error, ParameterError):
             return _fail(as_typed(str(error)), 2)

@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pysirus._console import error_console
+from pysirus._console import tell
+from pysirus._data.dates import WEEKDAYS
+from pysirus._data.level_order import reading_order
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
 from pysirus._format import format_number
@@ -21,7 +23,7 @@ from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.words import LABELS
 from pysirus._use.audit import trail_lines
-from pysirus.cli._streams import print_text, printing
+from pysirus.cli._streams import print_prose, print_text, printing
 from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
 
@@ -86,7 +88,7 @@ def print_learned(estimator: Any, verdict: str | None = None, *, weighed: bool) 
     """Print what was learned, a verdict on it, and how it came about."""
     print_model(estimator.model_)
     if verdict is not None:
-        print_text(verdict)
+        print_prose(verdict)
     print_doubts(estimator.model_)
     print_facts(estimator.model_)
     print_columns(estimator.model_, missing_shares(estimator), weighed=weighed)
@@ -95,7 +97,7 @@ def print_learned(estimator: Any, verdict: str | None = None, *, weighed: bool) 
 def print_doubts(model: Model) -> None:
     """Say what held-out rows give reason to doubt."""
     for sentence in doubts(model):
-        print_text(f"\n{sentence}")
+        print_prose(f"\n{sentence}")
 
 
 def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> None:
@@ -107,17 +109,24 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
             shown = [*columns[:6], "..."] if len(columns) > 6 else columns
             parts.append(f"{len(columns)} {kind} ({(', ' if kind == 'numeric' else '; ').join(shown)})")
     missing = [f"{name} ({_percent(share)})" for name, share in gaps.items() if share]
-    idle = [f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()]
+    idle = {name: f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()}
+    used = {condition.feature for rule in model.rules for condition in rule.conditions}
+    copies = [
+        text for name, text in idle.items() if name in used
+    ]  # of two columns with the same bins both are in rules
+    useless = [text for name, text in idle.items() if name not in used]
     lines = [f"columns: {', '.join(parts)}"]
     lines += [f"missing values{' by weight' if weighed else ''}: {list_names(missing, 6)}"] if missing else []
-    lines += [f"of no use: {list_names(idle, 6)}"] if idle else []
-    console = error_console(highlight=False, soft_wrap=True)
-    console.print("\n".join(map(one_line, lines)), style="dim", markup=False)
+    lines += [f"of no use: {list_names(useless, 6)}"] if useless else []
+    lines += [f"copies: {list_names(copies, 6)}"] if copies else []
+    tell("\n".join(map(one_line, lines)), style="dim")
 
 
 def _describe(feature: Feature) -> str:
-    """A column and the levels of its labels."""
-    return feature.name + (f" in {{{list_names(list(map(str, feature.levels)), 6)}}}" if feature.levels else "")
+    """A column and the levels of its labels, which need not be told of weekdays."""
+    if not feature.levels or set(feature.levels) <= set(WEEKDAYS):
+        return feature.name
+    return f"{feature.name} in {{{list_names(list(map(str, reading_order(feature.levels))), 6)}}}"
 
 
 def _percent(share: float) -> str:
@@ -150,22 +159,19 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append(f"cuts within {facts['quantile_error']:.2%} of the true quantiles")
     if "seed" in facts:
         parts.append(f"seed {facts['seed']}")
-    console = error_console(highlight=False, soft_wrap=True)
-    console.print(f"\n{'; '.join(parts)}", style="dim")
-    console.print(_out_of_fold(model), style="dim")
-    for line in trail_lines(model):
-        console.print(f"edited: {one_line(line)}", style="dim", markup=False)
+    edits = [f"edited: {one_line(line)}" for line in trail_lines(model)]
+    tell("\n".join(["", "; ".join(parts), _out_of_fold(model), *edits]), style="dim")
 
 
 def print_tuned(model: Model) -> None:
     """Say on standard error what tuning found out about lists of this size."""
     if model.tuning is None:
         return
-    error_console(highlight=False, soft_wrap=True).print(verdict(model).lstrip("\n"), style="dim", markup=False)
+    tell(verdict(model).lstrip("\n"), style="dim")
 
 
 def verdict(model: Model) -> str:
-    """Error and stability of the chosen list, what stability means, and what a rule more or less would give."""
+    """Error and stability of the chosen list, what stability means, what a rule more or less gives, and why."""
     tuning = model.tuned
     if not tuning.sizes:
         return "\nThere are no rules to choose from."
@@ -181,6 +187,7 @@ def verdict(model: Model) -> str:
     for size, what in _neighbours(tuning, len(model.selected), n_stages):
         other = tuning.sizes[size - 1]
         lines.append(f"one {what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
+    lines.append(tuning.reason(len(model.selected), name))
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import isfinite
+from shutil import get_terminal_size
 from typing import TextIO
 
 CLOSED_PIPE = 128 + 13  # what a shell says of a command that SIGPIPE ended
@@ -74,6 +75,13 @@ def print_text(text: object) -> None:
         print(text)
 
 
+def print_prose(text: str) -> None:
+    """Print sentences for a reader: on a terminal broken between words."""
+    from pysirus._console import wrapped
+
+    print_text(wrapped(text, get_terminal_size().columns) if sys.stdout.isatty() else text)
+
+
 def print_json(data: object) -> None:
     """Print plain data as JSON; what is no number is null."""
     from json import dumps
@@ -102,11 +110,11 @@ def print_data(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Say on standard error, in one line, what was done."""
-    from pysirus._console import error_console
+    """Say on standard error what was done."""
+    from pysirus._console import tell
     from pysirus._plain import one_line
 
-    error_console(highlight=False, soft_wrap=True).print(one_line(text), markup=False)
+    tell(one_line(text))
 
 
 def deliver(files: Sequence[tuple[Callable[[], None], str]], show: Callable[[], None]) -> None:

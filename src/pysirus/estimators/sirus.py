@@ -91,7 +91,9 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
                 max_levels = self.max_levels if self.prepare else None
                 table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:  # what is wrong with the target is said at once too
-                raise together(error, lambda: self._kind.read(y, sample_weight, len(y))) from error
+                raise together(
+                    error, lambda: self._kind.read(y, sample_weight, len(y)), prepared=self.prepare
+                ) from error
             response = self._kind.read(y, sample_weight, table.n_rows)
         return table, response, target_name(y)
 

@@ -122,7 +122,7 @@ class TreeRuleRegressor(RuleRegressor, TreeTable):
                 max_levels = self.max_levels if self.prepare else None
                 table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:
-                raise together(error, lambda: read_numbers(y, len(y))) from error
+                raise together(error, lambda: read_numbers(y, len(y)), prepared=self.prepare) from error
             values = read_numbers(y, table.n_rows)
             weights = read_weights(sample_weight, table.n_rows)
         response = NumberResponse(values, weights=weights)
