@@ -28,6 +28,7 @@ MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
         ["$500-$999", "$1,000-$1,999", "$10,000+"],
         ["grade 2", "grade 9", "grade 10"],
         ["-10", "-1", "3"],
+        ["city 9", "city 10", "other"],
     ],
 )
 def test_levels_with_an_order_are_read_in_it(levels):

@@ -169,7 +169,9 @@ def test_search_without_a_hit_says_so(open_report, ozone, tuned):
 
 def test_choice_is_explained(open_report, tuned):
     tab, tuning = open_report(tuned), tuned.model_.tuning
-    assert tab.locator("#reason").inner_text() == tuning.reason(len(tuned.model_.selected), "unexplained variance")
+    assert tab.locator("#reason").inner_text() == " ".join(
+        tuning.reasons(len(tuned.model_.selected), "unexplained variance")
+    )
     assert tab.locator("#reason").inner_text().startswith("Chosen: the list nearest to an unexplained variance of 0")
 
 

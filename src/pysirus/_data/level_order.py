@@ -29,6 +29,7 @@ _RANKS = [
     {word.replace("_", " "): rank for rank, words in enumerate(scale.split()) for word in words.split("|")}
     for scale in _SCALES
 ]
+_OTHERS = ("other", "others", "unknown")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _BELOW = re.compile(r"\s*(?:<|<=|≤|under|below|less than|up to|fewer than)\s*", re.IGNORECASE)
 # what stands around the numbers of ranges: 5-9, 10 to 14, 65+, <18, 80 and over, (0, 10]
@@ -58,10 +59,17 @@ def reading_order(levels: Sequence[Any]) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=512)
 def _reading_order(levels: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not is_alphabetical(levels):  # an order that somebody gave
+    own, others = _parted(levels)
+    if not is_alphabetical(own):  # an order that somebody gave
         return levels
-    keys = _scale_keys(levels) or _number_keys(levels)
-    return levels if keys is None else tuple(level for _, level in sorted(zip(keys, levels)))
+    keys = _scale_keys(own) or _number_keys(own)
+    return levels if keys is None else (*(level for _, level in sorted(zip(keys, own))), *others)
+
+
+def _parted(levels: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The levels, and apart those that stand for all others, which come last."""
+    others = [level for level in levels if isinstance(level, str) and level.casefold() in _OTHERS]
+    return [level for level in levels if level not in others], others
 
 
 def is_alphabetical(levels: Sequence[Any]) -> bool:
@@ -71,7 +79,8 @@ def is_alphabetical(levels: Sequence[Any]) -> bool:
 
 def has_own_order(levels: Sequence[Any]) -> bool:
     """Whether text names a scale or holds numbers, so that it has an order of its own."""
-    return is_alphabetical(levels) and (_scale_keys(levels) or _number_keys(levels)) is not None
+    own, _ = _parted(levels)
+    return is_alphabetical(own) and (_scale_keys(own) or _number_keys(own)) is not None
 
 
 def _scale_keys(levels: Sequence[str]) -> list[Any] | None:

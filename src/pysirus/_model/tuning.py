@@ -131,25 +131,25 @@ class Tuning:
         )
         return f"{rules} back when {share} of the data changes (stability {stability:.2f})."
 
-    def reason(self, n_rules: int, error_name: str) -> str:
+    def reasons(self, n_rules: int, error_name: str) -> list[str]:
         """Why the list of the first ``n_rules`` was chosen, and what a list that looks better would cost."""
         if not 0 < n_rules <= len(self.sizes):
-            return ""
+            return []
         own = self.sizes[n_rules - 1]
         if self.criterion == "error":
             lines = [f"Chosen: the shortest list whose {error_name} is within two standard errors of the smallest."]
         else:
             lines = [f"Chosen: the list nearest to an {error_name} of 0 and a stability of {IDEAL[1]}."]
         best = min(self.sizes, key=lambda size: size.error)
-        if best.error < own.error - 0.0005:  # not where both are printed alike
+        if best.error < own.error - 0.0005 and self._in_use(best) != self._in_use(own):  # not where both print alike
             lines.append(f"The smallest {error_name}, {best.error:.3f}, takes {self._cost(best)}.")
         steady = max(self.sizes, key=lambda size: size.stability)
-        if steady.stability > own.stability + 0.005:
+        if steady.stability > own.stability + 0.005 and self._in_use(steady) != self._in_use(own):
             costs = f"{_count(self._in_use(steady))} and an {error_name} of {steady.error:.3f}"
             lines.append(f"The highest stability, {steady.stability:.2f}, comes with {costs}.")
         if self.criterion != "error" and self.path.n_repeats > 1 and self._is_nearer(own):
             lines.append(f"Each of {self.path.n_repeats} repetitions chooses for itself, and their median is taken.")
-        return " ".join(lines)
+        return lines
 
     def _is_nearer(self, own: Size) -> bool:
         """Whether a list of another size is nearer to the ideal point on average."""

@@ -187,7 +187,7 @@ def verdict(model: Model) -> str:
     for size, what in _neighbours(tuning, len(model.selected), n_stages):
         other = tuning.sizes[size - 1]
         lines.append(f"one {what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
-    lines.append(tuning.reason(len(model.selected), name))
+    lines += tuning.reasons(len(model.selected), name)
     return "\n".join(lines)
 
 

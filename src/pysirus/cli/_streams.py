@@ -76,10 +76,11 @@ def print_text(text: object) -> None:
 
 
 def print_prose(text: str) -> None:
-    """Print sentences for a reader: on a terminal broken between words."""
+    """Print sentences for a reader, broken between words where the terminal ends."""
     from pysirus._console import wrapped
+    from pysirus._rules.words import LINE
 
-    print_text(wrapped(text, get_terminal_size().columns) if sys.stdout.isatty() else text)
+    print_text(wrapped(text, min(LINE, get_terminal_size().columns) if sys.stdout.isatty() else LINE))
 
 
 def print_json(data: object) -> None:

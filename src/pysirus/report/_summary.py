@@ -244,7 +244,7 @@ def summary(
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
         "path": path,
-        "reason": "" if model.tuning is None else model.tuning.reason(len(model.selected), model.error_name),
+        "reason": " ".join([] if model.tuning is None else model.tuning.reasons(len(model.selected), model.error_name)),
         "effects": [effects(each, some) for each in models],
         "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),
         "obeys": obeys(model),
