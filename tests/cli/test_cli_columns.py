@@ -413,6 +413,15 @@ def test_rows_of_no_weight_need_no_target(run, table, tmp_path):
     assert code == 0 and f"Warning: {(frame['w'] == 0).sum()} of 300 rows have no target and are left out." in err
 
 
+def test_rows_without_a_target_are_left_out_of_a_score(run, tmp_path):
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    table.write_text("x,y\n" + "\n".join(f"{i},{'' if i % 10 == 3 else i % 2 * 5}" for i in range(40)))
+    code, _, err = run("fit", table, "-t", "y", "--trees", 10, "-m", model)
+    assert code == 0 and "4 of 40 rows have no target and are left out." in err
+    code, out, err = run("score", model, table)
+    assert code == 0 and out.startswith("y, 36 rows") and "4 of 40 rows have no target and are left out." in err
+
+
 def test_all_that_is_wrong_with_a_table_is_said_line_by_line(run, tmp_path):
     rows = "\n".join(f'2024-01-{i:02d},"{i},50",{i}' for i in range(1, 30))
     (tmp_path / "t.csv").write_text(f'when,"a\nb",y\n{rows}\n')

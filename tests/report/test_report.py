@@ -241,6 +241,8 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
     labels = model.predict(rows)
     judged = open_report(model, rows, y=labels, width=390)
     assert judged.locator("#quality-figures dd").first.inner_text().startswith("100.0%")
+    assert summary(model, rows, y=[*labels[:-1], "new"])["inSample"] is None
+    assert summary(model, rows, y=[*labels[:-1], None])["inSample"]["rows"] == 59
     assert "figures of the 60 rows of the table" in judged.locator("#quality-note").inner_text()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

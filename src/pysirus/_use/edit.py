@@ -76,7 +76,7 @@ def _rule_called(model: Model, text: str) -> Rule:
     except RuleTextError as error:
         if re.search(r"[<>=]|\bin\b|\bis\b", text):
             raise
-        known = f" ('{shown[0].text}', or 0)" if len(shown := model.rules) else ""
+        known = f", for example '{shown[0].text}'" if len(shown := model.rules) else ""
         raise ParameterError(
             f"'{text.strip()}' is no rule. Rules are removed by their text or number{known}."
         ) from error

@@ -76,11 +76,12 @@ def score(
     Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
     unexplained variance. Survival: concordance and the integrated Brier score. After ± stands the standard error.
 
-    A folder or a pattern of files is read in batches.
+    Rows of one table that have no target are left out. A folder or a pattern of files is read in batches.
 
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
-    from pysirus._use.score import score_parts
+    from pysirus._data.zero_weights import rows_that_count
+    from pysirus._use.score import Rows, score_parts
     from pysirus.cli._parts import Truth, score_files
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
@@ -92,7 +93,9 @@ def score(
         found = score_files(rules, table, truth)
     else:
         labels = truth.columns(rules)[:1] if any(isinstance(c, str) for c in rules.classes or ()) else []
-        found = score_parts(rules, [truth.read(rules, open_table(table, rules, text=labels))])
+        rows = truth.read(rules, open_table(table, rules, text=labels))
+        with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
+            found = score_parts(rules, [Rows(*taken)])
     if json:
         print_json(found.to_dict())
     else:

@@ -6,9 +6,12 @@ sums that it keeps of its training rows; both flatter it, and the page says so.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from pysirus._data.column import DataError
 from pysirus._data.table import Table
+from pysirus._data.zero_weights import rows_that_count
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import FIGURES, Figures, figure_texts
 from pysirus._model.model import Model
@@ -56,5 +59,11 @@ def _in_sample(model: Model, X: Any, table: Table | None, y: Any) -> dict[str, A
         return {"rows": None, "figures": _figures(own), "r2": short(own["r2"][0])}
     if table is None or y is None:
         return None
-    found = score(model, X, y).figures
-    return {"rows": table.n_rows, "figures": _figures(found), "r2": short(found["r2"][0]) if "r2" in found else None}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rows without a target have no part in it
+            with rows_that_count(X, y, None, need_target=True) as (X, y, _):
+                found, n_rows = score(model, X, y).figures, len(y)
+    except DataError:  # a class that training did not know, say: shown beside predictions, but not judged
+        return None
+    return {"rows": n_rows, "figures": _figures(found), "r2": short(found["r2"][0]) if "r2" in found else None}
