@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from pysirus._model.fields import Damage
 
 # What is read at most. A model of 2,000 rules takes some megabytes; long lists of levels take the most.
@@ -19,6 +21,10 @@ MAX_BYTES = 100_000_000
 MAX_VALUES = 4_000_000  # a value takes some seventy bytes of memory, and as little as two in a file
 MAX_DIGITS = 20
 MAX_INTEGER = 2**64
+MAX_DEPTH = 64  # Python's reader recurses, and how deep it can depends on the stack that its thread was given
+STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside of strings adds to the depth
+STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
+BLOCK = 1 << 20
 HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -28,6 +34,18 @@ def size_fault(text: str) -> str | None:
     if len(text) > MAX_BYTES:
         return f"it has {len(text):,} characters, more than the {MAX_BYTES:,} that are read"
     return f"it has some {n_values:,} values, more than the {MAX_VALUES:,} read" if n_values > MAX_VALUES else None
+
+
+def _depth(text: str) -> int:
+    """How deep lists and objects are nested, in blocks, so that a hostile text takes no more memory than another."""
+    marks = np.frombuffer(text.replace("\\\\", "").replace('\\"', "").encode(errors="replace"), dtype=np.uint8)
+    deepest = depth = n_quotes = 0
+    for start in range(0, len(marks), BLOCK):
+        block = marks[start : start + BLOCK]
+        quotes = n_quotes + (block == ord('"')).cumsum()
+        depths = depth + np.where(quotes % 2, 0, STEPS[block]).cumsum()
+        deepest, depth, n_quotes = max(deepest, int(depths.max())), int(depths[-1]), int(quotes[-1])
+    return deepest
 
 
 def _constant(word: str) -> NoReturn:
@@ -60,11 +78,10 @@ def parse(text: str) -> Any:
     """The JSON of a text; ``json.JSONDecodeError`` where it is none."""
     if (fault := size_fault(text)) is not None:
         raise Damage(fault)
+    if _depth(text) > MAX_DEPTH:
+        raise Damage("its lists and objects are nested too deeply")
     hooks: dict[str, Any] = {"parse_int": _integer, "parse_float": _real, "parse_constant": _constant}
-    try:
-        document = json.loads(text, object_pairs_hook=_object, **hooks)
-    except RecursionError:
-        raise Damage("its lists and objects are nested too deeply") from None
+    document = json.loads(text, object_pairs_hook=_object, **hooks)
     if HALF_A_CHARACTER.search(text):
         try:
             json.dumps(document, ensure_ascii=False).encode()
