@@ -44,6 +44,11 @@ def test_other_levels_stay_as_they_are(levels):
     assert list(reading_order(levels)) == levels and not has_own_order(levels)
 
 
+def test_numbers_and_truth_values_are_not_confused():
+    assert str(reading_order([False, True])) == "(False, True)"
+    assert str(reading_order([0, 1])) == "(0, 1)"
+
+
 def test_an_order_that_was_given_stays():
     assert reading_order(["high", "medium", "low"]) == ("high", "medium", "low")
 

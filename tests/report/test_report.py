@@ -384,6 +384,20 @@ def test_report_names_how_the_model_was_made(tuned):
     assert "pysirus" in made["Report written with"] and "Python" in made["Made with"]
 
 
+def test_report_names_columns_set_aside_and_features_derived(rng):
+    X = pd.DataFrame({"name": [f"n{i}" for i in range(60)], "paid": [f"${i % 9 + 1}.50" for i in range(60)]})
+    model = SirusRegressor(n_trees=20, prepare=True, random_state=0).fit(X, np.arange(60) % 9 + rng.random(60))
+    made = dict(summary(model)["made"])
+    assert made["Set aside"] == "name (another text in every row)" and made["Derived"] == "paid ($) from paid"
+
+
+def test_the_mark_of_a_list_stands_on_its_path(open_report, tuned):
+    tab = open_report(tuned)
+    places = tab.evaluate("data.sizes.map((size) => pathPlace(data, size))")
+    steps = tuned.path_.n_rules.tolist()
+    assert all(min(abs(place - step) for step in steps) < 1e-6 for place in places)
+
+
 def test_labels_and_truth_must_fit_the_rows(tuned, ozone):
     with pytest.raises(ValueError, match="labels has 2 entries, X has 330 rows"):
         summary(tuned, ozone[0], labels=["a", "b"])

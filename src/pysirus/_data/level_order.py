@@ -54,11 +54,12 @@ def reading_order(levels: Sequence[Any]) -> tuple[Any, ...]:
         The same levels. Text in alphabetical order is put into the order of a scale that it names (months, weekdays,
         sizes, low to high) or of the numbers that it holds (``5-9`` before ``10-14``); anything else stays.
     """
-    return _reading_order(tuple(levels))
+    # text alone, since to a cache (0, 1) is (False, True)
+    return _reading_order(tuple(levels)) if all(isinstance(level, str) for level in levels) else tuple(levels)
 
 
 @lru_cache(maxsize=512)
-def _reading_order(levels: tuple[Any, ...]) -> tuple[Any, ...]:
+def _reading_order(levels: tuple[str, ...]) -> tuple[str, ...]:
     own, others = _parted(levels)
     if not is_alphabetical(own):  # an order that somebody gave
         return levels

@@ -83,7 +83,8 @@ def _as_read(levels: Sequence[Any], condition: Condition) -> Sequence[Any]:
     if len(levels) < 2:
         return levels
     own = set(levels)
-    return [level for level in reading_order(condition.column_levels or levels) if level in own]
+    found = [level for level in reading_order(condition.column_levels or levels) if level in own]
+    return found if len(found) == len(levels) else levels
 
 
 def _listed(levels: Sequence[Any], detail: Detail) -> str:

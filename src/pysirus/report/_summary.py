@@ -188,6 +188,9 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
                 ]
             )
     pairs.append(["Columns", ", ".join(feature.name for feature in model.features)])
+    if model.recipe is not None:
+        pairs.append(["Set aside", "; ".join(f"{name} ({why})" for name, why in model.recipe.aside.items())])
+        pairs.append(["Derived", "; ".join(f"{own.feature} from {own.column}" for own in model.recipe.derived)])
     if model.tuning is not None:
         repeats = model.tuning.path.n_repeats
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])

@@ -50,8 +50,8 @@ function drawPath(data, current, width) {
     low: Math.max(0, value - 2 * data.path[`${name}_se`][i]),
     high: Math.min(name === "stability" ? 1 : Infinity, value + 2 * data.path[`${name}_se`][i]),
   }))).sort((a, b) => a.n - b.n);
-  const s = data.sizes[current];
-  const now = [{ name: data.errorName, value: s.error, n: s.nPositive }, { name: "stability", value: s.stability, n: s.nPositive }];
+  const s = data.sizes[current], here = pathPlace(data, s);
+  const now = [{ name: data.errorName, value: s.error, n: here }, { name: "stability", value: s.stability, n: here }];
   const chart = Plot.plot({
     ...CHART, width, height: 320, marginLeft: 48, marginBottom: 42, marginRight: 16, grid: true,
     x: { label: "rules, on average →" }, y: { label: null, nice: true },
@@ -59,7 +59,7 @@ function drawPath(data, current, width) {
     marks: [
       Plot.areaY(rows, { x: "n", y1: "low", y2: "high", fill: "name", fillOpacity: 0.18 }),
       Plot.line(rows, { x: "n", y: "value", stroke: "name", strokeWidth: 2 }),
-      Plot.ruleX([s.nPositive], { stroke: MARK, strokeDasharray: "3,3" }),
+      Plot.ruleX([here], { stroke: MARK, strokeDasharray: "3,3" }),
       Plot.dot(now, { x: "n", y: "value", fill: "name", r: 5 }),
       Plot.text(rows, Plot.selectLast({ x: "n", y: "value", z: "name", text: "name", textAnchor: "end", dy: -14, fill: "name", fontWeight: 600, stroke: "var(--ground)", strokeWidth: 5 })),
     ],
@@ -92,6 +92,13 @@ function drawLevels(rows, domain, base) {
       Plot.dot(rows, { x: "value", y: "key", fill: ACCENT, r: 4.5, title: "label" }),
     ],
   });
+}
+
+/* Where a list stands on the path: at the step that its figures are of, which has other numbers of rules in other folds. */
+function pathPlace(data, size) {
+  const steps = d3.range(data.path.error.length).filter((i) => data.path.error[i] === size.error && data.path.stability[i] === size.stability);
+  const nearest = d3.least(steps, (i) => Math.abs(data.path.n_rules[i] - size.nPositive));
+  return nearest === undefined ? size.nPositive : data.path.n_rules[nearest];
 }
 
 /* One feature: steps between its thresholds, or a dot for each level; missing values stand apart. */
