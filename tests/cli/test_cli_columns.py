@@ -361,8 +361,9 @@ def test_several_files_are_tuned_in_batches(run, table, tmp_path):
     code, out, _ = run("tune", tmp_path / "parts" / "*.parquet", *options, "--memory", "64MB", "--model", model)
     assert (code, out) == (0, expected[1])
     assert pysirus.load(model).path_.n_repeats == 1
-    together = run("tune", table, *options, "--groups", "age")
-    assert together[0] == 0 and run("tune", tmp_path / "parts", *options, "--groups", "age")[:2] == together[:2]
+    together = [*options, "--groups", "age", "--stages", "2"]
+    expected = run("tune", table, *together)
+    assert expected[0] == 0 and run("tune", tmp_path / "parts", *together)[:2] == expected[:2]
     code, _, err = run("fit", table, "--tune", "--memory", "64MB", *columns, "--groups", "agr")
     assert code and "agr" in err
 
