@@ -167,8 +167,9 @@ clean:
 CORE_FLAGS := -std=c++20 -ffp-contract=off -Wall -Wextra -Wno-psabi -pthread -Icpp
 # gcc takes split.hpp for reading an uninitialised sum, which the shape of the table excludes; clang has no such warning
 FLAGS_release := -O3 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option
-FLAGS_address := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
-FLAGS_thread := -O1 -g -fsanitize=thread
+# -g1: functions and lines, for their reports; variables would take a third more of the compiler's time
+FLAGS_address := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_thread := -O1 -g1 -fsanitize=thread
 # without the vectors and wide integers of GCC and Clang: what another compiler sees
 FLAGS_portable := -O2 -Werror -Wno-maybe-uninitialized -Wno-unknown-warning-option -DPYSIRUS_PORTABLE
 # every inline function that is called is there: for check/isa.py

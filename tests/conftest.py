@@ -15,9 +15,11 @@ QUIET = [HealthCheck.filter_too_much, HealthCheck.too_slow]
 settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=QUIET)
 settings.load_profile("pysirus")
 
-# the files that take longest, which must not be the last; those that wait for other programs beside those that do not
-FIRST = ["test_spark", "test_report", "test_dask", "test_export", "test_docs", "test_sql_mariadb", "test_cli_output"]
-FIRST += ["test_kernel", "test_sql_postgres", "test_sql", "test_tune", "test_trust", "test_stages", "test_plot_model"]
+# the files that take longest, which must not be the last; at any time one that keeps its core busy beside two that wait
+# for other programs
+FIRST = ["test_spark", "test_dask", "test_docs", "test_report", "test_tune", "test_export", "test_sql"]
+FIRST += ["test_sql_mariadb", "test_kernel", "test_cli_output", "test_sql_postgres", "test_engine", "test_trust"]
+FIRST += ["test_stages", "test_plot_model", "test_rulefit", "test_damage"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
