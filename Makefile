@@ -20,8 +20,8 @@ PYTHON ?= python3
 CXX ?= c++
 BIN := .venv/bin
 CPP := $(sort $(shell find cpp -name "*.?pp"))
-# with the file that holds the version, which the installed package repeats
-CORE := pyproject.toml CMakeLists.txt LICENSE src/pysirus/__init__.py $(CPP)
+# with the file that holds the version, which the installed package repeats; without the programs of core-check
+CORE := pyproject.toml CMakeLists.txt LICENSE src/pysirus/__init__.py $(filter-out cpp/check/%,$(CPP))
 # three on two cores: tests wait for Spark, Dask, a browser, LibreOffice, databases; a file to a worker, in the order of
 # tests/conftest.py, which begins with those
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
