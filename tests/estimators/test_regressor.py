@@ -167,7 +167,7 @@ def test_p0_above_every_frequency_gives_the_mean(ozone):
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_depth_bounds_the_splits_of_a_rule(ozone, depth):
-    model = SirusRegressor(max_depth=depth, n_rules=25, **QUICK).fit(*ozone)
+    model = SirusRegressor(max_depth=depth, n_rules=25, n_trees=100, random_state=0).fit(*ozone)
     assert max(len(rule.path) for rule in model.candidates_) == depth
 
 

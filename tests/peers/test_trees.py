@@ -94,14 +94,16 @@ def test_trees_do_not_see_a_monotone_map():
     assert np.array_equal(coded_of(frame, y).codes, coded_of(mapped, y).codes, equal_nan=True)
 
 
-@pytest.mark.parametrize("estimator", ["RuleFitRegressor", "NodeHarvestRegressor"])
-def test_trees_know_missing_values(estimator):
+@pytest.mark.parametrize(
+    "estimator, few", [("RuleFitRegressor", {"n_trees": 60}), ("NodeHarvestRegressor", {"n_nodes": 300})]
+)
+def test_trees_know_missing_values(estimator, few):
     import pysirus
 
     rng = np.random.default_rng(2)
     X = rng.normal(size=(400, 4))
     y = X[:, 0] * 2 + (X[:, 1] > 0) * 2 + rng.normal(size=400) * 0.5
     X[rng.random((400, 4)) < 0.2] = np.nan
-    model = getattr(pysirus, estimator)(random_state=0).fit(X, y)
+    model = getattr(pysirus, estimator)(random_state=0, **few).fit(X, y)
     # a tree that takes NaN for a number splits at NaN, which reads "known or missing": no condition at all
     assert not any(split.op == "known" and split.missing for rule in model.selected_ for split in rule.path)
