@@ -81,11 +81,15 @@ def test_fits_are_those_of_memory(spark, kind, n_partitions):
     assert_equal_models(of_spark(spark, name, table, {**FIT, **loss}, n_partitions).model_, expected.model_)
 
 
-@pytest.mark.parametrize("kind, n_partitions", [("numbers weighted", 13), ("two weighted", 4), ("four", 4)])
-def test_tuning_is_that_of_memory(spark, kind, n_partitions):
+@pytest.mark.parametrize(
+    "kind, n_stages, n_partitions",
+    [("numbers weighted", 1, 13), ("numbers weighted", "auto", 4), ("two weighted", 1, 4), ("four", "auto", 4)],
+)
+def test_tuning_is_that_of_memory(spark, kind, n_stages, n_partitions):
     name, table, loss = make_rows(kind)
-    expected = of_memory(f"{name}CV", table, {**TUNE, **loss})
-    assert_equal_tuning(of_spark(spark, f"{name}CV", table, {**TUNE, **loss}, n_partitions), expected)
+    options = {**TUNE, **loss, "n_stages": n_stages}
+    expected = of_memory(f"{name}CV", table, options)
+    assert_equal_tuning(of_spark(spark, f"{name}CV", table, options, n_partitions), expected)
 
 
 OWNERS = [(SparkRows, "ask"), (SparkRows, "ask_response"), (SparkRows, "encode"), (SparkShards, "ask")]

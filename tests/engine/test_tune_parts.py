@@ -149,13 +149,22 @@ def test_near_quantiles_are_tuned_on_too(tmp_path):
 # ------------------------------------------------------------------------------------------------------------ passes
 
 
-def passes(options, n_rows=2400, tally=1 << 10):
+def passes(options, n_rows=2400, tally=1 << 10, estimator=SirusRegressorCV, given=SMALL):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
     y = pd.Series((frame["a"] > 0) + (frame["b"] > 0.3) + 0.1 * rng.normal(size=n_rows), name="y")
     rows = CountedRows([Part(0, "all rows", frame, y)])
-    SirusRegressorCV(**{**SMALL, **options})._fit_parts(rows, "y", EngineOptions(tally=tally))
+    estimator(**{**given, **options})._fit_parts(rows, "y", EngineOptions(tally=tally))
     return rows.count
+
+
+@pytest.mark.parametrize("n_trees", [64, 6400])
+def test_passes_of_a_plain_fit(n_trees):
+    """Besides two levels of trees, one block for all of them: these are the passes of benchmarks/workers.py."""
+    count = passes({"n_trees": n_trees, "random_state": 0, "n_rules": 5}, estimator=SirusRegressor, given={})
+    # the response; columns, quantiles, and in the end the values next to cuts; bins
+    assert (count["response"], count["columns"], count["encode"]) == (1, 3, 1)
+    assert count["bins"] == 2 + 2  # sizes of bins and moments
 
 
 def test_passes_grow_neither_with_folds_nor_with_trees():

@@ -87,3 +87,26 @@ def test_memory_is_measured_in_its_own_process() -> None:
     found = json.loads(in_new_process("benchmarks.memory", 20_000, 20, 16))
     assert found["array"] == pytest.approx(20_000 * 20 * 4 / 2**20)
     assert found["after"] >= found["before"] > found["array"]
+
+
+def test_page_about_scale_shows_the_figures_of_the_file() -> None:
+    from benchmarks import workers
+
+    page = workers.PAGE.read_text(encoding="utf-8")
+    assert {found[1] for found in workers.PART.findall(page)} == set(workers.PARTS)
+    assert workers.with_figures(page) == page, "python -m benchmarks.workers writes it again"
+
+
+def test_costs_are_found_again_from_points_of_a_model() -> None:
+    from benchmarks.workers import COLUMNS, Cluster, Cost, fit_cost, simulate
+
+    true = Cost(2e-7, 4e-9, 1.5)
+    sizes = [(10**5, 100), (10**5, 800), (10**6, 100), (10**6, 400)]
+    points = [{"job": "fit", "rows": n, "trees": t, "processor": true.seconds(n, t)} for n, t in sizes]
+    found = fit_cost(points, "fit")
+    assert np.allclose([found.value, found.tree, found.fixed], [true.value, true.tree, true.fixed], rtol=1e-6)
+    even = Cluster(4, task=0.0, latency=0.0, bandwidth=np.inf, uneven=0.0, slow=0.0, lost=0.0)
+    work = 10**9 * (COLUMNS * true.value + 64 * true.tree)
+    assert simulate("fit", true, 10**9, 64, even, 0) == pytest.approx(work / 4, rel=0.01)  # nothing but the work
+    slower = simulate("fit", true, 10**9, 64, Cluster(4, slow=1.0, slowness=3.0), 0)
+    assert slower > 2.9 * work / 4
