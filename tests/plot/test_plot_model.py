@@ -4,6 +4,7 @@ import builtins
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
@@ -45,6 +46,18 @@ def test_rules_have_a_line_each(model):
     assert np.allclose(inside, [rule.inside for rule in model.rules_])
     weights = [bar.get_width() for bar in strips[2].patches]
     assert np.allclose(weights, [rule.weight for rule in model.rules_])
+
+
+def test_many_levels_have_few_rows(rng):
+    names = np.array([f"level {chr(97 + i // 5)}{'vwxyz'[i % 5]}" for i in range(40)])
+    codes = rng.integers(0, 40, 500)
+    X = pd.DataFrame({"city": names[codes]})
+    model = SirusRegressor(n_rules=2, n_trees=50, random_state=0).fit(X, (codes < 12) + 0.1 * rng.random(500))
+    ax = plot.effect(model, "city")
+    assert 2 <= len(texts(ax)) <= 12 and any(text.endswith(" more") for text in texts(ax))
+    points = ax.lines[-1].get_xdata()
+    assert min(points) == pytest.approx(effect(model.model_, "city").values.min())
+    assert ax.get_ylabel() == "city"
 
 
 def test_negative_weights_have_bars_by_size():

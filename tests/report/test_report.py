@@ -187,8 +187,9 @@ def test_many_levels_are_legible(open_report, rng):
     assert 2 <= len(members) <= 12 and sum(map(len, members)) == 60
     first = X["country"].value_counts()
     assert all(own[0] == max(own, key=first.__getitem__) for own in members)
-    names = tab.locator("#effect-list [aria-label='y-axis tick label'] text").all_text_contents()
-    assert any(name.endswith(" more") for name in names)
+    names = tab.locator("#effect-list [aria-label='y-axis tick label'] text")
+    assert any(name.endswith(" more") for name in names.all_text_contents())
+    assert all(name.bounding_box()["x"] >= 0 for name in names.all())
     rule = next(rule for rule in model.rules_ if "levels}" in str(rule))
     card = tab.locator("#rule-list .rule", has_text="of 60 levels").first
     assert card.locator(".whole p").text_content() == rule.condition_text

@@ -78,7 +78,7 @@ function drawLevels(rows, domain, base) {
       marks: [Plot.ruleX(rows, { x: "key", y1: domain[0], y2: "value", stroke: ACCENT, strokeOpacity: 0.3 }), Plot.dot(rows, { x: "key", y: "value", fill: ACCENT, r: 5 })],
     });
   }
-  const left = Math.min(0.55 * width, 14 + 6.6 * longest), room = Math.floor((left - 14) / 6.6);
+  const left = Math.min(0.55 * width, 18 + 7.2 * longest), room = Math.floor((left - 18) / 7.2);
   const name = (key) => {  /* how many it stands for stays */
     const label = rows[key].label, tail = (/ and \d+ more$/.exec(label) || [""])[0];
     return label.length > room ? label.slice(0, room - 1 - tail.length) + "…" + tail : label;
