@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,19 @@ class Deadly:
         if not self.mark.exists():
             self.mark.touch()
             os.kill(self.victim(), signal.SIGKILL)
+        return self.question(part)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A question that one of the workers takes long to answer."""
+
+    question: Any
+    pid: int
+
+    def __call__(self, part):
+        if os.getpid() == self.pid:
+            time.sleep(0.1)
         return self.question(part)
 
 

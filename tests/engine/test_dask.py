@@ -19,7 +19,7 @@ from distributed.utils import get_mp_context
 from sklearn.base import clone
 
 import pysirus
-from deadly import make_deadly
+from deadly import Slow, make_deadly
 from parts import assert_equal_models, make_frame, response_of
 from pysirus import DataError
 from pysirus._parameters import ParameterError
@@ -392,6 +392,21 @@ def test_workers_that_die_at_every_kind_of_question_of_tuning_change_nothing(clu
     client.wait_for_workers(2, timeout=30)
     assert set(client.run(os.getpid).values()) != pids
     assert tasks_left(cluster) == 0
+
+
+@pytest.mark.skipif(not FULL, reason="it takes long, as it should: make test-full")
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
+def test_a_slow_worker_changes_nothing(client, monkeypatch):
+    frame, y, _ = make_frame(300)
+    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 6}
+    expected = pysirus.SirusRegressorCV(**options).fit(frame, pd.Series(y, name="y"))
+    slow = next(iter(client.run(os.getpid).values()))
+    for owner, name in ((DaskRows, "ask"), (DaskRows, "ask_response"), (DaskRows, "encode"), (DaskShards, "ask")):
+        ask = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda self, question, ask=ask: ask(self, Slow(question, slow)))
+    found = pysirus.dask.SirusRegressorCV(**options).fit(dd.from_pandas(frame.assign(y=y), npartitions=6), "y")
+    assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
+    assert_equal_models(found.model_, expected.model_)
 
 
 def die_once(path):
