@@ -233,7 +233,7 @@ def test_report_says_what_corrects_what(staged) -> None:
 
     data = summary(staged[0])
     assert [rule["stage"] for rule in data["rules"]] == [rule.stage for rule in staged[0].selected_]
-    assert ["Stages", "3"] in data["made"] and "(correction, stage 2, weight" in page(data)
+    assert ["Stages", "3"] in data["made"] and "(correction, stage 2, what it adds)" in page(data)
 
 
 # ------------------------------------------------------------------------------------------------------ command line
