@@ -102,7 +102,9 @@ def main() -> None:
     parser.add_argument("--tune", action="store_true")
     options = parser.parse_args()
     best: dict[int, Times] = {}
-    with dask.config.set({"distributed.logging.distributed": "error"}):
+    # what Dask's profiler and monitor take grows with the wall clock, not with the work: on a busy machine it is most
+    quiet = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s"}
+    with dask.config.set({**quiet, "distributed.logging.distributed": "error"}):
         for _ in range(options.rounds):
             for n_workers in (1, 2):
                 times = measure(n_workers, options.rows, options.columns, options.trees, options.tune)
