@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import warm
 from pysirus import SirusRegressorCV
 from pysirus._console import wrapped
 
@@ -42,7 +43,7 @@ def test_lines_break_between_words_where_the_terminal_ends(rng, tmp_path):
     y = 3 * (X.iloc[:, 0] > 0.5) + X.iloc[:, 1] + rng.normal(0, 0.1, 120)
     path = tmp_path / "model.json"
     SirusRegressorCV(n_trees=50, n_repeats=1, cv=3, max_rules=5, random_state=0).fit(X, y).save(path)
-    command = [sys.executable, "-m", "pysirus", "show", str(path)]
+    command = [*warm.command(), "show", str(path)]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     words = set((piped.stdout + piped.stderr).split())
     shown = in_terminal(command, 60)
