@@ -2,6 +2,7 @@
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
 # make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
+# make test-engines   what make test leaves out of Dask and Spark, but for cross products: a minute
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make clusters       a master and two workers of Spark, executors killed, and files in a store that speaks S3: some minutes
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
@@ -29,7 +30,7 @@ WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-full clusters bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
+.PHONY: help demo test test-engines test-full clusters bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
   fuzz fuzz-long fuzz-planted faults coverage clean
 .DELETE_ON_ERROR:
 
@@ -47,6 +48,9 @@ test: .venv/dev.stamp
 
 clusters: .venv/clusters.stamp
 	PYSIRUS_TEST_CLUSTERS=1 $(BIN)/python -m pytest -n 0 tests/engine/test_clusters.py tests/engine/test_remote.py
+
+test-engines: .venv/dev.stamp
+	PYSIRUS_TEST_ENGINES=1 $(TEST) tests/engine/test_dask.py tests/engine/test_spark.py
 
 test-full: .venv/clusters.stamp
 	PYSIRUS_TEST_FULL=1 $(TEST)

@@ -1,4 +1,7 @@
-"""Cross products of test cases: a part in which every value appears, or all of it with ``PYSIRUS_TEST_FULL=1``."""
+"""Cross products of test cases: a part in which every value appears, or all of it with ``PYSIRUS_TEST_FULL=1``.
+
+On Dask and Spark one case of each kind; with ``PYSIRUS_TEST_ENGINES=1`` those that take seconds too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 FULL = os.environ.get("PYSIRUS_TEST_FULL") == "1"
+ENGINES = FULL or os.environ.get("PYSIRUS_TEST_ENGINES") == "1"
+ON_ENGINES = pytest.mark.skipif(not ENGINES, reason="seconds of Dask or Spark: make test-engines")
 CLUSTERS = FULL or os.environ.get("PYSIRUS_TEST_CLUSTERS") == "1"  # servers that take minutes: make clusters
 
 

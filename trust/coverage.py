@@ -70,6 +70,7 @@ def run_tests(settings: Path) -> int:
     files = sorted(str(path) for path in (ROOT / "tests").glob("*/test_*.py"))
     environment = {
         **os.environ,
+        "PYSIRUS_TEST_ENGINES": "1",
         "PYTHONPATH": str(SITE),
         "COVERAGE_PROCESS_START": str(settings),
         "LLVM_PROFILE_FILE": f"{DATA}/%4m.profraw",

@@ -27,7 +27,7 @@ from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskRows, DaskShards, Scheduler
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.shard import NodeSums
-from sampled import FULL, in_turns
+from sampled import ENGINES, FULL, ON_ENGINES, in_turns
 
 ON_DASK = {pysirus.SirusRegressor: SirusRegressor, pysirus.SirusClassifier: SirusClassifier}
 OPTIONS = {"n_trees": 100, "random_state": 5, "n_rules": 12}
@@ -80,6 +80,7 @@ def test_frames_give_the_model_of_memory(kind, n_partitions, client):
     assert found.idle_columns_ == expected.idle_columns_
 
 
+@ON_ENGINES
 def test_counts_give_the_model_of_memory_and_predict_the_same(client):
     frame, y, rng = make_frame()
     counts, exposure = np.floor(np.abs(y)), rng.integers(1, 9, len(y)) / 4
@@ -113,6 +114,7 @@ def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, client):
     assert_equal_models(found.model_, expected.model_)
 
 
+@ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_groups_stay_together(client):
     frame, y, rng = make_frame(120)
@@ -139,6 +141,7 @@ def test_groups_stay_together(client):
     assert model.fit(frame, y, sample_weight=weights, groups=groups).path_ == expected.path_
 
 
+@ON_ENGINES
 def test_series_and_the_scheduler_of_this_process(cluster, client):
     frame, y, rng = make_frame()
     _, y, weights = response_of("two weighted", y, rng)
@@ -151,6 +154,7 @@ def test_series_and_the_scheduler_of_this_process(cluster, client):
     assert tasks_left(cluster) == 0
 
 
+@ON_ENGINES
 def test_many_partitions_are_asked_in_groups(client, monkeypatch):
     frame, y, _ = make_frame()
     table = dd.from_pandas(frame.assign(y=y), npartitions=20)
@@ -170,7 +174,9 @@ def numbers(n_rows=600):
     return X, 2.0 * (X[:, 0] > 0) + X[:, 1] + rng.normal(size=n_rows), rng.exponential(size=n_rows)
 
 
-@pytest.mark.parametrize("chunks, known", [((200, -1), True), ((250, 2), False), ((91, 3), True)])
+@pytest.mark.parametrize(
+    "chunks, known", [((200, -1), True), ((250, 2), False), ((91, 3), True)][:: 1 if ENGINES else 3]
+)
 def test_arrays_give_the_model_of_memory(chunks, known, client):
     X, y, weights = numbers()
     expected = pysirus.SirusRegressor(**OPTIONS).fit(X, y, sample_weight=weights)
@@ -229,6 +235,7 @@ def test_predictions_are_lazy_and_equal(client):
         model.predict(table["wide"])
 
 
+@ON_ENGINES
 def test_shares_of_arrays(client):
     X, y, _ = numbers()
     classes = np.digitize(y, [0, 1, 2])
@@ -374,6 +381,7 @@ KINDS += ["ColumnQuestion", "Encoder", "NodeSums", "RuleMoments", "ExtentsQuesti
 KINDS += ["RuleMoments of folds", "HeldOutQuestion", "GapQuestion"] * FULL
 
 
+@ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_workers_that_die_at_every_kind_of_question_of_tuning_change_nothing(cluster, client, monkeypatch, tmp_path):
     frame, y, _ = make_frame(300)
@@ -417,6 +425,7 @@ def die_once(path):
     return [7]
 
 
+@ON_ENGINES
 def test_a_shard_that_took_its_worker_along_is_tried_again(cluster, client, monkeypatch, tmp_path):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # the first loss is an error, KilledWorker
     shards = DaskShards(Scheduler(), [dask.delayed(die_once, pure=False)(tmp_path / "mark")])

@@ -26,7 +26,7 @@ from pysirus._parameters import ParameterError
 from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
 from pysirus.export._dialects import SPARK
-from sampled import FULL, in_turns
+from sampled import ENGINES, FULL, ON_ENGINES, in_turns
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pysirus[spark]")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -101,7 +101,9 @@ def assert_same(found, expected):
     assert found.model_.target == "target"
 
 
-@pytest.mark.parametrize("kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [2, 3]))
+@pytest.mark.parametrize(
+    "kind, n_partitions", in_turns(["numbers weighted", "two weighted"], [2, 3])[: None if ENGINES else 1]
+)
 def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypatch):
     estimator, table = make_rows(kind)
     frame = spark.createDataFrame(table).repartition(n_partitions)
@@ -126,6 +128,7 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
     frame.unpersist()
 
 
+@ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize(
     "kind, n_stages, n_partitions",
@@ -275,6 +278,7 @@ def hostile(spark):
     return spark.createDataFrame(pa.concat_tables([table, nulls])).withColumn("other", F.lit(1)).persist()
 
 
+@ON_ENGINES
 @pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else ["four staged scores"])
 def test_spark_predicts_what_memory_predicts(hostile, kind):
     model, rows, frame = make_model(kind), new_rows(), hostile
@@ -311,6 +315,7 @@ def ask(spark, text, rows, model):
     return hostile_sql.wrong_rows(model, rows, added)
 
 
+@ON_ENGINES
 @pytest.mark.parametrize("kind", hostile_sql.MODELS if FULL else ["two classes"])
 def test_spark_sql_predicts_the_same(spark, view, kind):
     model = hostile_sql.make_model(kind)
@@ -322,6 +327,7 @@ def test_spark_sql_predicts_the_same(spark, view, kind):
         spark.conf.unset("spark.sql.parser.escapedStringLiterals")
 
 
+@ON_ENGINES
 def test_spark_fails_where_a_column_is_missing(spark, view):
     model = hostile_sql.long_model(3)
     with pytest.raises(Exception, match=r"UNRESOLVED_COLUMN.*`x`"):
@@ -335,6 +341,7 @@ def test_spark_adds_long_lists(spark, view):
     assert np.abs(found.to_numpy() - model.predict(rows)).max() < 1e-12
 
 
+@ON_ENGINES
 @pytest.mark.filterwarnings("ignore:All values are missing in 'none'")
 def test_estimators_predict_frames_and_tables(spark):
     X = pa.table({"x": np.arange(60.0), "k": pa.array(np.arange(60) % 3), "none": pa.nulls(60)})

@@ -18,9 +18,10 @@ def test_kernel_grows_the_trees_of_the_oracle(problem, instruction_set, first_tr
     assert grow(problem, 3, first_tree, 1, instruction_set).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("n_outputs, weights", [(0, False), (0, True), (3, False), (3, True)])
-@pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 3583, 3584, 3585, 7169])
-def test_kernel_grows_the_trees_of_the_oracle_at_chunk_limits(n_rows, n_outputs, weights):
+@pytest.mark.parametrize(
+    "weights, n_rows, n_outputs", in_turns([False, True], [1023, 1024, 1025, 3583, 3584, 3585, 7169], [0, 3])
+)
+def test_kernel_grows_the_trees_of_the_oracle_at_chunk_limits(weights, n_rows, n_outputs):
     recipe = {"max_depth": 3, "max_features": 2, "min_node_size": 5}
     problem = make_problem(n_rows, [10, 6, 4], missing=[1], n_outputs=n_outputs, weights=weights, **recipe)
     assert grow(problem, 2).tolist() == oracle.grow(problem, 0, 2).tolist()
