@@ -24,6 +24,11 @@ from trust.record import ROOT, record
 BUILD = ROOT / "build" / "coverage"
 SITE, DATA = BUILD / "site", BUILD / "data"
 FLAGS = "-fprofile-instr-generate -fcoverage-mapping"
+# the package as `make` installs it is found by an import hook, which would come before the copy
+START = """import sys
+
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__module__ != "_editable_skbc_pysirus"]
+"""
 SETTINGS = """[run]
 branch = True
 parallel = True
@@ -59,6 +64,7 @@ def prepare() -> Path:
     )
     for library in core.glob("_core*.so"):
         shutil.copy(library, SITE / "pysirus")
+    (SITE / "sitecustomize.py").write_text(START, encoding="utf-8")
     DATA.mkdir(parents=True)
     settings = BUILD / "settings"
     settings.write_text(SETTINGS.format(site=SITE, data=DATA), encoding="utf-8")
