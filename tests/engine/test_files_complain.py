@@ -201,7 +201,7 @@ except (MemoryError, RuntimeError) as error:
 @pytest.mark.parametrize(
     # with a few megabytes for eight threads the C library itself gives up on their local data
     "jobs, more",
-    [(1, 1 << 20), (8, 1 << 25), (64, 1 << 27), *([(1, 1 << 24)] if FULL else [])],
+    [(1, 1 << 20), (8, 1 << 25), *([(1, 1 << 24), (64, 1 << 27)] if FULL else [])],
 )
 def test_limits_of_the_system_are_called_by_their_parameters(jobs, more, tmp_path):
     pq.write_table(table_of(200_000), tmp_path / "part.parquet")
