@@ -288,12 +288,12 @@ def test_interrupt_leaves_at_once_with_130(tmp_path: Path, interrupts: None) -> 
         process.send_signal(signal.SIGINT)
         while chunk := _read_or_end(master):
             shown += chunk
-        process.wait(timeout=10)
+        process.wait(timeout=30)
         seconds = time.monotonic() - start
         assert process.stdout is not None and process.stdout.read() == b""
     os.close(master)
     assert process.returncode == 130
-    assert seconds < 2  # a second on a quiet machine
+    assert seconds < 10  # of days; a second where nothing else runs
     assert b"Traceback" not in shown
     assert not list(tmp_path.iterdir())
 

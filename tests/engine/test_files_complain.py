@@ -14,7 +14,6 @@ from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
 from pysirus.cli._options import as_typed
 from pysirus.engine.holders import scratch as scratch_file
-from sampled import FULL
 
 
 def table_of(n_rows=3000, seed=0):
@@ -182,7 +181,7 @@ def test_too_little_memory_is_called_by_its_option(folder):
 
 
 LIMITED = """
-import resource, sys
+import resource, sys, threading
 import numpy as np, pyarrow.parquet as pq
 from pysirus import SirusRegressor
 from pysirus.engine.holders import files
@@ -190,6 +189,7 @@ import pysirus.cli._options
 SirusRegressor(n_trees=2).fit_files(sys.argv[1], 'y', drop=['a'])  # what is imported late is imported now
 used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + {more}, used + {more}))
+threading.stack_size({stack})
 try:
     SirusRegressor(n_trees=200, n_jobs={jobs}).fit_files(sys.argv[1], 'y')
 except (MemoryError, RuntimeError) as error:
@@ -199,16 +199,20 @@ except (MemoryError, RuntimeError) as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
 @pytest.mark.parametrize(
-    # with a few megabytes for eight threads the C library itself gives up on their local data
-    "jobs, more",
-    [(1, 1 << 20), (8, 1 << 25), *([(1, 1 << 24), (64, 1 << 27)] if FULL else [])],
+    # memory for the rows is refused to one thread, and the stack of a second thread, where all else has room
+    "jobs, more, stack, message",
+    [
+        (1, 1 << 20, 0, "MemoryError memory: the system gave less than the 1,073,741,824 bytes"),
+        (8, 1 << 30, 1 << 32, "RuntimeError n_jobs: the system started no further thread, 8 are wanted"),
+    ],
+    ids=["memory", "threads"],
 )
-def test_limits_of_the_system_are_called_by_their_parameters(jobs, more, tmp_path):
+def test_limits_of_the_system_are_called_by_their_parameters(jobs, more, stack, message, tmp_path):
     pq.write_table(table_of(200_000), tmp_path / "part.parquet")
-    command = [*warm.python(LIMITED.format(jobs=jobs, more=more)), str(tmp_path)]
+    command = [*warm.python(LIMITED.format(jobs=jobs, more=more, stack=stack)), str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    assert not answer.stdout or "n_jobs" in answer.stdout, answer.stdout
+    assert answer.stdout.startswith(message) and "n_jobs" in answer.stdout, answer.stdout
     assert "part.parquet" not in answer.stdout
 
 
