@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from pysirus._console import error_console
 from pysirus._forest.forest import Progress
 from pysirus._plain import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn
 
 
 @contextmanager
@@ -52,19 +57,20 @@ Advance = Callable[[float, int], None]
 ShowPass = Callable[[str, int], AbstractContextManager[Advance]]
 
 
+def _pass_bar(*columns: ProgressColumn) -> Bar:
+    """A bar that says what a pass over the rows is for, how far it is, and the time that it has taken."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    what = TextColumn("{task.description:<16}", markup=False)
+    return Progress(what, BarColumn(bar_width=30), *columns, TimeElapsedColumn(), console=error_console())
+
+
 @contextmanager
 def show_pass(what: str, n_bytes: int) -> Iterator[Advance]:
     """A bar of the bytes and rows that a pass over files has read."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import DownloadColumn, TextColumn
 
-    columns = (
-        TextColumn("{task.description:<16}", markup=False),
-        BarColumn(bar_width=30),
-        DownloadColumn(),
-        TextColumn("{task.fields[rows]:>13,} rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=error_console()) as bar:
+    with _pass_bar(DownloadColumn(), TextColumn("{task.fields[rows]:>13,} rows")) as bar:
         task = bar.add_task(one_line(what), total=n_bytes, rows=0)
         n_rows = 0
 
@@ -79,16 +85,9 @@ def show_pass(what: str, n_bytes: int) -> Iterator[Advance]:
 @contextmanager
 def show_rows(n_rows: int, what: str) -> Iterator[Callable[[float], None]]:
     """A bar of the rows that a pass over rows in bins has gone through."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn, TextColumn
 
-    columns = (
-        TextColumn("{task.description:<16}", markup=False),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=error_console()) as bar:
+    with _pass_bar(MofNCompleteColumn(), TextColumn("rows")) as bar:
         task = bar.add_task(one_line(what), total=n_rows)
         yield lambda rows: bar.advance(task, rows)
         bar.update(task, completed=n_rows)  # rows on other machines give no sign

@@ -2,11 +2,18 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from parts import KINDS, CountedRows, assert_equal_models, assert_equal_tuning, fit_parts, make_frame, response_of
+from parts import (
+    KINDS,
+    CountedRows,
+    assert_equal_models,
+    assert_equal_tuning,
+    fit_parts,
+    make_frame,
+    response_of,
+    write_files,
+)
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
 from pysirus._training.residual import Extremes
@@ -93,11 +100,7 @@ def rows_of_files():
 @pytest.mark.parametrize("n_files, n_groups", [(1, 1), (1, 7), *([(50, 1), (7, 1)] if FULL else [])])
 def test_files_are_tuned_in_stages_as_memory_is(tmp_path, rows_of_files, n_files, n_groups):
     frame, expected = rows_of_files
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    size = -(-len(table) // n_files)
-    for i in range(n_files):
-        part = table.slice(i * size, size)
-        pq.write_table(part, tmp_path / f"{i:02}.parquet", row_group_size=-(-len(part) // n_groups))
+    write_files(frame, tmp_path, n_files, n_groups)
     found = SirusRegressorCV(**TUNED).fit_files(tmp_path, "y", memory=1 << 27)
     assert found.n_stages_ == expected.n_stages_ > 1
     assert_equal_tuning(found, expected)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import KFold
 
-from parts import CountedRows, assert_equal_tuning, fit_parts, make_frame, response_of
+from parts import CountedRows, assert_equal_tuning, fit_parts, make_frame, response_of, write_files
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
 from pysirus._tuning.folds import fold_of_rows
@@ -102,11 +102,7 @@ def rows_of_files():
 @pytest.mark.parametrize("n_files, n_groups", [(1, 1), (1, 50), (7, 1), *([(50, 1)] if FULL else [])])
 def test_files_are_tuned_as_memory_is(tmp_path, rows_of_files, n_files, n_groups):
     frame, expected = rows_of_files
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    size = -(-len(table) // n_files)
-    for i in range(n_files):
-        part = table.slice(i * size, size)
-        pq.write_table(part, tmp_path / f"{i:02}.parquet", row_group_size=-(-len(part) // n_groups))
+    write_files(frame, tmp_path, n_files, n_groups)
     assert_equal_tuning(SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", memory=1 << 27), expected)
 
 

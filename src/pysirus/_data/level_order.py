@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-# words of equal meaning are parted by a stroke
+# from lowest to highest; synonyms are separated by |
 _SCALES = (
     "january|jan february|feb march|mar april|apr may june|jun july|jul august|aug september|sep|sept october|oct "
     "november|nov december|dec",

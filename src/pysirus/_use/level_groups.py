@@ -64,8 +64,8 @@ def level_groups(axis: Axis, values: NDArray[np.float64], counts: NDArray[Any] |
         if not axis.in_order or len(parts) > MOST_ROWS:
             parts = _equal(same, steps)
     weights = np.ones(n_levels) if counts is None else np.asarray(counts, dtype=np.float64)[:n_levels]
-    rest = sorted(range(len(parts)), key=lambda i: -weights[parts[i]].sum())[MOST_ROWS:]
-    groups = [_group(axis, parts[i], steps, weights) for i in range(len(parts)) if i not in set(rest)]
+    rest = set(sorted(range(len(parts)), key=lambda i: -weights[parts[i]].sum())[MOST_ROWS:])
+    groups = [_group(axis, parts[i], steps, weights) for i in range(len(parts)) if i not in rest]
     if rest:
         left = [step for i in sorted(rest) for step in parts[i]]
         groups.append(_rest(axis, left, steps, weights))
