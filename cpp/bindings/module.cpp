@@ -1,4 +1,4 @@
-// What Python calls, but for the forest (bindings_forest.cpp): arrays in, arrays out, the GIL released in between.
+// What Python calls, but for the forest (bindings/forest.cpp): arrays in, arrays out, the GIL released in between.
 #include "bindings/rules.hpp"
 
 #include <algorithm>
@@ -25,6 +25,18 @@ void encode(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values, Array<dou
   nb::gil_scoped_release release;
   pysirus::encode_column(values.data(), static_cast<std::int64_t>(values.shape(0)), values.stride(0), cuts.data(),
                          static_cast<std::int32_t>(cuts.shape(0)), static_cast<std::uint8_t>(missing_bin), bins.data());
+}
+
+void recode(Array<std::uint8_t, 2> grid, Array<std::int64_t, 1> rows, Array<std::uint8_t, 2> tables,
+            nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> bins) {
+  const std::size_t n_rows = rows.shape(0), n_features = grid.shape(0);
+  require(tables.shape(0) == n_features && tables.shape(1) == 256, "a table of 256 bins for each column of the grid");
+  require(bins.shape(0) >= n_features && bins.shape(1) == n_rows, "bins must have an entry per column and row");
+  nb::gil_scoped_release release;
+  check_range("rows", range_of(rows.data(), n_rows), 0, static_cast<std::int64_t>(grid.shape(1)) - 1);
+  for (std::size_t column = 0; column < n_features; ++column)
+    pysirus::recode_column(grid.data() + column * grid.shape(1), rows.data(), static_cast<std::int64_t>(n_rows),
+                           tables.data() + column * 256, bins.data() + column * n_rows);
 }
 
 template <class T>
@@ -323,6 +335,8 @@ NB_MODULE(_core, m) {
     m.def("order_statistics", &order_statistics<T>, "values"_a.noconvert(), "ranks"_a,
           "The known values of these ranks (0 is the least), by selection.");
   });
+  m.def("recode", &recode, "grid"_a, "rows"_a, "tables"_a, "bins"_a,
+        "Write what the table of each column makes of the bins of some rows.");
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
         "class_code"_a.none(), "n_outputs"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
         "Sizes, pair sizes and response sums of rules in each fold; the last as halves, high * 2**48 + low.");

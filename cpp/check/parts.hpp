@@ -102,6 +102,19 @@ inline int encode() {
   return n_different;
 }
 
+inline int recode() {
+  std::vector<std::uint8_t> grid(1000), table(256), bins(300);
+  std::vector<std::int64_t> rows(300);
+  for (std::size_t i = 0; i < grid.size(); ++i) grid[i] = static_cast<std::uint8_t>(number(i, 256));
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(number(i + 7777, 10));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(3 * i + number(i, 3));
+  recode_column(grid.data(), rows.data(), 300, table.data(), bins.data());
+  int n_different = 0;
+  for (std::size_t i = 0; i < bins.size(); ++i)
+    n_different += bins[i] != table[grid[static_cast<std::size_t>(rows[i])]];
+  return n_different;
+}
+
 inline int quantiles() {
   int n_different = 0;
   for (const std::size_t n : {std::size_t{1}, std::size_t{10}, std::size_t{5000}, std::size_t{30000}}) {

@@ -89,6 +89,12 @@ def count_other_values(
 def encode(
     values: NDArray[np.floating], cuts: NDArray[np.float64], missing_bin: int, bins: NDArray[np.uint8]
 ) -> None: ...
+def recode(
+    grid: NDArray[np.uint8],  # [column, row]
+    rows: NDArray[np.int64],
+    tables: NDArray[np.uint8],  # [column, 256]
+    bins: NDArray[np.uint8],  # [column, row of some]
+) -> None: ...
 def order_statistics(values: NDArray[Any], ranks: list[int]) -> NDArray[np.float64]: ...
 def rule_moments(
     bins: NDArray[np.uint8],

@@ -220,6 +220,42 @@ def test_encode_refuses_what_does_not_fit():
         _core.encode(np.zeros(3), np.arange(256.0), 0, np.zeros(3, np.uint8))
 
 
+@pytest.mark.parametrize("n_cuts", [0, 1, 16, 17, 90, 255])
+def test_bins_of_many_cuts_are_those_of_a_search(n_cuts, rng):
+    cuts = np.unique(np.round(rng.normal(size=3000), 2))[:n_cuts]
+    values = np.concatenate([cuts, rng.normal(size=500), [np.nan, np.inf, -np.inf, 0.0, -0.0]])
+    bins = np.zeros(len(values), np.uint8)
+    _core.encode(values, cuts, 255, bins)
+    assert bins.tolist() == np.where(np.isnan(values), 255, np.searchsorted(cuts, values, side="right")).tolist()
+
+
+def test_recoded_bins_are_those_of_the_table(rng):
+    grid = rng.integers(0, 256, size=(3, 50), dtype=np.uint8)
+    tables = rng.integers(0, 256, size=(3, 256), dtype=np.uint8)
+    rows = np.flatnonzero(rng.random(50) < 0.8)
+    bins = np.ones((4, len(rows)), np.uint8)
+    _core.recode(grid, rows, tables, bins)
+    assert np.array_equal(bins, [*(table[fine[rows]] for table, fine in zip(tables, grid)), np.ones(len(rows))])
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"rows": np.array([0, 5])}, "rows 5 is not from 0 to 4"),
+        ({"rows": np.array([-1, 0])}, "rows -1 is not from 0 to 4"),
+        ({"tables": np.zeros((1, 256), np.uint8)}, "a table of 256 bins for each column"),
+        ({"tables": np.zeros((2, 255), np.uint8)}, "a table of 256 bins for each column"),
+        ({"bins": np.zeros((1, 2), np.uint8)}, "entry per column and row"),
+        ({"bins": np.zeros((2, 1), np.uint8)}, "entry per column and row"),
+        ({"grid": np.zeros((2, 0), np.uint8)}, "rows 4 is not from 0 to -1"),
+    ],
+)
+def test_recode_refuses_what_does_not_fit(changes, message):
+    right = {"grid": np.zeros((2, 5), np.uint8), "rows": np.array([0, 4]), "tables": np.zeros((2, 256), np.uint8)}
+    with pytest.raises(ValueError, match=message):
+        _core.recode(**{**right, "bins": np.zeros((2, 2), np.uint8)} | changes)
+
+
 def test_the_heavier_side_of_a_cut_is_known():
     binned, _ = bin_arrays(np.array([[0.0], [0.0], [1.0], [2.0]]), np.zeros(4))
     assert binned.cuts[0].less_is_heavier.tolist() == [True, True]  # a tie goes to the `<` side

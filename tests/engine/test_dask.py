@@ -440,5 +440,5 @@ def test_an_interrupt_cancels_the_tasks(cluster, client, interrupts):
     timer = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        Scheduler().sum([slow(1) for _ in range(30)])
+        Scheduler().sum([[slow(1) for _ in range(30)]])
     assert tasks_left(cluster) == 0  # in less time than the tasks take

@@ -57,7 +57,7 @@ def fit_cuts(parts, *, n_bins, discrete_limit, budget, order="left"):
     parts = list(parts)
     summaries = fold(merge_summaries, [summarise_columns(t, r, budget=budget) for t, r in parts], order)
     n_passes = 1
-    while plan := needs_zoom(summaries, n_bins, discrete_limit):
+    while plan := needs_zoom([summaries], n_bins, discrete_limit):
         plan = pickle.loads(pickle.dumps(plan))
         answer = fold(merge_zooms, [zoom_columns(t, r, plan) for t, r in parts], order)
         summaries = refine(summaries, plan, answer)
@@ -244,10 +244,30 @@ def test_zooming_at_other_quantiles_is_refused(rng):
     table = Table((Column("x", "numeric", rng.normal(size=5000)),), 5000, None)
     response = any_response(rng, 5000, "number", "none")
     summaries = summarise_columns(table, response, budget=64)
-    plan = needs_zoom(summaries, 10, 10)
+    plan = needs_zoom([summaries], 10, 10)
     summaries = refine(summaries, plan, zoom_columns(table, response, plan))
     with pytest.raises(ValueError, match=r"Column 'x' was zoomed at the quantiles of another n_bins than 7"):
         cuts_of_columns(summaries, n_bins=7, discrete_limit=10)
+
+
+def test_several_sets_of_rows_share_an_interval_for_each_quantile(rng):
+    values = rng.normal(size=20_000)
+    column = Column("x", "numeric", values)
+    table, response = Table((column,), len(values), None), any_response(rng, len(values), "number", "none")
+    sets = [np.flatnonzero(np.arange(len(values)) % 10 != k) for k in range(10)]
+    parts = list(parts_of(table, response, sets))
+    summaries = [summarise_columns(*part, budget=400) for part in parts]
+    alone = [needs_zoom([own], 10, 10).columns[0] for own in summaries]
+    plan = needs_zoom(summaries, 10, 10)
+    (zoom,) = plan.columns
+    assert len(zoom.lows) == 9
+    for own in alone:  # each of its intervals is inside one of theirs
+        at = np.searchsorted(zoom.lows, own.lows, side="right") - 1
+        assert (zoom.lows[at] <= own.lows).all() and (own.highs <= zoom.highs[at]).all()
+    for rows, part, own in zip(sets, parts, summaries):
+        (cuts,) = cuts_of_columns(refine(own, plan, zoom_columns(*part, plan)), n_bins=10, discrete_limit=10)
+        out = np.zeros(len(rows), np.uint8)
+        assert_equal(cuts, bin_column(column.take(rows), IntegerRows(part[1]), out, n_bins=10, discrete_limit=10))
 
 
 def test_budgets_that_cannot_work_are_refused(rng):
@@ -256,7 +276,7 @@ def test_budgets_that_cannot_work_are_refused(rng):
     with pytest.raises(ValueError, match="budget must be at least 16, found 8"):
         summarise_columns(table, response, budget=8)
     with pytest.raises(ValueError, match="budget of 16 cannot count 100 values"):
-        needs_zoom(summarise_columns(table, response, budget=16), 10, 100)
+        needs_zoom([summarise_columns(table, response, budget=16)], 10, 100)
 
 
 # ------------------------------------------------------------------------------------------------- parts that disagree

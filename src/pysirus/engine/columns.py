@@ -4,7 +4,7 @@ Each part answers with one summary a column; summaries add up in any order. Wher
 the budget of its tally, the parts are asked once more (rarely twice) about the neighbourhood of each quantile alone:
 
     summaries = reduce(merge_summaries, (summarise_columns(table, response) for table, response in parts))
-    while plan := needs_zoom(summaries, n_bins, discrete_limit):
+    while plan := needs_zoom([summaries], n_bins, discrete_limit):
         answer = reduce(merge_zooms, (zoom_columns(table, response, plan) for table, response in parts))
         summaries = refine(summaries, plan, answer)
     cuts = cuts_of_columns(summaries, n_bins=n_bins, discrete_limit=discrete_limit)
@@ -82,11 +82,6 @@ class ZoomPlan:
 
     columns: tuple[ColumnZoom, ...]
 
-    @property
-    def indices(self) -> frozenset[int]:
-        """The columns that it looks at."""
-        return frozenset(zoom.index for zoom in self.columns)
-
 
 @dataclass(frozen=True)
 class ZoomAnswer:
@@ -137,38 +132,38 @@ def _disjoint(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDAr
     return low[new], np.maximum.reduceat(high, np.flatnonzero(new))
 
 
-def _column_zoom(index: int, summary: ColumnSummary, n_bins: int) -> ColumnZoom:
+def _brackets(summary: ColumnSummary, n_bins: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The values between which each quantile surely is."""
     targets, windows = _targets(summary, n_bins), summary.all_windows()
     lows, highs = [], []
     for k, window in enumerate(windows):
         here = targets.window == k
         lows.append(window.tally.values[window.tally.brackets(targets.low[here])[0]])
         highs.append(window.tally.values[window.tally.brackets(targets.high[here])[1]])
-    low, high = _disjoint(np.concatenate(lows), np.concatenate(highs))
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _column_zoom(index: int, sets: Sequence[ColumnSummary], n_bins: int) -> ColumnZoom:
+    """Where each quantile may be in some set of rows: one interval for all of them, for their quantiles are near."""
+    lows, highs = zip(*(_brackets(summary, n_bins) for summary in sets))
+    low, high = _disjoint(np.minimum.reduce(lows), np.maximum.reduce(highs))
     # ample, for a pass costs more than room, and more with each pass, so that there is an end to them
-    budget = max(LEAST_BUDGET, (summary.tally.budget << (summary.zooms + 3)) // len(low))
-    return ColumnZoom(index, low, high, budget)
+    budget = max(summary.tally.budget << (summary.zooms + 3) for summary in sets) // len(low)
+    return ColumnZoom(index, low, high, max(LEAST_BUDGET, budget))
 
 
-def needs_zoom(summaries: Sequence[ColumnSummary], n_bins: int, discrete_limit: int) -> ZoomPlan | None:
-    """What one more pass over the parts should look at; None when all cuts are known."""
-    columns = tuple(
-        _column_zoom(i, summary, n_bins) for i, summary in enumerate(summaries) if _is_open(summary, discrete_limit)
-    )
-    return ZoomPlan(columns) if columns else None
+def open_columns(summaries: Sequence[ColumnSummary], discrete_limit: int) -> frozenset[int]:
+    """The columns whose quantiles are wanted and not known."""
+    return frozenset(i for i, summary in enumerate(summaries) if _is_open(summary, discrete_limit))
 
 
-def together(plans: Sequence[ZoomPlan]) -> ZoomPlan:
-    """One plan that looks wherever some plan looks, for several sets of rows of the same table."""
-    by_index: dict[int, list[ColumnZoom]] = {}
-    for zoom in (zoom for plan in plans for zoom in plan.columns):
-        by_index.setdefault(zoom.index, []).append(zoom)
+def needs_zoom(sets: Sequence[Sequence[ColumnSummary]], n_bins: int, discrete_limit: int) -> ZoomPlan | None:
+    """What one more pass over the parts should look at, for some sets of rows; None when all cuts are known."""
     columns = []
-    for index, zooms in sorted(by_index.items()):
-        low, high = (np.concatenate([getattr(zoom, side) for zoom in zooms]) for side in ("lows", "highs"))
-        order = np.argsort(low, kind="stable")
-        columns.append(ColumnZoom(index, *_disjoint(low[order], high[order]), max(zoom.budget for zoom in zooms)))
-    return ZoomPlan(tuple(columns))
+    for i, column in enumerate(zip(*sets)):
+        if wanted := [summary for summary in column if _is_open(summary, discrete_limit)]:
+            columns.append(_column_zoom(i, wanted, n_bins))
+    return ZoomPlan(tuple(columns)) if columns else None
 
 
 def _zoom_column(column: Column, rows: IntegerRows, zoom: ColumnZoom) -> tuple[Window, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._bins.cuts import Cuts
 from pysirus._data.column import MISSING, Column
 from pysirus._data.table import as_feature
@@ -20,7 +21,7 @@ from pysirus._training.training import features_of
 from pysirus.engine.train import Shape
 
 MAX_BINS = 256
-Table = NDArray[np.uint8]  # [256]: what a fold makes of each bin of a column of the grid
+Table = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
 
 
 def grid_of(whole: Sequence[Cuts], folds: Sequence[Shape]) -> tuple[Cuts, ...] | None:
@@ -56,7 +57,7 @@ def _one_of_each(grid: Cuts) -> Column:
 class GridReading:
     """Bins of the grid in, the bins of a fold out."""
 
-    columns: tuple[Table, ...]
+    columns: NDArray[np.uint8]  # [column, 256]: what it makes of each bin of a column of the grid
     given: tuple[tuple[tuple[int, Table], ...], ...]  # of each rule that is given: column, 1 where a condition holds
 
     @classmethod
@@ -64,22 +65,19 @@ class GridReading:
         """How a fold with these cuts reads the grid."""
         features = features_of(shape.cuts)
         one_of_each = [as_feature(_one_of_each(fine), feature) for fine, feature in zip(grid, features)]
-        tables = []
-        for own, column in zip(shape.cuts, one_of_each):
-            table = np.zeros(MAX_BINS, dtype=np.uint8)
+        tables = np.zeros((len(one_of_each), MAX_BINS), dtype=np.uint8)
+        for own, column, table in zip(shape.cuts, one_of_each, tables):
             own.encode(column, table[: len(column.values)])
-            tables.append(table)
         given = []
         for rule in shape.given:
             holds = [(c.index, c.holds(one_of_each[c.index])) for c in rule.conditions]
             given.append(tuple((i, np.resize(own.astype(np.uint8), MAX_BINS)) for i, own in holds))
-        return cls(tuple(tables), tuple(given))
+        return cls(tables, tuple(given))
 
     def bins(self, grid: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """The bins of some rows; after those of the columns, where given rules hold."""
         bins = np.ones((len(self.columns) + len(self.given), len(rows)), dtype=np.uint8)
-        for table, fine, out in zip(self.columns, grid, bins):
-            np.take(table, fine[rows], out=out)
+        _core.recode(grid, rows, self.columns, bins)
         for conditions, out in zip(self.given, bins[len(self.columns) :]):
             for i, table in conditions:
                 out &= table[grid[i, rows]]

@@ -69,16 +69,21 @@ class Tally:
         dtype = np.promote_types(self.values.dtype, other.values.dtype)
         a, b = self.astype(dtype), other.astype(dtype)
         values = np.concatenate([a.values, b.values])
-        values.sort(kind="stable")  # two sorted runs: a merge
-        values = values[_runs(values)[0]]
-        below_min, below_max, upto_min, upto_max = (x + y for x, y in zip(a._bounds_at(values), b._bounds_at(values)))
+        order = np.argsort(values, kind="stable")  # two sorted runs: a merge
+        values = values[order]
+        first, last = _runs(values)
         if a.exact and b.exact:
-            below_max, upto_max = below_min, upto_min
-        return grouped(Tally(values, below_min, below_max, upto_min, upto_max, a.exact and b.exact, self.budget))
+            weights = np.concatenate([a.upto_min - a.below_min, b.upto_min - b.below_min])
+            upto = np.cumsum(weights[order])[last]
+            below = np.append(0, upto[:-1])
+            return grouped(Tally(values[first], below, below, upto, upto, True, self.budget))
+        end = np.cumsum(order < len(a.values), dtype=np.intp)[last]  # the values of one up to each value of both
+        below_min, below_max, upto_min, upto_max = map(np.add, a._bounds_at(end), b._bounds_at(last + 1 - end))
+        return grouped(Tally(values[first], below_min, below_max, upto_min, upto_max, False, self.budget))
 
-    def _bounds_at(self, values: NDArray[Any]) -> tuple[NDArray[np.int64], ...]:
-        """The four bounds at sorted values, stored or not."""
-        first, end = np.searchsorted(self.values, values), np.searchsorted(self.values, values, side="right")
+    def _bounds_at(self, end: NDArray[np.intp]) -> tuple[NDArray[np.int64], ...]:
+        """The four bounds at rising values, stored or not, by how many stored ones are up to each of them."""
+        first = np.append(0, end[:-1])
         stored = end > first
         at = np.minimum(first, len(self.values) - 1)
         # between two stored values: at least what is up to the one before, at most what is below the one after
@@ -89,6 +94,13 @@ class Tally:
             before[end],
             np.where(stored, self.upto_max[at], after[end]),
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a few bytes each and thousands of them in an answer: as arrays, each would travel on its own
+        arrays = [self.values, self.below_min, self.upto_min]
+        if not self.exact:
+            arrays += [self.below_max, self.upto_max]
+        return _unpack, (self.values.dtype.str, self.budget, *(array.tobytes() for array in arrays))
 
     def brackets(self, targets: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Positions of the stored values between which (both included) each order statistic surely is."""
@@ -118,6 +130,15 @@ class Tally:
         """The weight of the values below each threshold, of an exact tally."""
         at = np.searchsorted(self.values.astype(np.float64), thresholds)
         return np.append(0, self.upto_min)[at]
+
+
+def _unpack(
+    dtype: str, budget: int, values: bytes, below: bytes, upto: bytes, below_max: bytes = b"", upto_max: bytes = b""
+) -> Tally:
+    """A tally that was packed for its way to another process; of one that is exact the bounds meet."""
+    low = [np.frombuffer(part, np.int64) for part in (below, upto)]
+    high = [np.frombuffer(part, np.int64) for part in (below_max, upto_max)] if below_max else low
+    return Tally(np.frombuffer(values, dtype), low[0], high[0], low[1], high[1], not below_max, budget)
 
 
 def _runs(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -247,7 +247,7 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
     summaries = in_order(columns.summaries, settings, parts.n_labels)
     watch.names = tuple(summary.name for summary in summaries)
     read = replace(read, names=watch.names)
-    while options.exact and (plan := needs_zoom(summaries, **limits)) is not None:
+    while options.exact and (plan := needs_zoom([summaries], **limits)) is not None:
         summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
     shape = shape_of(summaries, settings, parts.n_labels)
     features = features_of(shape.cuts)

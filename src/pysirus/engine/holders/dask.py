@@ -156,6 +156,14 @@ class Patience:
             )
 
 
+def _sum_task(tasks: Sequence[Block]) -> Block:
+    """A task that adds up the answers of some tasks, a few at a time."""
+    merge = dask.delayed(_merge, pure=False)
+    while len(tasks) > 1:
+        tasks = [merge(list(tasks[i : i + FAN_IN])) for i in range(0, len(tasks), FAN_IN)]
+    return tasks[0]
+
+
 class Scheduler:
     """Where tasks run: on the workers of the current client, or by Dask in this process."""
 
@@ -168,12 +176,10 @@ class Scheduler:
         """How many tasks run at once."""
         return int(CPU_COUNT) if self.client is None else max(1, sum(self.client.nthreads().values()))
 
-    def sum(self, tasks: Sequence[Block]) -> Any:
-        """The sum of the answers of some tasks."""
-        merge = dask.delayed(_merge, pure=False)
-        while len(tasks) > 1:
-            tasks = [merge(list(tasks[i : i + FAN_IN])) for i in range(0, len(tasks), FAN_IN)]
-        total = dask.compute(tasks[0])[0] if self.client is None else self._result(self.client.compute(tasks[0]))
+    def sum(self, groups: Sequence[Sequence[Block]]) -> Any:
+        """The sum of the answers of some tasks: first of those of a group, which are better added up where they are."""
+        task = _sum_task([_sum_task(group) for group in groups])
+        total = dask.compute(task)[0] if self.client is None else self._result(self.client.compute(task))
         if isinstance(total, Complaint):
             raise total.error
         return sum_of([total])
@@ -211,6 +217,14 @@ class Scheduler:
             else:
                 patience.wait_on()
 
+    def by_worker(self, tasks: Sequence[Block], kept: Sequence[Block]) -> list[list[Block]]:
+        """Tasks in groups, by the worker that keeps what each of them is about."""
+        holders = {} if self.client is None else self.client.who_has(kept)
+        groups: dict[Any, list[Block]] = {}
+        for task, own in zip(tasks, kept):
+            groups.setdefault(next(iter(holders.get(own.key, ())), None), []).append(task)
+        return list(groups.values())
+
     def keep(self, tasks: Sequence[Block]) -> list[Block]:
         """Run tasks and keep what they give where it is."""
         return list(dask.persist(*tasks) if self.client is None else self.client.persist(tasks))
@@ -231,7 +245,8 @@ class DaskShards:
     def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
         answer, sent = dask.delayed(_answer_shards, pure=False), cloudpickle.dumps(question)
-        total: Answer = self._scheduler.sum([answer(sent, shards) for shards in self._shards])
+        tasks = [answer(sent, shards) for shards in self._shards]
+        total: Answer = self._scheduler.sum(self._scheduler.by_worker(tasks, self._shards))
         return total
 
     def close(self) -> None:
@@ -258,12 +273,12 @@ class DaskRows:
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask every partition, and add up the answers."""
-        total: Answer = self._scheduler.sum(_tasks(_answer, question, self._partitions))
+        total: Answer = self._scheduler.sum([_tasks(_answer, question, self._partitions)])
         return total
 
     def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask a question that reads the response and the weights alone."""
-        total: Answer = self._scheduler.sum(_tasks(_answer, question, self._responses))
+        total: Answer = self._scheduler.sum([_tasks(_answer, question, self._responses)])
         return total
 
     def encode(self, question: Callable[[Part], Shard]) -> DaskShards:
