@@ -42,6 +42,11 @@ class NodeSums:
     first_tree: int
     splits: NDArray[np.int32]  # [tree, node]: the levels above
 
+    @property
+    def n_threads(self) -> int:
+        """How many threads share the trees."""
+        return self.recipe.n_threads
+
     def plan(self, response: Response) -> _core.Plan:
         """What the core must know of the trees."""
         return plan_of(self.shape, response, self.recipe)

@@ -188,7 +188,9 @@ def grouped(tally: Tally) -> Tally:
         best = np.flatnonzero(doubt == np.repeat(np.minimum.reduceat(doubt, first), last - first + 1))
         first = best[_runs(group[best])[0]]
     heavy = np.flatnonzero(tally.upto_min - tally.below_max > tally.weight // (tally.budget // 8))
-    keep = np.unique(np.concatenate([[0], first, heavy, [len(group) - 1]]))
+    kept = np.zeros(len(group), dtype=bool)
+    kept[first] = kept[heavy] = kept[[0, -1]] = True
+    keep = np.flatnonzero(kept)
     below = _same(tally.below_min, tally.below_max, keep)
     upto = _same(tally.upto_min, tally.upto_max, keep)
     return Tally(tally.values[keep], *below, *upto, False, tally.budget)

@@ -7,17 +7,19 @@ every learner that still runs has asked. It is made by the thread that called, w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 from uuid import uuid4
 
 from pysirus.engine.crew import GivenUp, crew
 from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
+from pysirus.engine.views import OfView
 
 Result = TypeVar("Result")
 Tell = Callable[[float], None]  # of some more rows
@@ -48,15 +50,40 @@ class _Several:
     def __call__(self, shard: Shard) -> _Each:
         if self.n_threads == 1 or len(self.questions) == 1:
             return _Each(tuple(self._answer(question, shard) for question in self.questions))
+        found: list[Any] = []
         with crew(self.n_threads) as pool:
-            waiting = [pool.submit(self._answer, question, shard) for question in self.questions]
-            return _Each(tuple(future.result() for future in waiting))
+            for start in range(0, len(self.questions), self.n_threads):  # as many views of the rows at a time
+                found += self._answer_some(self.questions[start : start + self.n_threads], shard, pool)
+        return _Each(tuple(found))
+
+    def _answer_some(
+        self, questions: Sequence[Callable[[Shard], Any]], shard: Shard, pool: ThreadPoolExecutor
+    ) -> list[Any]:
+        """A thread for each question or, where a question takes all threads itself, for its view of the rows."""
+        waiting = []
+        for question in questions:
+            call = question.look if _is_wide(question) else partial(self._answer, question)
+            waiting.append(pool.submit(call, shard))
+        found = [future.result() for future in waiting]
+        for i, question in enumerate(questions):
+            if _is_wide(question):
+                found[i] = question.answer(found[i])
+                self._tell(shard)
+        return found
 
     def _answer(self, question: Callable[[Shard], Any], shard: Shard) -> Any:
         answer = question(shard)
+        self._tell(shard)
+        return answer
+
+    def _tell(self, shard: Shard) -> None:
+        """Say that one more question has been answered."""
         if tell := _WATCHING.get(self.watched_by):
             tell(shard.response.n_rows / len(self.questions))
-        return answer
+
+
+def _is_wide(question: Callable[[Shard], Any]) -> TypeGuard[OfView]:
+    return isinstance(question, OfView) and question.n_threads > 1
 
 
 @contextmanager

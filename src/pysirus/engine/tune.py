@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
 from pysirus._data.table import Feature, recode_table
@@ -24,6 +25,7 @@ from pysirus._training.training import features_of
 from pysirus._tuning.fold import FoldLists, FoldResult, holds_in, judge_fold, learn_fold
 from pysirus._tuning.folds import derive
 from pysirus._tuning.plan import TuningPlan
+from pysirus.engine.crew import crew
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridReading, groups_on_grids
 from pysirus.engine.marks import Marked
@@ -168,7 +170,7 @@ class FoldTuning:
             required=shape.required,
         )
         required = with_required(training, plan.kind.link, strict=False)
-        recipe = replace(settings.recipe(required.n_rows), n_threads=1)  # several folds are asked at a time
+        recipe = settings.recipe(required.n_rows)
         return learn_fold(required, replace(plan, settings=settings), recipe, n_trees).bare(), training.features
 
     def _judge(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
@@ -177,14 +179,21 @@ class FoldTuning:
         lists = tuple(FoldList(own.rules, features) for own, features in learned)
         question = HeldOutQuestion(parts.read, folds, parts.extent.first_rows, lists)
         pieces = dict(sorted(parts.watch(parts.rows.ask(question)).by_key.items()))
-        results = []
-        for fold, (own, _) in enumerate(learned):
-            bits, responses = zip(*(pieces.pop(key) for key in list(pieces) if key[0] == fold))
-            holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(own.rules)).astype(bool)
-            index = np.flatnonzero(folds.of_rows(0, folds.n_rows) == fold)
-            index = index.astype(np.min_scalar_type(folds.n_rows))  # one number a row is kept
-            results.append(judge_fold(own, holds, _joined(responses), self.plan, index))
-        return results
+        with crew(self.plan.settings.n_threads) as pool:
+            waiting = []
+            for fold, (own, _) in enumerate(learned):
+                held_out = [pieces.pop(key) for key in list(pieces) if key[0] == fold]
+                waiting.append(pool.submit(self._judge_fold, folds, fold, own, held_out))
+            return [future.result() for future in waiting]
+
+    def _judge_fold(
+        self, folds: Repetition, fold: int, own: FoldLists, held_out: Sequence[tuple[NDArray[np.uint8], Response]]
+    ) -> FoldResult:
+        bits, responses = zip(*held_out)
+        holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(own.rules)).astype(bool)
+        index = np.flatnonzero(folds.of_rows(0, folds.n_rows) == fold)
+        index = index.astype(np.min_scalar_type(folds.n_rows))  # one number a row is kept
+        return judge_fold(own, holds, _joined(responses), self.plan, index)
 
 
 def _nothing(shard: Shard) -> int:

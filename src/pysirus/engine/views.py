@@ -25,9 +25,24 @@ class OfView:
     view: View
     question: Callable[[Shard], Any]
 
-    def __call__(self, shard: Shard) -> Any:
+    @property
+    def n_threads(self) -> int:
+        """How many threads the question takes itself."""
+        return getattr(self.question, "n_threads", 1)
+
+    def look(self, shard: Shard) -> Shard | None:
+        """A shard as it is seen, through all views that are one upon the other."""
         seen = self.view(shard)
-        return None if seen is None else self.question(seen)
+        return self.question.look(seen) if seen is not None and isinstance(self.question, OfView) else seen
+
+    def answer(self, seen: Shard | None) -> Any:
+        """What a shard answers that is seen."""
+        if seen is None:
+            return None
+        return self.question.answer(seen) if isinstance(self.question, OfView) else self.question(seen)
+
+    def __call__(self, shard: Shard) -> Any:
+        return self.answer(self.look(shard))
 
 
 @dataclass(frozen=True)
