@@ -59,7 +59,7 @@ def test_parts_are_tuned_in_stages_as_memory_is(case, limits):
     estimator = SirusClassifierCV if estimator is SirusClassifier else SirusRegressorCV
     options = {**TUNED, **options, "random_state": seed}
     expected = estimator(**options).fit(frame[COLUMNS], y, sample_weight=weights)
-    found = fit_parts(estimator(**options), frame[COLUMNS], y, weights, limits)
+    found = fit_parts(estimator(**options, n_jobs=1 + (limits != [])), frame[COLUMNS], y, weights, limits)
     assert expected.n_stages_ > 1
     assert found.n_stages_ == expected.n_stages_
     assert_equal_tuning(found, expected)

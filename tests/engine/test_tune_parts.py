@@ -20,6 +20,7 @@ from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
 from pysirus.engine.shard import NodeSums
 from pysirus.engine.together import learn_together
+from pysirus.engine.views import OfView
 from sampled import FULL, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
@@ -236,6 +237,28 @@ def test_learners_share_passes(n_threads):
 
     assert learn_together(numbers, [learner(1), learner(3), learner(0)], n_threads) == [[5], [5, 10, 15], []]
     assert numbers.passes == 3
+
+
+def test_questions_that_take_all_threads_go_one_after_the_other():
+    def double(n):
+        made_by.add(threading.current_thread())
+        return 2 * n
+
+    class Wide:
+        n_threads = 2
+
+        def __call__(self, n):
+            assert threading.current_thread() is threading.main_thread()  # which an interrupt reaches
+            return n
+
+    made_by = set()
+    learners = [lambda shards, k=k: shards.ask(OfView(lambda n: n + k, OfView(double, Wide()))) for k in range(5)]
+    nobody = [
+        lambda shards: shards.ask(lambda n: n),
+        lambda shards: shards.ask(OfView(lambda n: n if n > 2 else None, Wide())),
+    ]
+    assert learn_together(Numbers(), [*learners, *nobody], 2) == [10, 14, 18, 22, 26, 5, 3]
+    assert threading.main_thread() not in made_by  # views are made side by side
 
 
 def test_an_interrupt_dismisses_the_threads_that_answer(interrupts):
