@@ -121,7 +121,7 @@ def _targets(summary: ColumnSummary, n_bins: int) -> _Targets:
     return _Targets(window, low - below[window], high - below[window], share)
 
 
-def _is_open(summary: ColumnSummary, discrete_limit: int) -> bool:
+def is_open(summary: ColumnSummary, discrete_limit: int) -> bool:
     """Whether the quantiles of a column are wanted and not known."""
     return summary.kind == "numeric" and not summary.exact_windows() and summary.tally.exceeds(discrete_limit)
 
@@ -152,16 +152,11 @@ def _column_zoom(index: int, sets: Sequence[ColumnSummary], n_bins: int) -> Colu
     return ColumnZoom(index, low, high, max(LEAST_BUDGET, budget))
 
 
-def open_columns(summaries: Sequence[ColumnSummary], discrete_limit: int) -> frozenset[int]:
-    """The columns whose quantiles are wanted and not known."""
-    return frozenset(i for i, summary in enumerate(summaries) if _is_open(summary, discrete_limit))
-
-
 def needs_zoom(sets: Sequence[Sequence[ColumnSummary]], n_bins: int, discrete_limit: int) -> ZoomPlan | None:
     """What one more pass over the parts should look at, for some sets of rows; None when all cuts are known."""
     columns = []
     for i, column in enumerate(zip(*sets)):
-        if wanted := [summary for summary in column if _is_open(summary, discrete_limit)]:
+        if wanted := [summary for summary in column if is_open(summary, discrete_limit)]:
             columns.append(_column_zoom(i, wanted, n_bins))
     return ZoomPlan(tuple(columns)) if columns else None
 
@@ -302,6 +297,6 @@ def quantile_error(summaries: Sequence[ColumnSummary], *, n_bins: int, discrete_
     errors = [
         _order_statistics(summary, n_bins)[2] / summary.known.weight
         for summary in summaries
-        if _is_open(summary, discrete_limit)
+        if is_open(summary, discrete_limit)
     ]
     return max(errors, default=0.0)

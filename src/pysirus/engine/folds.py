@@ -21,7 +21,7 @@ from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
 from pysirus._tuning.folds import check_enough, derive, fold_of_groups, fold_of_rows
-from pysirus.engine.columns import ZoomAnswer, ZoomPlan, needs_zoom, open_columns, refine_column, zoom_columns
+from pysirus.engine.columns import ZoomAnswer, ZoomPlan, is_open, needs_zoom, refine_column, zoom_columns
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
 from pysirus.engine.read import PartReader, PartRows
@@ -242,14 +242,13 @@ class FoldSummaries:
         """As many passes as the quantiles of all folds take, mostly one."""
         every = list(summaries)
         while plan := needs_zoom(every, **limits):
-            wanted = [open_columns(own, limits["discrete_limit"]) for own in every]
             question = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
             found = self.parts.watch(self.parts.rows.ask(question)).by_key
             ways = [question.way(fold) for fold in range(self.folds.n_folds)]
             for place, zoom in enumerate(plan.columns):  # one after the other: sums of all at once take some room
                 here = {key: ZoomAnswer(answer.columns[place : place + 1]) for key, answer in found.items()}
                 for fold, answer in enumerate(self._without_each(ways, here, ())):
-                    if zoom.index in wanted[fold]:
+                    if is_open(every[fold][zoom.index], limits["discrete_limit"]):
                         every[fold] = refine_column(every[fold], zoom, answer, limits["n_bins"])
         return every
 

@@ -76,9 +76,11 @@ class GridReading:
 
     def bins(self, grid: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """The bins of some rows; after those of the columns, where given rules hold."""
-        bins = np.ones((len(self.columns) + len(self.given), len(rows)), dtype=np.uint8)
+        n_columns = len(self.columns)
+        bins = np.empty((n_columns + len(self.given), len(rows)), dtype=np.uint8)
         _core.recode(grid, rows, self.columns, bins)
-        for conditions, out in zip(self.given, bins[len(self.columns) :]):
+        bins[n_columns:] = 1
+        for conditions, out in zip(self.given, bins[n_columns:]):
             for i, table in conditions:
                 out &= table[grid[i, rows]]
         return bins

@@ -118,7 +118,10 @@ class Tally:
         return self.values[tried[best, row]], errors[best, row]
 
     def near(self, targets: NDArray[np.int64]) -> Tally:
-        """What brackets of some order statistics, and the weight below them where they are known, are found from."""
+        """What brackets of some order statistics, and the weight below them where they are known, are found from.
+
+        It has not every value, so it cannot be added to another.
+        """
         low, high = self.brackets(targets)
         asked = np.concatenate([low - 1, low, high - 1, high, [0, len(self.values) - 1]])
         keep = np.unique(np.clip(asked, 0, len(self.values) - 1))
