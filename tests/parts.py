@@ -33,13 +33,13 @@ def make_frame(n_rows=700, seed=0):
     return frame, np.asarray(signal + 0.3 * rng.normal(size=n_rows)), rng
 
 
-def write_files(frame, folder, n_files, n_groups=1):
+def write_files(frame, folder, n_files, n_groups):
     """The rows of a frame as Parquet files of so many row groups each, in the order of their names."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     size = -(-len(table) // n_files)
     for i in range(n_files):
         part = table.slice(i * size, size)
-        pq.write_table(part, folder / f"{i:02}.parquet", row_group_size=-(-len(part) // n_groups))
+        pq.write_table(part, folder / f"part-{i:02}.parquet", row_group_size=-(-len(part) // n_groups))
 
 
 def response_of(kind, y, rng):

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import warm
-from parts import KINDS, assert_equal_models, make_frame, response_of
+from parts import KINDS, assert_equal_models, make_frame, response_of, write_files
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
@@ -146,14 +145,10 @@ def test_labels_of_two_types_in_two_parts():
 # ------------------------------------------------------------------------------------------------------------ files
 
 
-def write_files(folder, frame, y, weights, n_groups, n_files=1):
+def write_rows(folder, frame, y, weights, n_groups, n_files=1):
     """The table as Parquet, in so many row groups."""
     table = frame.assign(y=y.to_numpy(), **({} if weights is None else {"w": weights}))
-    ends = np.linspace(0, len(table), n_files + 1).astype(int)
-    for i, (begin, end) in enumerate(pairwise(ends)):
-        part = pa.Table.from_pandas(table.iloc[begin:end], preserve_index=False)
-        size = -(-len(part) * n_files // n_groups)
-        pq.write_table(part, folder / f"part-{i:02}.parquet", row_group_size=size)
+    write_files(table, folder, n_files, -(-n_groups // n_files))
     return str(folder / "*.parquet")
 
 
@@ -164,7 +159,7 @@ def test_files_give_the_model_of_memory(kind, cut, tmp_path):
     estimator, y, weights = response_of(kind, y, rng)
     options = {"n_trees": 200, "random_state": 3, "n_rules": 12, "n_jobs": 2}
     expected = estimator(**options).fit(frame, y, sample_weight=weights)
-    pattern = write_files(tmp_path, frame, y, weights, n_groups, n_files)
+    pattern = write_rows(tmp_path, frame, y, weights, n_groups, n_files)
     found = estimator(**options).fit_files(pattern, "y", weights=None if weights is None else "w")
     assert_equal_models(found.model_, expected.model_)
     assert np.array_equal(found.predict(frame), expected.predict(frame))
@@ -173,7 +168,7 @@ def test_files_give_the_model_of_memory(kind, cut, tmp_path):
 def test_a_folder_a_list_and_a_file(tmp_path):
     frame, y, _ = make_frame()
     y = pd.Series(y, name="y")
-    pattern = write_files(tmp_path, frame, y, None, 8, 2)
+    pattern = write_rows(tmp_path, frame, y, None, 8, 2)
     options = {"n_trees": 100, "random_state": 3}
     expected = SirusRegressor(**options).fit_files(pattern, "y")
     for paths in (tmp_path, sorted(tmp_path.iterdir())):
@@ -188,8 +183,8 @@ def test_folders_that_are_named_like_files(tmp_path):
     y = pd.Series(y, name="y")
     for day in ("day-1.parquet", "day-2.parquet"):
         (tmp_path / day).mkdir()
-    write_files(tmp_path / "day-1.parquet", frame[:400], y[:400], None, 2, 2)
-    write_files(tmp_path / "day-2.parquet", frame[400:], y[400:], None, 1)
+    write_rows(tmp_path / "day-1.parquet", frame[:400], y[:400], None, 2, 2)
+    write_rows(tmp_path / "day-2.parquet", frame[400:], y[400:], None, 1)
     options = {"n_trees": 100, "random_state": 3}
     expected = SirusRegressor(**options).fit(frame, y)
     for paths in (tmp_path, tmp_path / "*.parquet", sorted(tmp_path.iterdir())):
@@ -214,7 +209,7 @@ def test_many_columns_keep_within_their_memory(tmp_path):
 def test_complaints_about_files(tmp_path):
     frame, y, _ = make_frame(60)
     y = pd.Series(y, name="y")
-    pattern = write_files(tmp_path, frame, y, None, 2, 2)
+    pattern = write_rows(tmp_path, frame, y, None, 2, 2)
     model = SirusRegressor(n_trees=10)
     with pytest.raises(DataError, match="no Parquet file"):
         model.fit_files(tmp_path / "none*.parquet", "y")
@@ -255,7 +250,7 @@ def test_a_bad_part_is_named(column, value, message, tmp_path):
     frame, y, _ = make_frame(60)
     table = frame.assign(y=y)
     table.loc[45, column] = value
-    pattern = write_files(tmp_path, table.drop(columns="y"), table["y"], None, 2, 2)
+    pattern = write_rows(tmp_path, table.drop(columns="y"), table["y"], None, 2, 2)
     with pytest.raises(DataError, match=message):
         SirusRegressor(n_trees=10).fit_files(pattern, "y")
 
@@ -292,7 +287,7 @@ def test_labels_are_judged_together():
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_an_interrupt_ends_the_work_and_leaves_nothing_behind(tmp_path, interrupts):
     frame, y, _ = make_frame(200_000)
-    write_files(tmp_path, frame[["wide", "narrow", "count"]], pd.Series(y), None, 4)
+    write_rows(tmp_path, frame[["wide", "narrow", "count"]], pd.Series(y), None, 4)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     code = (
