@@ -101,8 +101,9 @@ def fit_cost(points: list[dict[str, Any]], job: str) -> Cost:
 # ---------------------------------------------------------------------------------------------------------- simulation
 
 NAMES = {"fit": "plain fit", "tune": "tuning, ten folds"}
-# passes of the job, as tests/engine/test_tune_parts.py counts them: over the rows as they came, and in bins
-PASSES = {"fit": (5, 2), "tune": (10, 6)}  # bins: besides two for each block of trees
+# passes of the job, as tests/engine/test_tune_parts.py counts them: over the rows as they came, and in bins besides two
+# for each block of trees; of a billion rows the quantiles of folds take one more
+PASSES = {"fit": (5, 2), "tune": (10, 6)}
 SUM_BYTES = {"fit": 2_100, "tune": FOLDS * 2_100}  # of a tree, at the second level
 ANSWER_BYTES = 1 << 24  # of the sums of a pass on Dask
 # profiled: seconds to add up two answers about columns (tallies of 20 columns, of each fold), in two passes; what the

@@ -16,17 +16,18 @@ from pysirus._data.table import Table, read_table
 from pysirus._response.group_sums import group_sums, product_sums
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import ClassResponse, NumberResponse
-from pysirus.engine.columns import (
-    cuts_of_columns,
-    merge_summaries,
+from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
+from pysirus.engine.tally import tally_of
+from pysirus.engine.zoom import (
+    has_quantiles,
     merge_zooms,
+    narrowed,
     needs_zoom,
-    quantile_error,
+    neighbourhoods,
     refine,
-    summarise_columns,
+    summary_near,
     zoom_columns,
 )
-from pysirus.engine.tally import tally_of
 from sampled import FULL
 
 LEVELS = ["a", "b", "c", "d", "e", "f"]
@@ -268,6 +269,57 @@ def test_several_sets_of_rows_share_an_interval_for_each_quantile(rng):
         (cuts,) = cuts_of_columns(refine(own, plan, zoom_columns(*part, plan)), n_bins=10, discrete_limit=10)
         out = np.zeros(len(rows), np.uint8)
         assert_equal(cuts, bin_column(column.take(rows), IntegerRows(part[1]), out, n_bins=10, discrete_limit=10))
+
+
+LIMITS = {"n_bins": 10, "discrete_limit": 10}
+
+
+def near(column, rows, response, plan, budget, n_parts=3):
+    """The summary of some rows of a column, found near the quantiles of all."""
+    parts = list(parts_of(Table((column,), len(column.values), None), response, np.array_split(rows, n_parts)))
+    found = [summary_near(own.columns[0], IntegerRows(r), plan.columns[0], budget) for own, r in parts]
+    return fold(lambda a, b: a + b, found, "tree")
+
+
+@pytest.mark.parametrize("weighting", ["none", "whole", "real"])
+@pytest.mark.parametrize("kind", ["normal", "spike", "two spikes"])
+@pytest.mark.parametrize("dtype, missing", [(np.float64, 0.0), (np.float32, 0.1)])
+def test_quantiles_of_most_rows_are_near_those_of_all(rng, weighting, kind, dtype, missing):
+    n = 30_000
+    values = numbers(rng, n, kind).astype(dtype)
+    values[rng.random(n) < missing] = np.nan
+    column, response = Column("x", "numeric", values), any_response(rng, n, "number", weighting)
+    plan = neighbourhoods(summarise_columns(Table((column,), n, None), response, budget=2048), **LIMITS)
+    held_out = rng.integers(0, 10, n)
+    for k in range(10):
+        rows = np.flatnonzero(held_out != k)
+        summary = near(column, rows, response, plan, 2048)
+        assert has_quantiles(summary, **LIMITS) and summary.exact_windows()
+        (found,) = cuts_of_columns([narrowed(summary, 10)], **LIMITS)
+        ((_, own),) = parts_of(Table((column,), n, None), response, [rows])
+        out = np.empty(len(rows), dtype=np.uint8)
+        assert_equal(found, bin_column(column.take(rows), IntegerRows(own), out, **LIMITS))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(["none", "real"]), st.integers(2, 40))
+def test_quantiles_that_are_said_to_be_near_are_so(seed, kind, weighting, n_bins):
+    """Of any share of few rows: either they are told to be elsewhere, or windows hold them."""
+    rng = np.random.default_rng(seed)
+    n, limits = int(rng.integers(20, 600)), {"n_bins": n_bins, "discrete_limit": 5}
+    column, response = Column("x", "numeric", numbers(rng, n, kind)), any_response(rng, n, "number", weighting)
+    plan = neighbourhoods(summarise_columns(Table((column,), n, None), response, budget=16), **limits)
+    if not plan.columns:
+        return
+    (zoom,) = plan.columns
+    assert (zoom.lows <= zoom.highs).all() and (zoom.highs[:-1] < zoom.lows[1:]).all()
+    rows = np.flatnonzero(np.append(True, rng.random(n - 1) < rng.choice([0.0, 0.1, 0.5, 0.9, 1.0])))
+    summary = near(column, rows, response, plan, 1 << 10, 1)
+    if has_quantiles(summary, **limits):
+        (found,) = cuts_of_columns([narrowed(summary, n_bins)], **limits)
+        ((_, own),) = parts_of(Table((column,), n, None), response, [rows])
+        out = np.empty(len(rows), dtype=np.uint8)
+        assert_equal(found, bin_column(column.take(rows), IntegerRows(own), out, **limits))
 
 
 def test_budgets_that_cannot_work_are_refused(rng):

@@ -165,17 +165,42 @@ def test_passes_of_a_plain_fit(n_trees):
 
 
 def test_passes_grow_neither_with_folds_nor_with_trees():
-    few = passes({"cv": 2, "n_trees": 64})
-    # of all rows, then of the folds: the response, the columns, the quantiles among more than 1,024 values, the bins;
-    # then the held-out rows, and the values next to the cuts of the list
-    assert (few["response"], few["columns"], few["encode"]) == (2, 6, 2)
+    few = passes({"cv": 4, "n_trees": 64})
+    # of all rows, then of the folds: the response, the columns, the bins; once the quantiles among over 1,024 values,
+    # near which those of the folds are looked for; then the held-out rows, and the values next to the cuts of the list
+    assert (few["response"], few["columns"], few["encode"]) == (2, 5, 2)
     # sizes of bins, two levels of trees, moments; and the same for all folds together
     assert few["bins"] <= 10
-    many = passes({"cv": 6, "n_trees": 640})
-    assert (many["response"], many["columns"], many["encode"]) == (2, 6, 2)
+    many = passes({"cv": 8, "n_trees": 640})
+    assert (many["response"], many["columns"], many["encode"]) == (2, 5, 2)
     assert many["bins"] <= few["bins"] + 2  # some fold asks for the moments of more rules
-    twice = passes({"cv": 2, "n_trees": 64, "n_repeats": 2})
-    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 9, 3)
+    twice = passes({"cv": 4, "n_trees": 64, "n_repeats": 2})
+    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 7, 3)
+
+
+def few_values_without_a_group(rng):
+    """Zeros and ones, and in one group of three 2,000 different numbers: two folds see these, one does not."""
+    groups = np.repeat([0, 1, 2], 2000)
+    return np.where(groups == 2, rng.normal(size=6000), rng.integers(0, 2, 6000).astype(float)), groups
+
+
+def rising_by_group(rng):
+    """Groups of neighbours: the quantiles of what is left without some of them are far from those of all."""
+    return np.sort(rng.normal(size=6000)), np.repeat(np.arange(12), 500)
+
+
+@pytest.mark.parametrize("make", [few_values_without_a_group, rising_by_group])
+def test_quantiles_of_folds_that_are_far_from_those_of_all_rows_cost_two_passes_more(make):
+    rng = np.random.default_rng(4)
+    x, groups = make(rng)
+    frame = pd.DataFrame({"x": x, "z": rng.normal(size=6000)})
+    y = pd.Series((x > 0) + 0.5 * (frame["z"] > 0) + 0.1 * rng.normal(size=6000), name="y")
+    expected = SirusRegressorCV(**SMALL).fit(frame, y, groups=groups)
+    rows = CountedRows([Part(0, "all rows", frame, y, None, groups)])
+    rows.grouped = True
+    found = SirusRegressorCV(**SMALL)._fit_parts(rows, "y", EngineOptions(tally=1 << 10))
+    assert_equal_tuning(found, expected)
+    assert rows.count["columns"] == 5 + 2  # the columns of folds again, then their quantiles
 
 
 # ------------------------------------------------------------------------------------------------- what can go wrong

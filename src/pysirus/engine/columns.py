@@ -15,14 +15,11 @@ Without the loop the cuts are near, and `quantile_error` says how near.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus import _core
 from pysirus._bins.cuts import (
     Cuts,
     NumericCuts,
@@ -30,7 +27,6 @@ from pysirus._bins.cuts import (
     idle_reason,
     level_cuts,
     quantile_cuts,
-    quantile_targets,
     value_cuts,
     with_sizes,
 )
@@ -39,9 +35,9 @@ from pysirus._data.column import Column, DataError
 from pysirus._data.table import Table
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus.engine.crew import go_on
-from pysirus.engine.summary import ColumnSummary, Window, summary_of
-from pysirus.engine.tally import BUDGET, LEAST_BUDGET, tally_of
+from pysirus.engine.summary import ColumnSummary, summary_of
+from pysirus.engine.tally import BUDGET, LEAST_BUDGET
+from pysirus.engine.zoom import is_open, targets_of
 
 
 def summarise_columns(table: Table, response: Response, *, budget: int = BUDGET) -> tuple[ColumnSummary, ...]:
@@ -63,166 +59,9 @@ def merge_summaries(a: Sequence[ColumnSummary], b: Sequence[ColumnSummary]) -> t
     return tuple(x + y for x, y in zip(a, b))
 
 
-# -------------------------------------------------------------------------------------------------------------- zooms
-
-
-@dataclass(frozen=True)
-class ColumnZoom:
-    """Where to look once more: disjoint closed intervals of the values of one column, rising."""
-
-    index: int
-    lows: NDArray[Any]
-    highs: NDArray[Any]
-    budget: int  # of each interval
-
-
-@dataclass(frozen=True)
-class ZoomPlan:
-    """What to ask every part in one more pass; small."""
-
-    columns: tuple[ColumnZoom, ...]
-
-
-@dataclass(frozen=True)
-class ZoomAnswer:
-    """What a part answers to a plan: its windows, column by column; ``a + b`` is the answer of both."""
-
-    columns: tuple[tuple[Window, ...], ...]
-
-    def __add__(self, other: ZoomAnswer) -> ZoomAnswer:
-        return ZoomAnswer(
-            tuple(tuple(x + y for x, y in zip(mine, theirs)) for mine, theirs in zip(self.columns, other.columns))
-        )
-
-
-def merge_zooms(a: ZoomAnswer, b: ZoomAnswer) -> ZoomAnswer:
-    """The answers of two parts together."""
-    return a + b
-
-
-@dataclass(frozen=True)
-class _Targets:
-    """The two order statistics of each quantile, and the window that holds them."""
-
-    window: NDArray[np.intp]
-    low: NDArray[np.int64]  # counted from the first value of the window
-    high: NDArray[np.int64]
-    share: NDArray[np.float64]
-
-
-def _targets(summary: ColumnSummary, n_bins: int) -> _Targets:
-    low, high, share = quantile_targets(summary.known.weight, summary.known.virtual_rows, n_bins)
-    windows = summary.all_windows()
-    below = np.array([window.below for window in windows])
-    weight = np.array([window.tally.weight for window in windows])
-    window = np.searchsorted(below, low, side="right") - 1
-    if (window < 0).any() or (high >= (below + weight)[window]).any():
-        raise ValueError(f"Column '{summary.name}' was zoomed at the quantiles of another n_bins than {n_bins}.")
-    return _Targets(window, low - below[window], high - below[window], share)
-
-
-def is_open(summary: ColumnSummary, discrete_limit: int) -> bool:
-    """Whether the quantiles of a column are wanted and not known."""
-    return summary.kind == "numeric" and not summary.exact_windows() and summary.tally.exceeds(discrete_limit)
-
-
-def _disjoint(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Intervals by rising lows; those that overlap become one."""
-    new = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
-    return low[new], np.maximum.reduceat(high, np.flatnonzero(new))
-
-
-def _brackets(summary: ColumnSummary, n_bins: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The values between which each quantile surely is."""
-    targets, windows = _targets(summary, n_bins), summary.all_windows()
-    lows, highs = [], []
-    for k, window in enumerate(windows):
-        here = targets.window == k
-        lows.append(window.tally.values[window.tally.brackets(targets.low[here])[0]])
-        highs.append(window.tally.values[window.tally.brackets(targets.high[here])[1]])
-    return np.concatenate(lows), np.concatenate(highs)
-
-
-def _column_zoom(index: int, sets: Sequence[ColumnSummary], n_bins: int) -> ColumnZoom:
-    """Where each quantile may be in some set of rows: one interval for all of them, for their quantiles are near."""
-    lows, highs = zip(*(_brackets(summary, n_bins) for summary in sets))
-    low, high = _disjoint(np.minimum.reduce(lows), np.maximum.reduce(highs))
-    # ample, for a pass costs more than room, and more with each pass, so that there is an end to them
-    budget = max(summary.tally.budget << (summary.zooms + 3) for summary in sets) // len(low)
-    return ColumnZoom(index, low, high, max(LEAST_BUDGET, budget))
-
-
-def needs_zoom(sets: Sequence[Sequence[ColumnSummary]], n_bins: int, discrete_limit: int) -> ZoomPlan | None:
-    """What one more pass over the parts should look at, for some sets of rows; None when all cuts are known."""
-    columns = []
-    for i, column in enumerate(zip(*sets)):
-        if wanted := [summary for summary in column if is_open(summary, discrete_limit)]:
-            columns.append(_column_zoom(i, wanted, n_bins))
-    return ZoomPlan(tuple(columns)) if columns else None
-
-
-def _zoom_column(column: Column, rows: IntegerRows, zoom: ColumnZoom) -> tuple[Window, ...]:
-    go_on()
-    dtype, n_windows = zoom.lows.dtype, len(zoom.lows)
-    if not column.is_numeric:  # nothing but missing values
-        nothing = tally_of(np.zeros(0, dtype=dtype), None, zoom.budget)
-        return (Window(0, nothing),) * n_windows
-    values = np.ascontiguousarray(column.values).astype(dtype, copy=False)
-    k = np.empty(len(values), dtype=np.uint8)  # lows at or below each value; all of them for NaN
-    _core.encode(values, zoom.lows.astype(np.float64), n_windows, k)
-    inside = np.flatnonzero((values <= np.append(zoom.lows[:1], zoom.highs)[k]) & (k > 0))
-    # 2 j + 1 in window j, 2 j between the window before and it
-    groups = 2 * k.astype(np.int16)
-    groups[inside] -= 1
-    below = np.cumsum(rows.sizes(groups, 2 * n_windows + 1))[: 2 * n_windows : 2].tolist()
-    values, window = values[inside], k[inside]
-    weights = None if rows.weights is None else rows.weights[inside]
-    order = np.argsort(window, kind="stable")
-    ends = np.searchsorted(window[order], np.arange(n_windows + 1), side="right")
-    parts = (order[start:end] for start, end in pairwise(ends.tolist()))
-    return tuple(
-        Window(before, tally_of(values[part], None if weights is None else weights[part], zoom.budget))
-        for before, part in zip(below, parts)
-    )
-
-
-def zoom_columns(table: Table, response: Response, plan: ZoomPlan) -> ZoomAnswer:
-    """Answer a plan for one part."""
-    rows = IntegerRows(response)
-    return ZoomAnswer(tuple(_zoom_column(table.columns[zoom.index], rows, zoom) for zoom in plan.columns))
-
-
-def refine(summaries: Sequence[ColumnSummary], plan: ZoomPlan, answer: ZoomAnswer) -> tuple[ColumnSummary, ...]:
-    """The summaries with what a pass found; `needs_zoom` then says whether another one is needed."""
-    refined = list(summaries)
-    for zoom, windows in zip(plan.columns, answer.columns):
-        before = refined[zoom.index]
-        refined[zoom.index] = replace(before, windows=windows, zooms=before.zooms + 1)
-    return tuple(refined)
-
-
-def refine_column(
-    summaries: Sequence[ColumnSummary], zoom: ColumnZoom, answer: ZoomAnswer, n_bins: int
-) -> tuple[ColumnSummary, ...]:
-    """The same for one column, of which only what the quantiles need is kept: there may be many sets of rows."""
-    refined = list(refine(summaries, ZoomPlan((zoom,)), answer))
-    own = refined[zoom.index]
-    targets = _targets(own, n_bins)
-    windows = []
-    for k, window in enumerate(own.all_windows()):
-        here = targets.window == k
-        asked = np.concatenate([targets.low[here], targets.high[here]])
-        windows.append(replace(window, tally=window.tally.near(asked)) if len(window.tally.values) else window)
-    refined[zoom.index] = replace(own, windows=tuple(windows))
-    return tuple(refined)
-
-
-# --------------------------------------------------------------------------------------------------------------- cuts
-
-
 def _order_statistics(summary: ColumnSummary, n_bins: int) -> tuple[NDArray[Any], NDArray[Any], int]:
     """The two order statistics of each quantile, or the nearest known, and the largest possible error in rank."""
-    targets, windows = _targets(summary, n_bins), summary.all_windows()
+    targets, windows = targets_of(summary, n_bins), summary.all_windows()
     found = np.zeros((2, len(targets.low)), dtype=summary.tally.values.dtype)
     largest = 0
     for k, window in enumerate(windows):
@@ -252,7 +91,7 @@ def _numeric_cuts(
     if not summary.tally.exceeds(discrete_limit):
         cuts = value_cuts(summary.tally.values)
         return cuts, _bin_sizes(summary, cuts[1], np.zeros(len(cuts[1]), dtype=np.intp))
-    targets = _targets(summary, n_bins)
+    targets = targets_of(summary, n_bins)
     low, high, _ = _order_statistics(summary, n_bins)
     cuts = quantile_cuts(between(low, high, targets.share), float(summary.tally.values[0]))
     if not summary.exact_windows():

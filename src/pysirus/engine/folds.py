@@ -21,12 +21,22 @@ from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
 from pysirus._tuning.folds import check_enough, derive, fold_of_groups, fold_of_rows
-from pysirus.engine.columns import ZoomAnswer, ZoomPlan, is_open, needs_zoom, refine_column, zoom_columns
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
 from pysirus.engine.read import PartReader, PartRows
 from pysirus.engine.response import Extent, extent_of
 from pysirus.engine.summary import ColumnSummary, summary_of
+from pysirus.engine.zoom import (
+    ZoomAnswer,
+    ZoomPlan,
+    has_quantiles,
+    is_open,
+    narrowed,
+    needs_zoom,
+    refine_column,
+    summary_near,
+    zoom_columns,
+)
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -154,19 +164,25 @@ class WaysQuestion(FoldQuestion):
 
 @dataclass(frozen=True)
 class FoldColumns(WaysQuestion):
-    """What are the columns like in the rows that each fold holds out?"""
+    """What are the columns like in the rows that each fold holds out, those in a plan around some quantiles?"""
 
     budget: int
+    plan: ZoomPlan
 
     def __call__(self, part: Part) -> Marked[Answers[Any, ColumnSummary]] | None:
         found: dict[Any, ColumnSummary] = {}
+        zooms = {zoom.index: zoom for zoom in self.plan.columns}
         pieces, marks = self.pieces(part)
         for fold, table, response in pieces:
             made: dict[Way, IntegerRows] = {}
             for i, column in enumerate(table.columns):
                 for way, scale in self.ways(fold, i).items():
                     rows = made.setdefault(way, IntegerRows(replace(response, part_of=scale)))
-                    found[i, fold, way] = summary_of(column, rows, self.budget)
+                    found[i, fold, way] = (
+                        summary_near(column, rows, zooms[i], self.budget)
+                        if i in zooms
+                        else summary_of(column, rows, self.budget)
+                    )
         return Marked(Answers(found), marks) if found else None
 
 
@@ -226,15 +242,22 @@ class FoldSummaries:
     scales: tuple[Scale, ...]
     labels: frozenset[int]
 
-    def ask(self, budget: int) -> list[tuple[ColumnSummary, ...]]:
-        """One pass over the columns."""
-        question = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget)
+    def ask(self, budget: int, plan: ZoomPlan, limits: Mapping[str, int]) -> list[tuple[ColumnSummary, ...]]:
+        """One pass over the columns; another one where the quantiles of a fold are not where the plan looks."""
+        question = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget, plan)
         found = self.parts.watch(self.parts.rows.ask(question)).by_key
-        columns = []
+        planned = {zoom.index for zoom in plan.columns}
+        columns, missed = [], set()
         for i in range(len(self.parts.watch.names)):
             ways = [question.way(fold, i) for fold in range(self.folds.n_folds)]
-            columns.append(self._without_each(ways, found, (i,)))
-        return list(zip(*columns))
+            summaries = self._without_each(ways, found, (i,))
+            if i not in planned:
+                columns.append(summaries)
+            elif all(has_quantiles(own, **limits) for own in summaries):
+                columns.append([narrowed(own, limits["n_bins"]) for own in summaries])
+            else:
+                missed.add(i)
+        return self.ask(budget, plan.without(missed), limits) if missed else list(zip(*columns))
 
     def zoom(
         self, summaries: Sequence[tuple[ColumnSummary, ...]], limits: Mapping[str, int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.table import check_levels
 from pysirus._response.integer_rows import Count, IntegerRows
 from pysirus.engine.crew import go_on
-from pysirus.engine.tally import Tally, tally_of
+from pysirus.engine.tally import Tally, extremes_of, tally_of
 
 KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "ordered")
 KIND_NAMES = {"numeric": "numbers", "categorical": "labels", "ordered": "ordered labels"}
@@ -42,7 +43,7 @@ class ColumnSummary:
     known: Count
     missing: Count
     tally: Tally  # of a numeric column
-    windows: tuple[Window, ...] = ()  # after a zoom
+    windows: tuple[Window, ...] = ()  # after a zoom; those of parts are at the same quantiles
     zooms: int = 0
     levels: tuple[Any, ...] = ()  # of labels, those that occur
     order: tuple[Any, ...] = ()  # of ordered labels, all
@@ -57,6 +58,7 @@ class ColumnSummary:
             known=self.known + other.known,
             missing=self.missing + other.missing,
             tally=self.tally + other.tally,
+            windows=tuple(map(add, self.windows, other.windows)),
             order=order,
             free_text=self.free_text or other.free_text,
         )
@@ -71,8 +73,8 @@ class ColumnSummary:
         return self.windows or (Window(0, self.tally),)
 
 
-def summary_of(column: Column, rows: IntegerRows, budget: int) -> ColumnSummary:
-    """The summary of a column whose tally stores at most ``budget`` values."""
+def summary_of(column: Column, rows: IntegerRows, budget: int, *, extremes: bool = False) -> ColumnSummary:
+    """The summary of a column whose tally stores at most ``budget`` values, or the extremes of very many alone."""
     go_on()
     missing = column.missing()
     known = None if missing is None else ~missing
@@ -85,7 +87,9 @@ def summary_of(column: Column, rows: IntegerRows, budget: int) -> ColumnSummary:
     values, weights = as_compared(column.values), rows.weights
     if known is not None:
         values, weights = values[known], None if weights is None else weights[known]
-    return ColumnSummary(column.name, "numeric", rows.count(known), n_missing, tally_of(values, weights, budget))
+    count = rows.count(known)
+    tally = extremes_of(values, count.weight, budget) if extremes else tally_of(values, weights, budget)
+    return ColumnSummary(column.name, "numeric", count, n_missing, tally)
 
 
 def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[ColumnKind, tuple[Any, ...]]:

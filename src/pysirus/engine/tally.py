@@ -117,14 +117,19 @@ class Tally:
         row = np.arange(len(targets))
         return self.values[tried[best, row]], errors[best, row]
 
-    def near(self, targets: NDArray[np.int64]) -> Tally:
-        """What brackets of some order statistics, and the weight below them where they are known, are found from.
+    def near(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Tally:
+        """What brackets of pairs of order statistics, and the weight below what is between them, are found from.
 
         It has not every value, so it cannot be added to another.
         """
-        low, high = self.brackets(targets)
-        asked = np.concatenate([low - 1, low, high - 1, high, [0, len(self.values) - 1]])
-        keep = np.unique(np.clip(asked, 0, len(self.values) - 1))
+        end = len(self.values)
+        # between the two of a pair there may be values: rows of little weight
+        change = np.zeros(end + 1, dtype=np.intp)
+        np.add.at(change, np.maximum(self.brackets(first)[0] - 1, 0), 1)
+        np.add.at(change, np.minimum(self.brackets(last)[1] + 1, end), -1)
+        kept = np.cumsum(change[:end]) > 0
+        kept[[0, -1]] = True
+        keep = np.flatnonzero(kept)
         below = _same(self.below_min, self.below_max, keep)
         upto = _same(self.upto_min, self.upto_max, keep)
         return Tally(self.values[keep], *below, *upto, self.exact, self.budget)
@@ -174,6 +179,14 @@ def tally_of(values: NDArray[Any], weights: NDArray[np.int64] | None, budget: in
         below = np.append(0, upto[:-1])[: len(first)]
     distinct = ordered[first] + ordered.dtype.type(0)  # -0.0 is 0.0
     return grouped(Tally(distinct, below, below, upto, upto, True, budget))
+
+
+def extremes_of(values: NDArray[Any], weight: int, budget: int) -> Tally:
+    """The tally of many known values that stores the least and the greatest alone."""
+    ends = np.unique(values[[values.argmin(), values.argmax()]]) + values.dtype.type(0) if len(values) else values
+    # the weight below the greatest, and that up to the least, may be any
+    none, some, every = np.zeros(len(ends), np.int64), np.array([0, weight]), np.full(len(ends), weight)
+    return Tally(ends, none, some[: len(ends)], some[2 - len(ends) :], every, False, budget)
 
 
 def grouped(tally: Tally) -> Tally:

@@ -24,17 +24,7 @@ from pysirus._training.settings import Settings
 from pysirus._training.training import Training, features_of
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
-from pysirus.engine.columns import (
-    ZoomAnswer,
-    ZoomPlan,
-    cuts_of_columns,
-    merge_summaries,
-    needs_zoom,
-    quantile_error,
-    refine,
-    summarise_columns,
-    zoom_columns,
-)
+from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
 from pysirus.engine.crew import go_on
 from pysirus.engine.device import in_shards
 from pysirus.engine.forest import ShardForest
@@ -48,6 +38,7 @@ from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
 from pysirus.engine.steady import ask_first
 from pysirus.engine.summary import ColumnSummary, order_summaries
 from pysirus.engine.views import OnResiduals, ResidualExtremes, SeenShards
+from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods, refine, zoom_columns
 
 
 @dataclass(frozen=True)
@@ -59,6 +50,7 @@ class ShardTraining(Training):
     quantile_error: float
     sum_bytes: int
     ask_gaps: Callable[[Sequence[Place]], tuple[Gap, ...]] | None = field(default=None, kw_only=True)  # of all rows
+    near: ZoomPlan = field(default=ZoomPlan(()), kw_only=True)  # where the quantiles of most of the rows are
 
     @property
     def is_constant(self) -> bool:
@@ -271,6 +263,7 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
             ask_gaps=ask_gaps,
+            near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
             constraints=shape.constraints,
             required=shape.required,
         )
