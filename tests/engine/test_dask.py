@@ -95,11 +95,7 @@ def test_counts_give_the_model_of_memory_and_predict_the_same(client):
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize(
     "kind, n_stages, n_partitions",
-    [
-        ("numbers weighted", "auto", 3),
-        ("two weighted", 1, 1),
-        *([("two weighted", "auto", 16), ("four", "auto", 1), ("numbers", 1, 16)] if FULL else []),
-    ],
+    [("numbers weighted", "auto", 3), ("two weighted", 1, 1)],  # all: test_clusters.py
 )
 def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, client):
     frame, y, rng = make_frame(200)

@@ -130,23 +130,17 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
 
 @ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
-@pytest.mark.parametrize(
-    "kind, n_stages, n_partitions",
-    [("numbers weighted", 1, 2), *([("two weighted", "auto", 4), ("numbers weighted", "auto", 13)] if FULL else [])],
-)
-def test_frames_are_tuned_as_memory_is(spark, kind, n_stages, n_partitions):
-    _, table = make_rows(kind)
-    name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"
-    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5, "n_stages": n_stages}
-    rows = table.take(pc.sort_indices(table["id"]))
-    groups = "a.b `c`" if n_partitions == 2 else None
-    columns = rows.drop_columns(["id", "target", "w", *([] if groups is None else [groups])])
-    expected = getattr(pysirus, name)(**options).fit(
-        columns, rows["target"], sample_weight=rows["w"], groups=None if groups is None else rows[groups]
+def test_frames_are_tuned_in_groups_as_memory_is(spark):
+    _, table = make_rows("numbers weighted")
+    options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5}
+    rows, groups = table.take(pc.sort_indices(table["id"])), "a.b `c`"
+    columns = rows.drop_columns(["id", "target", "w", groups])
+    expected = pysirus.SirusRegressorCV(**options).fit(
+        columns, rows["target"], sample_weight=rows["w"], groups=rows[groups]
     )
-    frame = spark.createDataFrame(table).repartition(n_partitions)
+    frame = spark.createDataFrame(table).repartition(2)
     kept = n_kept(spark)
-    found = getattr(on_spark, name)(**options).fit(frame, target="target", weights="w", row_id="id", groups=groups)
+    found = on_spark.SirusRegressorCV(**options).fit(frame, target="target", weights="w", row_id="id", groups=groups)
     assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
     assert_same(found, expected)
     assert n_kept(spark) == kept
