@@ -18,6 +18,7 @@ CORE = sorted((ROOT / "cpp").rglob("*.?pp"))
 # The rooms in the order in which data flows: a module imports only from its own room and from those before it.
 ROOMS = [
     "_core",
+    "_sums",
     "_warn",
     "_plain",
     "_output",

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._sums import scores_of, weighted_sum
+
 DIGITS = 12  # scores that agree to this many digits are equal: sums of the same shares in another order
 
 
@@ -48,7 +50,7 @@ def auc(ranks: Ranks) -> float | None:
     if n_members <= 0 or n_others <= 0:
         return None
     below = np.cumsum(ranks.others) - ranks.others / 2
-    return float(ranks.members @ below / (n_members * n_others))
+    return float(weighted_sum(ranks.members, below) / (n_members * n_others))
 
 
 class HeldOut:
@@ -84,8 +86,8 @@ class HeldOut:
         if n_rules == 0:
             scores = np.full(len(self._codes), self._mean[code])
         else:
-            total = self._holds[:, :n_rules] @ self._gap[:n_rules, code] + self._outside[:n_rules, code].sum()
-            scores = total / n_rules
+            base, steps = self._outside[:n_rules, [code]].sum(axis=0), self._gap[:n_rules, [code]]
+            scores = scores_of(self._holds[:, :n_rules], base, steps)[:, 0] / n_rules
         return rank(scores, self._codes == code, self._weights)
 
 

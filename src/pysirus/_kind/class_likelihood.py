@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._kind.classes import ClassKind
 from pysirus._kind.gain import log_loss
 from pysirus._kind.likelihood import LikelihoodKind
@@ -48,7 +49,7 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
         """The class that moves most: its proportion p moves by p (1 - p) times its log-odds."""
         if len(constant) == 1:
             gaps, constant = np.hstack([-gaps / 2, gaps / 2]), np.array([-constant[0] / 2, constant[0] / 2])
-        p = np.exp(constant - constant.max())
+        p = _core.exp(constant - constant.max())
         p /= p.sum()
         deviations = np.sqrt(p * (1 - p))
         moved = np.abs(p * (gaps - (gaps * p).sum(axis=1, keepdims=True)))

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._kind.blocks import spread_of, sums_of, weights_or_ones
 from pysirus._model.held_out import Figures
+from pysirus._sums import weighted_sum
 from pysirus._weights.survival_error import count_pairs
 
 Floats = NDArray[np.float64]
@@ -40,7 +42,7 @@ def class_figures(probabilities: Floats, codes: NDArray[np.integer], weights: Fl
     if known:
         spread = known[0][1] if len(known) == 1 else None
         figures["auc"] = (float(np.mean([area for area, _ in known])), spread)
-    figures["log_loss"] = _mean(-np.log(own), w)
+    figures["log_loss"] = _mean(-_core.log(own), w)
     figures["brier"] = _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w)
     figures["calibration_error"] = (calibration_error(probabilities, codes, w), None)
     return figures
@@ -89,8 +91,8 @@ def survival_figures(
 def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
     """A weighted mean and its standard error."""
     total = float(weights.sum())
-    mean = float(weights @ values) / total
-    return mean, float(np.sqrt(weights**2 @ (values - mean) ** 2)) / total
+    mean = float(weighted_sum(weights, values)) / total
+    return mean, float(np.sqrt(weighted_sum(weights**2, (values - mean) ** 2))) / total
 
 
 def _balanced(hits: Floats, codes: NDArray[np.integer], weights: Floats, n_classes: int) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._kind.blocks import blocks_of, sums_of, weights_or_ones
 
 Floats = NDArray[np.float64]
@@ -45,18 +46,18 @@ def squared_error(values: Floats, truth: NDArray[Any]) -> Floats:
 def poisson_loss(values: Floats, truth: NDArray[Any]) -> Floats:
     """Half the deviance of counts."""
     mean = np.maximum(values[:, 0], LEAST)
-    return np.asarray(truth * np.log(np.where(truth > 0, truth, mean) / mean) - truth + mean)
+    return np.asarray(truth * _core.log(np.where(truth > 0, truth, mean) / mean) - truth + mean)
 
 
 def gamma_loss(values: Floats, truth: NDArray[Any]) -> Floats:
     """Half the deviance of positive amounts."""
     ratio = truth / values[:, 0]
-    return np.asarray(ratio - np.log(ratio) - 1)
+    return np.asarray(ratio - _core.log(ratio) - 1)
 
 
 def log_loss(values: Floats, truth: NDArray[Any]) -> Floats:
     """Of probabilities of classes."""
-    return np.asarray(-np.log(np.clip(values[np.arange(len(truth)), truth], LEAST, 1.0)))
+    return np.asarray(-_core.log(np.clip(values[np.arange(len(truth)), truth], LEAST, 1.0)))
 
 
 def brier_loss(values: Floats, truth: NDArray[Any]) -> Floats:

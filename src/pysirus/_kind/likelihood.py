@@ -22,6 +22,7 @@ from pysirus._model.moments import Moments
 from pysirus._response.response import Output, Response
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
+from pysirus._sums import cross_products, scores_of, weighted_sum
 from pysirus._training.residual import Extremes, Residual, Rounding
 from pysirus._training.training import Training
 from pysirus._weights.deviance import row_deviances
@@ -184,11 +185,11 @@ class LikelihoodKind(Kind):
         loss, w = self.loss_of(response), response.row_weights()
         y = responses_of(response, loss)
         inside, outside = self._sides(weighted.rules, response)
-        base = self.as_scores(weighted.intercepts) + weighted.weights @ outside  # [size, score]
+        base = self.as_scores(weighted.intercepts) + cross_products(weighted.weights.T, outside)  # [size, score]
         steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
-        own = [w @ row_deviances(loss, y, start + holds @ step) for start, step in zip(base, steps)]
+        own = [weighted_sum(w, row_deviances(loss, y, scores_of(holds, *list_))) for list_ in zip(base, steps)]
         constant = np.broadcast_to(np.array(weighted.constant), y.shape)
-        return Deviances(np.array(own), float(w @ row_deviances(loss, y, constant)))
+        return Deviances(np.array(own), float(weighted_sum(w, row_deviances(loss, y, constant))))
 
     def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the constants."""

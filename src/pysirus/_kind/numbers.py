@@ -18,6 +18,7 @@ from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
+from pysirus._sums import weighted_sum
 from pysirus._training.residual import Extremes, Residual, Rounding
 from pysirus._training.training import Training
 from pysirus._weights.fitted import fitted_values
@@ -118,7 +119,7 @@ class Numbers(NumberKind):
         errors = np.zeros(len(weighted.sizes))
         for rows in blocks_of(len(y)):
             own = weights_or_ones(None if w is None else w[rows], y[rows])
-            errors += own @ (y[rows, None] - weighted.scores(holds[rows])) ** 2
+            errors += weighted_sum(own, (y[rows, None] - weighted.scores(holds[rows])) ** 2)
         return SquaredErrors(y, w, errors)
 
     def pooled_error(self, judged: Sequence[SquaredErrors]) -> PooledError:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._data.column import DataError, first_row
 from pysirus._kind.gain import gamma_loss, poisson_loss
 from pysirus._kind.kind import LabelTotals
@@ -88,7 +89,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
 
     def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """A step of the logarithm moves the mean by as much of it."""
-        return np.abs(gaps[:, 0]) * (np.exp(constant[0]) / spread if spread > 0 else np.inf)
+        return np.abs(gaps[:, 0]) * (float(_core.exp(constant[:1])[0]) / spread if spread > 0 else np.inf)
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The deviance of the loss that was asked for."""

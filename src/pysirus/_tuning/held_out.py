@@ -16,6 +16,7 @@ from pysirus._kind.kind import Kind
 from pysirus._model.held_out import HeldOut
 from pysirus._model.link import respond
 from pysirus._response.response import Response
+from pysirus._sums import scores_of
 from pysirus._weights.weighted import WeightedPrefixes
 
 
@@ -42,7 +43,7 @@ class HeldRows:
         steps = weights * (inside - outside)
         values = np.empty((len(self.bits), n_outputs))
         for rows in blocks_of(len(values)):
-            values[rows] = base + self.holds(rows) @ steps
+            values[rows] = scores_of(self.holds(rows), base, steps)
         return respond(kind.link, values)
 
     def holds(self, rows: slice) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pysirus import _core
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._kind.class_likelihood import ClassLikelihood, refit_classes
@@ -218,8 +219,8 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
 def _link_of_mean(model: Model) -> Any:
     """The score that predicts the mean; of classes scores with sum zero."""
     if model.link == "log":
-        return float(np.log(np.asarray(model.mean)))
-    logs = np.log(np.asarray(model.mean, dtype=np.float64))
+        return float(_core.log(np.array([model.mean]))[0])
+    logs = _core.log(np.asarray(model.mean, dtype=np.float64))
     return tuple((logs - logs.mean()).tolist())
 
 

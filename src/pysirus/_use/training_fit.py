@@ -10,6 +10,7 @@ import numpy as np
 
 from pysirus._model.held_out import Figures
 from pysirus._model.model import Model
+from pysirus._sums import times
 
 
 def training_figures(model: Model) -> Figures | None:
@@ -23,13 +24,14 @@ def training_figures(model: Model) -> Figures | None:
     own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
     weights = np.array([rule.weight or 0.0 for rule in rules])
     inside, outside = (np.array([float(getattr(rule, side)) for rule in rules]) for side in ("inside", "outside"))
-    start = float(np.asarray(model.intercept)) + float(weights @ outside) - own.centre
+    start = float(np.asarray(model.intercept)) + float(times(weights, outside)) - own.centre
     jumps = weights * (inside - outside)
     total, y_sum = float(own.fold_weight.sum()), float(own.y_sum.sum())
     pairs, rule_y = own.pair_weight.sum(axis=0), own.rule_y_sum.sum(axis=0)[:, 0]
     squares = float(own.y_square.sum())
-    left = squares - 2 * (start * y_sum + float(jumps @ rule_y))
-    left += start**2 * total + 2 * start * float(jumps @ np.diag(pairs)) + float(jumps @ pairs @ jumps)
+    left = squares - 2 * (start * y_sum + float(times(jumps, rule_y)))
+    left += start**2 * total + 2 * start * float(times(jumps, np.diag(pairs)))
+    left += float(times(times(pairs, jumps), jumps))
     spread = squares - y_sum**2 / total
     if not spread > 0:
         return None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._model.quadratic import Quadratic
 from pysirus._response.fixed_point import FixedPoint
+from pysirus._sums import cross_products, times, weighted_sum
 from pysirus._weights.deviance import predicted_means
 from pysirus._weights.likelihood import Patterns
 
@@ -40,24 +41,24 @@ def likelihood_near(
         part = np.s_[first : first + step]
         holds = _holds(arrays["bits"][part], n_rules)
         design = _design(holds, inside, outside)  # [score, entry, parameter]
-        means = predicted_means(loss, (design @ point).T)
-        middle = predicted_means(loss, (design @ halfway).T)
+        means = predicted_means(loss, times(design, point).T)
+        middle = predicted_means(loss, times(design, halfway).T)
         if loss in ("poisson", "gamma"):
             total = _sums_of_y(patterns, part) / float(arrays["weight"].sum())
             pull, bend = _of_log(loss, mass[part], total, means[:, 0], middle[:, 0])
-            slope += design[0].T @ pull
-            curvature += design[0].T @ (design[0] * bend[:, None])
+            slope += weighted_sum(pull, design[0])
+            curvature += cross_products(design[0], design[0] * bend[:, None])
             continue
         for k in range(n_scores):
             answer = arrays["class_code"][part] == (1 if loss == "logistic" else k)
-            slope += design[k].T @ (mass[part] * (means[:, k] - answer))
+            slope += weighted_sum(mass[part] * (means[:, k] - answer), design[k])
             own = middle[:, k] * (1 - middle[:, k]) if loss == "logistic" else middle[:, k]
-            curvature += design[k].T @ (design[k] * (mass[part] * own)[:, None])
+            curvature += cross_products(design[k], design[k] * (mass[part] * own)[:, None])
         if loss == "softmax":
-            average = np.einsum("kep,ek->ep", design, middle)
-            curvature -= average.T @ (average * mass[part][:, None])
+            average = np.add.reduce(design * middle.T[:, :, None], axis=0)
+            curvature -= cross_products(average, average * mass[part][:, None])
     curvature = (curvature + curvature.T) / 2
-    return Quadratic(n_scores, slope - curvature @ point, curvature)
+    return Quadratic(n_scores, slope - times(curvature, point), curvature)
 
 
 def _sums_of_y(patterns: Patterns, part: slice) -> Floats:

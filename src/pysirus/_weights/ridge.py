@@ -11,20 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._model.gram import LEAST_PENALTY, Gram, gram_of, less_fixed, take_rules
+from pysirus._model.gram import Gram, gram_of, less_fixed, take_rules
 from pysirus._model.moments import Moments
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.rule import Rule
+from pysirus._sums import powers_of_ten, times
 from pysirus._weights.dust import Bools, Floats, sweep
 from pysirus._weights.weighted import WeightedPrefixes
 
 # From 100 to 1/10 of the largest variance of a rule's output, four a decade. Smaller penalties were tried, down to
 # 1/10000: errors stay what they are (Ozone 0.332, Machine 0.281) but weights fall to zero and back between samples, and
 # the stability at ten rules of Ozone goes down from 0.62 to 0.57. The authors' package stops at 1/10 as well.
-PENALTY_GRID = np.logspace(2, -1, 13)
+PENALTY_GRID = powers_of_ten(2, -1, 13)
 # Corrections have smaller outputs than the rules they correct, and a penalty made for those would hold them back
-# (docs/stages-study.md).
-STAGES_GRID = np.geomspace(1e2, LEAST_PENALTY, 21)
+# (docs/stages-study.md). The last is LEAST_PENALTY.
+STAGES_GRID = powers_of_ten(2, -3, 21)
 
 
 def ridge_weights(
@@ -102,7 +103,7 @@ def weigh_by_ridge(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
     sd = np.sqrt(max(gram.variance, 0.0))
     n_dust = sweep(weights, np.abs(gaps) / sd, rules, fit_again) if sd > 0 else ()
     alone = (np.asarray(sizes) == 1) & (held == 0)
-    intercepts = np.where(alone, 0.0, gram.mean - weights @ gram.mean_output)
+    intercepts = np.where(alone, 0.0, gram.mean - times(weights, gram.mean_output))
     return WeightedPrefixes(
         tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments, n_dust=n_dust
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pysirus._model.moments import Moments
 from pysirus._response.response import Output, Response
 from pysirus._rules.rule import Rule
+from pysirus._sums import scores_of, times
 
 
 def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
@@ -69,8 +70,8 @@ class WeightedPrefixes:
         """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""
         inside = np.array([rule.inside for rule in self.rules], dtype=np.float64)
         outside = np.array([rule.outside for rule in self.rules], dtype=np.float64)
-        base = np.asarray(self.intercepts) + self.weights @ outside
-        return np.asarray(base + holds @ (self.weights * (inside - outside)).T)
+        base = np.asarray(self.intercepts) + times(self.weights, outside)
+        return scores_of(holds, base, (self.weights * (inside - outside)).T)
 
     def in_use(self) -> tuple[frozenset[Hashable], ...]:
         """The rules of positive weight in each model."""
