@@ -51,6 +51,30 @@ def fold_of_row(seed, row, n_folds):
     return (mix64((start + (row + 1) * GOLDEN64) & MASK64) * n_folds) >> 64
 
 
+def permuted(rank, n, key):
+    """The place of a number among 0 ... n - 1."""
+    bits = max(8, (n - 1).bit_length())
+    right_bits, key = bits - bits // 2, mix64((key + GOLDEN64) & MASK64)
+    while True:
+        left, right = divmod(rank, 2**right_bits)
+        for turn in range(4):
+            left ^= mix64((key + (2 * turn + 1) * GOLDEN64) & MASK64 ^ right) >> (64 - bits // 2)
+            right ^= mix64((key + (2 * turn + 2) * GOLDEN64) & MASK64 ^ left) >> (64 - right_bits)
+        rank = left * 2**right_bits + right
+        if rank < n:
+            return rank
+
+
+def deal(strata, n_strata, n_folds, seed):
+    """The fold that holds out each row: the places of each stratum follow those of the one before."""
+    folds = []
+    for row, own in enumerate(strata):
+        before = sum(other < own for other in strata)
+        place = permuted(strata[:row].count(own), strata.count(own), mix64((seed + GOLDEN64) & MASK64) + own)
+        folds.append((before + place) % n_folds)
+    return folds
+
+
 def row_bits(key, rows):
     """32 bits for each row of a tree; keys and rows broadcast."""
     key, rows = np.asarray(key, dtype=np.uint64), np.asarray(rows, dtype=np.uint64)

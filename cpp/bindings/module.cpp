@@ -8,6 +8,7 @@
 #include "bins/encode.hpp"
 #include "bins/quantiles.hpp"
 #include "evaluate/evaluate.hpp"
+#include "folds/deal.hpp"
 #include "forest/forest.hpp"
 #include "weights/independent.hpp"
 #include "weights/moments.hpp"
@@ -321,6 +322,30 @@ Out<std::uint32_t> folds_of(std::uint64_t seed, std::int64_t n_rows, std::uint32
   return to_numpy(std::move(folds), {n});
 }
 
+Out<std::uint32_t> deal(std::int64_t n_rows, std::optional<Array<std::uint8_t, 1>> stratum,
+                        const std::vector<std::int64_t>& size, const std::vector<std::int64_t>& rank,
+                        std::uint64_t seed, std::uint32_t n_folds) {
+  require(n_rows >= 0 && n_folds >= 1, "n_rows must not be negative, n_folds must be at least 1");
+  require(!stratum || stratum->shape(0) == static_cast<std::size_t>(n_rows), "stratum must have an entry per row");
+  require(!size.empty() && rank.size() == size.size(), "a size and a rank for each stratum");
+  check_range("stratum", range_of(stratum), 0, static_cast<std::int64_t>(size.size()) - 1);
+  std::vector<std::uint32_t> folds(static_cast<std::size_t>(n_rows));
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::int64_t> here(size.size());
+    if (stratum)
+      for (std::int64_t row = 0; row < n_rows; ++row) ++here[stratum->data()[row]];
+    else
+      here[0] = n_rows;
+    for (std::size_t s = 0; s < size.size(); ++s)
+      require(rank[s] >= 0 && size[s] >= rank[s] && here[s] <= size[s] - rank[s], "more rows in a stratum than its size");
+    pysirus::deal(pointer(stratum), n_rows, {size.begin(), size.end()}, {rank.begin(), rank.end()}, seed, n_folds,
+                  folds.data());
+  }
+  const std::size_t n = folds.size();
+  return to_numpy(std::move(folds), {n});
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -348,5 +373,7 @@ NB_MODULE(_core, m) {
         "Which columns of a Gram matrix are no combinations of earlier ones, and the coefficients of the others modulo "
         "2**61 - 1.");
   bind_rule_list(m);
+  m.def("deal", &deal, "n_rows"_a, "stratum"_a.none(), "size"_a, "rank"_a, "seed"_a, "n_folds"_a,
+        "The fold that holds out each row: of strata of these sizes, from these ranks on.");
   m.def("folds_of", &folds_of, "seed"_a, "n_rows"_a, "n_folds"_a, "The fold of each row.");
 }

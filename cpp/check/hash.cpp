@@ -102,6 +102,17 @@ void hash_bins() {
   hash.print("bins");
 }
 
+void hash_folds() {
+  const auto stratum = numbers_below<std::uint8_t>(900, 8, 4);
+  std::vector<std::uint64_t> size(4);
+  for (const std::uint8_t own : stratum) ++size[own];
+  std::vector<std::uint32_t> folds(900);
+  deal(stratum.data(), 900, size, std::vector<std::uint64_t>(4), 11, 10, folds.data());
+  Hash hash;
+  hash.add(folds);
+  hash.print("folds");
+}
+
 void hash_sums() {
   const RuleList rules = check::some_rules();
   const auto values = check::numbers(900, 31, true);
@@ -192,6 +203,7 @@ void hash_cox() {
 int main() {
   hash_forests();
   hash_bins();
+  hash_folds();
   hash_sums();
   hash_moments();
   hash_likelihood();

@@ -13,6 +13,7 @@
 #include "bins/quantiles.hpp"
 #include "check/problem.hpp"
 #include "evaluate/evaluate.hpp"
+#include "folds/deal.hpp"
 #include "forest/forest.hpp"
 #include "forest/paths.hpp"
 #include "forest/reference.hpp"
@@ -113,6 +114,30 @@ inline int recode() {
   for (std::size_t i = 0; i < bins.size(); ++i)
     n_different += bins[i] != table[grid[static_cast<std::size_t>(rows[i])]];
   return n_different;
+}
+
+// Every place is dealt once, in any number of pieces.
+inline int deal() {
+  int n_wrong = 0;
+  for (const std::uint64_t n : {1u, 2u, 5u, 256u, 257u, 1000u}) {
+    std::vector<bool> taken(n);
+    const Permutation permutation(n, n);
+    for (std::uint64_t i = 0; i < n; ++i) taken[permutation(i)] = true;
+    n_wrong += static_cast<int>(std::count(taken.begin(), taken.end(), false));
+  }
+  std::vector<std::uint8_t> stratum(1000);
+  std::vector<std::uint64_t> size(3), rank(3);
+  for (std::size_t i = 0; i < stratum.size(); ++i) ++size[stratum[i] = static_cast<std::uint8_t>(number(i, 3))];
+  std::vector<std::uint32_t> whole(1000), pieces(1000);
+  pysirus::deal(stratum.data(), 1000, size, rank, 7, 10, whole.data());
+  for (std::size_t first = 0, end = 137; first < 1000; first = end, end = std::min<std::size_t>(1000, end + 137)) {
+    pysirus::deal(&stratum[first], static_cast<std::int64_t>(end - first), size, rank, 7, 10, &pieces[first]);
+    for (std::size_t i = first; i < end; ++i) ++rank[stratum[i]];
+  }
+  std::vector<std::uint64_t> each(10);
+  for (const std::uint32_t fold : whole) ++each[fold];
+  for (const std::uint64_t n : each) n_wrong += n != 100;
+  return n_wrong + (whole != pieces);
 }
 
 inline int quantiles() {

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -206,6 +207,14 @@ def concordance(
 def exp(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log1p(x: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def deal(
+    n_rows: int,
+    stratum: NDArray[np.uint8] | None,
+    size: Sequence[int],  # rows of each stratum
+    rank: Sequence[int],  # of the first of these rows in each stratum
+    seed: int,
+    n_folds: int,
+) -> NDArray[np.uint32]: ...
 def folds_of(seed: int, n_rows: int, n_folds: int) -> NDArray[np.uint32]: ...
 
 class RuleList:

@@ -13,9 +13,8 @@ from sklearn.model_selection import KFold
 
 from parts import CountedRows, assert_equal_tuning, fit_parts, make_frame, response_of, write_files
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus._crew import GivenUp, crew, go_on
 from pysirus._parameters import ParameterError
-from pysirus._tuning.folds import fold_of_rows
-from pysirus.engine.crew import GivenUp, crew, go_on
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
 from pysirus.engine.shard import NodeSums
@@ -226,14 +225,6 @@ def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):
     pq.write_table(pa.table({"x": frame["wide"], "y": y}), tmp_path / "rows.parquet")
     with pytest.raises(ParameterError, match='device must be "cpu" or "auto" to tune on files'):
         SirusRegressorCV(**SMALL, device="gpu").fit_files(tmp_path, "y")
-
-
-def test_folds_are_those_of_scikit_learn():
-    for n_rows, n_folds, seed in [(10, 3, 5), (209, 10, 2**40 + 7), (1000, 7, 123), (300, 300, 0)]:
-        folds = fold_of_rows(n_rows, n_folds, seed)
-        drawn = KFold(n_folds, shuffle=True, random_state=seed % 2**32).split(np.empty(n_rows))
-        for fold, (_, test) in enumerate(drawn):
-            assert np.flatnonzero(folds == fold).tolist() == test.tolist()
 
 
 # ------------------------------------------------------------------------------------------------- learning together

@@ -19,6 +19,7 @@ CORE = sorted((ROOT / "cpp").rglob("*.?pp"))
 ROOMS = [
     "_core",
     "_sums",
+    "_crew",
     "_warn",
     "_plain",
     "_output",

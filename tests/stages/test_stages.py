@@ -250,7 +250,9 @@ def test_command_line_fits_stages(run, staged, tmp_path: Path) -> None:
 
 
 def test_command_line_tunes_stages(run) -> None:
-    code, out, _ = run("tune", "ozone", "--stages", "auto", "--trees", N_TREES, "--repeats", 1, "--folds", 5)
+    code, out, _ = run(
+        "tune", "ozone", "--stages", "auto", "--trees", N_TREES, "--repeats", 1, "--folds", 5, "--seed", 1
+    )
     n_stages = int(out.split(" stages\n")[0].rsplit(" ", 1)[1])
     assert code == 0 and n_stages > 1 and "one stage fewer: unexplained variance" in out
     assert "one rule" not in out and f"\n{n_stages:>5} " in out

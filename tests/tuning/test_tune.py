@@ -20,6 +20,7 @@ import warm
 from given import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
 from pysirus._parameters import ParameterError
+from pysirus._response.response import NumberResponse
 from pysirus._tuning.folds import draw_folds
 from pysirus._tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
@@ -165,7 +166,8 @@ def test_groups_stay_together_and_splitters_work() -> None:
     by_groups = SirusRegressorCV(cv=5, **common).fit(X, y, groups=groups)
     by_splitter = SirusRegressorCV(cv=GroupKFold(5), **common).fit(X, y, groups=groups)
     assert len(by_groups.rules_) and len(by_splitter.rules_)
-    folds = draw_folds(5, 1, y=y, groups=groups, kept=np.ones(len(y), bool), seed=0)
+    response = NumberResponse(y.to_numpy(float))
+    folds = draw_folds(5, 1, response=response, groups=groups, kept=np.ones(len(y), bool), seed=0)
     assert all(not set(groups[train]) & set(groups[test]) for train, test in folds[0])
 
 

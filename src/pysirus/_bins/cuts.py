@@ -10,7 +10,6 @@ A cut is identified by what it means, not by its position: ``("quantile", i)``, 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.levels import level_sums, order_levels
+from pysirus._crew import crew, go_on
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._response.integer_rows import Count, IntegerRows
@@ -254,9 +254,10 @@ def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: 
     rows = IntegerRows(response)
 
     def work(column: Column, out: NDArray[np.uint8]) -> Cuts:
+        go_on()
         return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=discrete_limit)
 
     if n_threads == 1 or table.n_rows < THREADED_ROWS:
         return Binned(bins, tuple(map(work, table.columns, bins)))
-    with ThreadPoolExecutor(n_threads) as pool:
+    with crew(n_threads) as pool:
         return Binned(bins, tuple(pool.map(work, table.columns, bins)))

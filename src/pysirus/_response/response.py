@@ -86,9 +86,20 @@ class Response(ABC):
         return self.answers
 
     @property
-    def strata(self) -> NDArray[Any]:
-        """What a splitter that stratifies its folds is given."""
-        return self.answers
+    def strata(self) -> NDArray[np.uint8] | None:
+        """The kind of row, such as its class, of which every fold has its share; None where all are of one kind."""
+        return None
+
+    @property
+    def n_strata(self) -> int:
+        """Kinds of rows."""
+        return 1
+
+    @property
+    def stratum_sizes(self) -> tuple[int, ...]:
+        """Rows of each kind."""
+        strata = self.strata
+        return (self.n_rows,) if strata is None else tuple(np.bincount(strata, minlength=self.n_strata).tolist())
 
     @property
     def is_constant(self) -> bool:
@@ -285,6 +296,16 @@ class ClassResponse(Response):
     def facts(self) -> dict[str, Any]:
         """The type that labels came in."""
         return {"label_type": self.classes.dtype.str}
+
+    @property
+    def strata(self) -> NDArray[np.uint8]:
+        """The codes."""
+        return self.codes
+
+    @property
+    def n_strata(self) -> int:
+        """One kind of rows for each class."""
+        return len(self.classes)
 
     def output(self, means: NDArray[np.float64]) -> tuple[float, ...]:
         """The share of each class as an output."""

@@ -33,9 +33,14 @@ class SurvivalResponse(NumberResponse):
     event_name: str = "event"
 
     @property
-    def strata(self) -> Flags:
-        """Folds that someone stratifies should each have events."""
-        return self.events
+    def strata(self) -> NDArray[np.uint8]:
+        """Whether there was an event: every fold should have some."""
+        return self.events.astype(np.uint8)
+
+    @property
+    def n_strata(self) -> int:
+        """Rows with an event and rows without."""
+        return 2
 
     @property
     def truth(self) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._crew import crew
 from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Recipe
 from pysirus._progress import show_folds
@@ -162,20 +163,15 @@ def fit_folds(
     jobs = [(r, f, split) for r, folds in enumerate(splits) for f, split in enumerate(folds)]
     results: list[list[Any]] = [[None] * len(folds) for folds in splits]
     settings = plan.settings
-    with show_folds(settings.verbose, len(jobs)) as progress, ThreadPoolExecutor(settings.n_threads) as pool:
+    with show_folds(settings.verbose, len(jobs)) as progress, crew(settings.n_threads, stop.set) as pool:
 
         def submit(r: int, f: int, split: Split) -> Any:
             own = replace(plan, settings=replace(settings, seed=derive(settings.seed, r, f)))
             return pool.submit(fit_fold, table, response, split, own, n_trees, stop)
 
         futures = {submit(*job): job[:2] for job in jobs}
-        try:
-            for future in as_completed(futures):
-                r, f = futures[future]
-                results[r][f] = future.result()
-                progress()
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+        for future in as_completed(futures):
+            r, f = futures[future]
+            results[r][f] = future.result()
+            progress()
     return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, PredefinedSplit
 from sklearn.utils.validation import column_or_1d
 
+from pysirus import _core
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError, check_integer
+from pysirus._response.response import Response
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]  # training, held out
@@ -24,33 +26,41 @@ def derive(seed: int, *path: int) -> int:
     return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
 
 
+@dataclass(frozen=True)
+class Deal:
+    """Rows dealt into folds like cards, those of each stratum by a permutation of their own.
+
+    The fold of a row depends on its stratum, its rank there, the size of each stratum and the seed, so whoever holds
+    some of the rows can deal them. Folds differ by one row at most, all strata together and each for itself.
+    """
+
+    n_folds: int
+    seed: int
+    sizes: tuple[int, ...]  # rows of each stratum
+
+    def of_rows(self, response: Response, ranks: Sequence[int] | None = None) -> NDArray[np.uint32]:
+        """The folds that hold out some rows; ``ranks`` counts those of each stratum that come before them."""
+        before = [0] * len(self.sizes) if ranks is None else ranks
+        return _core.deal(response.n_rows, response.strata, self.sizes, before, self.seed, self.n_folds)
+
+    @property
+    def fold_sizes(self) -> list[int]:
+        """How many rows each fold holds out."""
+        each, rest = divmod(sum(self.sizes), self.n_folds)
+        return [each + (fold < rest) for fold in range(self.n_folds)]
+
+
 def draw_folds(
-    cv: Any, n_repeats: int, *, y: NDArray[Any], groups: Any, kept: NDArray[np.bool_], seed: int
+    cv: Any, n_repeats: int, *, response: Response, groups: Any, kept: NDArray[np.bool_], seed: int
 ) -> list[list[Split]]:
     """The folds of every repetition, among the rows of positive weight (``kept`` of the rows as given)."""
     groups = None if groups is None else _check_groups(groups, len(kept))[kept]
     given = _given_folds(cv, kept)
-    return [_splits(cv, given, y, groups, derive(seed, repeat)) for repeat in range(n_repeats)]
-
-
-@lru_cache(maxsize=2)
-def fold_of_rows(n_rows: int, n_folds: int, seed: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The fold in which each row is held out: those of scikit-learn's ``KFold``, which shuffles the row numbers.
-
-    A function of three numbers, so whoever holds some of the rows can ask it, and it keeps a byte a row.
-    """
-    rows = np.arange(n_rows, dtype=np.uint32 if n_rows <= 2**32 else np.int64)
-    np.random.RandomState(seed % 2**32).shuffle(rows)
-    folds = np.empty(n_rows, dtype=np.min_scalar_type(n_folds - 1))
-    ends = np.cumsum([n_rows // n_folds + (fold < n_rows % n_folds) for fold in range(n_folds)])
-    for fold, own in enumerate(np.split(rows, ends[:-1])):
-        folds[own] = fold
-    folds.setflags(write=False)
-    return folds
+    return [_splits(cv, given, response, groups, derive(seed, repeat)) for repeat in range(n_repeats)]
 
 
 def fold_of_groups(groups: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The same where the rows of a group stay together: the folds of ``GroupKFold``, which shuffles the groups."""
+    """The fold in which each row is held out with its group: the folds of ``GroupKFold``, which shuffles the groups."""
     n_groups = len(np.unique(groups))
     if n_groups < n_folds:
         raise ParameterError(f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv.")
@@ -87,20 +97,22 @@ def _given_folds(cv: Any, kept: NDArray[np.bool_]) -> list[Split] | None:
     ]
 
 
-def _splits(cv: Any, given: list[Split] | None, y: NDArray[Any], groups: Any, seed: int) -> list[Split]:
+def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any, seed: int) -> list[Split]:
     """Training and held-out rows of each fold of a repetition."""
-    n_rows = len(y)
+    n_rows = response.n_rows
     if given is not None:
         splits: Iterable[Any] = given
     elif isinstance(cv, numbers.Integral):
         check_integer("cv", cv, 2)
+        folds: NDArray[np.unsignedinteger[Any]]
         if groups is None:
             check_enough(int(cv), n_rows)
-            folds = fold_of_rows(n_rows, int(cv), seed)
+            folds = Deal(int(cv), seed, response.stratum_sizes).of_rows(response)
         else:
             folds = fold_of_groups(groups, int(cv), seed)
         splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))
     else:
+        y = response.answers if response.strata is None else response.strata
         splits = cv.split(np.empty((n_rows, 1)), y, groups)
     result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
     if len(result) < 2:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import sub
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._tuning.folds import check_enough, derive, fold_of_groups, fold_of_rows
+from pysirus._tuning.folds import Deal, check_enough, derive, fold_of_groups
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
 from pysirus.engine.read import PartReader, PartRows
@@ -58,21 +59,34 @@ class Answers(Generic[Key, Answer]):
 
 @dataclass(frozen=True)
 class Repetition:
-    """The folds of one repetition of the cross-validation: a function of the number of a row, or of its group."""
+    """The folds of one repetition of the cross-validation: dealt, or one for each group."""
 
-    n_rows: int
-    n_folds: int
-    seed: int
+    deal: Deal
+    ranks: Mapping[int, tuple[int, ...]]  # rows of each stratum before a part, by the number of its first row
     by_group: NDArray[np.unsignedinteger[Any]] | None = None  # [row], where groups stay together
 
-    def of_rows(self, first_row: int, n_rows: int) -> NDArray[np.unsignedinteger[Any]]:
-        """The folds that hold out some rows."""
-        folds = fold_of_rows(self.n_rows, self.n_folds, self.seed) if self.by_group is None else self.by_group
-        return folds[first_row : first_row + n_rows]
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return self.deal.n_folds
 
-    def held_out(self, first_row: int, n_rows: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Of some rows those that each fold holds out, where there are any."""
-        folds = self.of_rows(first_row, n_rows)
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each fold holds out."""
+        if self.by_group is None:
+            return self.deal.fold_sizes
+        sizes: list[int] = np.bincount(self.by_group, minlength=self.n_folds).tolist()
+        return sizes
+
+    def of_rows(self, first_row: int, response: Response) -> NDArray[np.unsignedinteger[Any]]:
+        """The folds that hold out the rows of a part."""
+        if self.by_group is None:
+            return self.deal.of_rows(response, self.ranks[first_row])
+        return self.by_group[first_row : first_row + response.n_rows]
+
+    def held_out(self, first_row: int, response: Response) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Of the rows of a part those that each fold holds out, where there are any."""
+        folds = self.of_rows(first_row, response)
         for fold in range(self.n_folds):
             rows = np.flatnonzero(folds == fold)
             if len(rows):
@@ -129,7 +143,7 @@ class ExtentsQuestion(FoldQuestion):
         response, marks = self.read.response(part)
         if not response.n_rows:
             return None
-        held_out = self.folds.held_out(self.first_row(part), response.n_rows)
+        held_out = self.folds.held_out(self.first_row(part), response)
         extents = {fold: extent_of(part.number, response.take(rows)) for fold, rows in held_out}
         return Marked(Answers(extents), marks)
 
@@ -158,7 +172,7 @@ class WaysQuestion(FoldQuestion):
         table, response, marks = self.read(part)
         if not response.n_rows:
             return [], marks
-        held_out = self.folds.held_out(self.first_row(part), response.n_rows)
+        held_out = self.folds.held_out(self.first_row(part), response)
         return [(fold, table.take(rows), response.take(rows)) for fold, rows in held_out], marks
 
 
@@ -211,14 +225,15 @@ def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> tup
             f"cv must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by row number."
         )
     check_integer("cv", cv, 2)
-    n_folds, n_rows = int(cv), parts.extent.n_rows
-    seeds = [derive(seed, repeat) for repeat in range(n_repeats)]
+    n_folds, extent = int(cv), parts.extent
+    ranks = {sum(own): own for own in extent.ranks.values()}
+    drawn = [Repetition(Deal(n_folds, derive(seed, repeat), extent.sizes), ranks) for repeat in range(n_repeats)]
     if not parts.rows.grouped:
-        check_enough(n_folds, n_rows)
-        return tuple(Repetition(n_rows, n_folds, own) for own in seeds)
+        check_enough(n_folds, extent.n_rows)
+        return tuple(drawn)
     found = parts.watch(parts.rows.ask_response(GroupQuestion(parts.read))).by_key
     groups = np.concatenate([found[part] for part in sorted(found)])
-    return tuple(Repetition(n_rows, n_folds, own, fold_of_groups(groups, n_folds, own)) for own in seeds)
+    return tuple(replace(own, by_group=fold_of_groups(groups, n_folds, own.deal.seed)) for own in drawn)
 
 
 def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:
@@ -228,8 +243,9 @@ def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:
     held_out = parts.watch(parts.rows.ask_response(question)).by_key
     found = []
     for fold, others in enumerate(sums_without([held_out.get(fold) for fold in range(folds.n_folds)])):
-        gone = held_out[fold].rows
-        found.append(replace(others, rows={part: n - gone.get(part, 0) for part, n in whole.rows.items()}))
+        gone, none = held_out[fold].strata, (0,) * len(whole.sizes)
+        strata = {part: tuple(map(sub, own, gone.get(part, none))) for part, own in whole.strata.items()}
+        found.append(replace(others, strata=strata))
     return tuple(found)
 
 

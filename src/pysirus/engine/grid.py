@@ -17,10 +17,13 @@ from pysirus._bins.cuts import Cuts
 from pysirus._data.column import MISSING, Column
 from pysirus._data.table import as_feature
 from pysirus._parameters import ParameterError
+from pysirus._response.response import Response
 from pysirus._training.training import features_of
+from pysirus.engine.folds import Repetition
 from pysirus.engine.train import Shape
 
 MAX_BINS = 256
+NO_FOLD = 255  # of a row that no fold on this grid holds out
 Table = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
 
 
@@ -86,11 +89,25 @@ class GridReading:
         return bins
 
 
+@dataclass(frozen=True)
+class GridFolds:
+    """Which of the folds on a grid holds out each row of a part, in a byte."""
+
+    folds: Repetition
+    first: int
+    end: int
+
+    def __call__(self, first_row: int, response: Response) -> NDArray[np.uint8]:
+        folds = self.folds.of_rows(first_row, response)
+        here = (folds >= self.first) & (folds < self.end)
+        return np.where(here, folds - self.first, NO_FOLD).astype(np.uint8)
+
+
 def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[Shape]) -> list[tuple[int, int, tuple[Cuts, ...]]]:
     """Folds in groups, first and end, each as large as one grid can serve: mostly all of them."""
     groups, first = [], 0
     while first < len(folds):
-        end = len(folds)
+        end = min(len(folds), first + NO_FOLD)
         while (grid := grid_of(whole, folds[first:end])) is None:
             if end == first + 1:
                 raise ParameterError(

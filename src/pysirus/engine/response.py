@@ -132,7 +132,7 @@ class Reading:
 class Extent:
     """The rows that weigh something in each part, and the range of their answers and weights."""
 
-    rows: dict[int, int]
+    strata: dict[int, tuple[int, ...]]  # how many of each stratum
     low: float
     high: float
     heaviest: float
@@ -142,7 +142,7 @@ class Extent:
 
     def __add__(self, other: Extent) -> Extent:
         return Extent(
-            {**self.rows, **other.rows},
+            {**self.strata, **other.strata},
             min(self.low, other.low),
             max(self.high, other.high),
             max(self.heaviest, other.heaviest),
@@ -154,13 +154,23 @@ class Extent:
     @property
     def first_rows(self) -> dict[int, int]:
         """The number of the first row of each part."""
-        ends = np.cumsum([self.rows[number] for number in sorted(self.rows)]).tolist()
-        return dict(zip(sorted(self.rows), [0, *ends]))
+        return {number: sum(ranks) for number, ranks in self.ranks.items()}
+
+    @property
+    def ranks(self) -> dict[int, tuple[int, ...]]:
+        """How many rows of each stratum come before each part."""
+        before = np.cumsum([[0] * len(self.sizes), *(self.strata[number] for number in sorted(self.strata))], axis=0)
+        return dict(zip(sorted(self.strata), map(tuple, before.tolist())))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each stratum of all parts."""
+        return tuple(map(sum, zip(*self.strata.values())))
 
     @property
     def n_rows(self) -> int:
         """Rows of all parts."""
-        return sum(self.rows.values())
+        return sum(self.sizes)
 
     def scale(self) -> Scale:
         """What fixes the integers of all rows, checked."""
@@ -193,11 +203,12 @@ class ExtentQuestion:
 def extent_of(part: int, response: Response) -> Extent:
     """The extent of some rows of a part."""
     weights = response.row_weights()
+    strata = {part: response.stratum_sizes}
     if response.n_rows == 0:
-        return Extent({part: 0}, math.inf, -math.inf, 0.0, True, True, False)
+        return Extent(strata, math.inf, -math.inf, 0.0, True, True, False)
     answers = response.answers
     return Extent(
-        {part: response.n_rows},
+        strata,
         float(answers.min()),
         float(answers.max()),
         float(weights.max()),

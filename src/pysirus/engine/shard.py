@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
+from pysirus._crew import go_on
 from pysirus._forest.forest import Recipe, plan_of, rows_of
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
-from pysirus.engine.crew import go_on
 from pysirus.engine.marks import Marks
 
 BLOCK = 64  # trees that the core grows side by side

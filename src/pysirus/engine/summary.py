@@ -13,10 +13,10 @@ from pysirus._bins.cuts import as_compared
 from pysirus._bins.levels import LevelSums, level_sums
 from pysirus._constraints.order import whole_order
 from pysirus._constraints.read import is_binary
+from pysirus._crew import go_on
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.table import check_levels
 from pysirus._response.integer_rows import Count, IntegerRows
-from pysirus.engine.crew import go_on
 from pysirus.engine.tally import Tally, extremes_of, tally_of
 
 KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "ordered")

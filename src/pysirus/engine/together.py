@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Generic, TypeGuard, TypeVar
 from uuid import uuid4
 
-from pysirus.engine.crew import GivenUp, crew
+from pysirus._crew import GivenUp, crew
 from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 from pysirus.engine.views import OfView
@@ -147,9 +147,9 @@ def learn_together(
             events.put(_Event(i, error=error))
 
     threads = [Thread(target=run, args=(i,), name=f"pysirus-fold-{i}", daemon=True) for i in range(len(learners))]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         return _serve(partial(_ask, shards, n_threads, progress), seats, events)
     except BaseException:
         for seat in seats:
@@ -157,7 +157,8 @@ def learn_together(
         raise
     finally:
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # an interrupt may have come before it was started
+                thread.join()
 
 
 def _ask(

@@ -13,10 +13,12 @@ from pysirus._bins.cuts import Binned, Cuts, with_sizes
 from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
 from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.given import read_given, rows_of_given
+from pysirus._crew import go_on
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, check_columns, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
+from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
 from pysirus._training.idle import name_idle
 from pysirus._training.residual import Residual
@@ -25,7 +27,6 @@ from pysirus._training.training import Training, features_of
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
-from pysirus.engine.crew import go_on
 from pysirus.engine.device import in_shards
 from pysirus.engine.forest import ShardForest
 from pysirus.engine.ids import warn_of_ids
@@ -171,18 +172,22 @@ class Encoder:
     cuts: tuple[Cuts, ...]
     first_rows: dict[int, int]
     given: tuple[Rule, ...] = ()  # rules of which is written where they hold
+    beside: Callable[[int, Response], NDArray[np.uint8]] | None = None  # a byte more for each row, the last
 
     def __call__(self, part: Part) -> Shard:
         table, response, marks = self.read(part)
         first_row = self.read.first_row(part, self.first_rows)
         with naming(part):
             table = recode_table(table, self.features)
-        bins = np.empty((len(self.cuts) + len(self.given), table.n_rows), dtype=np.uint8)
+        n_bytes = len(self.cuts) + len(self.given) + (self.beside is not None)
+        bins = np.empty((n_bytes, table.n_rows), dtype=np.uint8)
         for cuts, column, out in zip(self.cuts, table.columns, bins):
             go_on()
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
         for rule, out in zip(self.given, bins[len(self.cuts) :]):
             out[:] = rule.holds(table)
+        if self.beside is not None:
+            bins[-1] = self.beside(first_row, response)
         return Shard(bins, response, first_row, marks)
 
 

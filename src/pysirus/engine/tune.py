@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
+from pysirus._crew import crew
 from pysirus._data.table import Feature, recode_table
 from pysirus._progress import show_rows
 from pysirus._response.fixed_point import Scale
@@ -25,9 +26,8 @@ from pysirus._training.training import features_of
 from pysirus._tuning.fold import FoldLists, FoldResult, holds_in, judge_fold, learn_fold
 from pysirus._tuning.folds import derive
 from pysirus._tuning.plan import TuningPlan
-from pysirus.engine.crew import crew
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
-from pysirus.engine.grid import GridReading, groups_on_grids
+from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.marks import Marked
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part, ShardHolder
@@ -44,18 +44,17 @@ from pysirus.engine.views import SeenShards
 class FoldRows:
     """A view: of a shard on the grid the rows that a fold learns from, in its own bins, numbered among themselves."""
 
-    folds: Repetition
-    fold: int
+    fold: int  # among those on the grid
     scale: Scale  # of these rows
     first_rows: Mapping[int, int]  # by number of the first row of the shard
     reading: GridReading
 
     def __call__(self, shard: Shard) -> Shard | None:
-        rows = np.flatnonzero(self.folds.of_rows(shard.first_row, shard.response.n_rows) != self.fold)
+        rows = np.flatnonzero(shard.bins[-1] != self.fold)
         if not len(rows):
             return None
         response = replace(shard.response.take(rows), part_of=self.scale)
-        return Shard(self.reading.bins(shard.bins, rows), response, self.first_rows[shard.first_row])
+        return Shard(self.reading.bins(shard.bins[:-1], rows), response, self.first_rows[shard.first_row])
 
 
 @dataclass(frozen=True)
@@ -67,21 +66,32 @@ class FoldList:
 
 
 @dataclass(frozen=True)
+class HeldOutRows:
+    """Rows of a part that a fold holds out: their numbers, which of its rules hold in each, and what it answers."""
+
+    index: NDArray[np.unsignedinteger[Any]]
+    bits: NDArray[np.uint8]  # [row, eight rules]
+    response: Response
+
+
+@dataclass(frozen=True)
 class HeldOutQuestion(FoldQuestion):
-    """Which rules of its fold hold in each row that is held out, in bits, and what does it answer?"""
+    """What is there to know of each row that is held out, to judge the lists of its fold?"""
 
     lists: tuple[FoldList, ...]
 
-    def __call__(self, part: Part) -> Marked[Answers[tuple[int, int], Any]] | None:
+    def __call__(self, part: Part) -> Marked[Answers[tuple[int, int], HeldOutRows]] | None:
         table, response, marks = self.read(part)
         if not response.n_rows:
             return None
         first = self.first_row(part)
         found = {}
-        for fold, rows in self.folds.held_out(first, response.n_rows):
+        number = np.min_scalar_type(first + response.n_rows)
+        for fold, rows in self.folds.held_out(first, response):
             own = self.lists[fold]
-            holds = holds_in(own.rules, recode_table(table.take(rows), own.features))
-            found[fold, first] = np.packbits(holds, axis=1), replace(response.take(rows), part_of=None)
+            bits = np.packbits(holds_in(own.rules, recode_table(table.take(rows), own.features)), axis=1)
+            index = (first + rows).astype(number)
+            found[fold, first] = HeldOutRows(index, bits, replace(response.take(rows), part_of=None))
         return Marked(Answers(found), marks)
 
 
@@ -101,8 +111,8 @@ class FoldTuning:
     @property
     def share_left_out(self) -> float:
         """The share of the rows that a fold leaves out, on average."""
-        sizes = [np.bincount(folds.of_rows(0, folds.n_rows), minlength=folds.n_folds) for folds in self.repetitions]
-        return float(np.mean(np.concatenate(sizes) / self.parts.extent.n_rows))
+        n_rows = self.parts.extent.n_rows
+        return float(np.mean([size / n_rows for folds in self.repetitions for size in folds.sizes]))
 
     def __call__(self, n_trees: int) -> list[list[FoldResult]]:
         return [self._repeat(number, folds, n_trees) for number, folds in enumerate(self.repetitions)]
@@ -117,9 +127,10 @@ class FoldTuning:
             learners = []
             for fold in range(first, end):
                 first_rows = _renumbered(self.parts.extent, extents[fold])
-                rows = FoldRows(folds, fold, scales[fold], first_rows, GridReading.of(grid, shapes[fold]))
-                learners.append(partial(self._learn, rows, shapes[fold], number, n_trees, end - first))
-            learned += self._on_grid(grid, learners)
+                rows = FoldRows(fold - first, scales[fold], first_rows, GridReading.of(grid, shapes[fold]))
+                seed = derive(self.plan.settings.seed, number, fold)
+                learners.append(partial(self._learn, rows, shapes[fold], seed, n_trees, end - first))
+            learned += self._on_grid(GridFolds(folds, first, end), grid, learners)
         return self._judge(folds, learned)
 
     def _shapes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[Shape]:
@@ -136,10 +147,13 @@ class FoldTuning:
             every = search.zoom(every, limits)
         return [shape_of(own, settings, n_labels) for own in every]
 
-    def _on_grid(self, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]) -> list[Learned]:
+    def _on_grid(
+        self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]
+    ) -> list[Learned]:
         """Put all rows into the bins of a grid, and let the folds learn from them."""
         parts = self.parts
-        shards = parts.rows.encode(Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows))
+        encoder = Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows, beside=folds)
+        shards = parts.rows.encode(encoder)
         try:
             steady, _ = ask_first(shards, parts.watch, _nothing)
             progress = partial(show_rows, parts.extent.n_rows) if self.plan.settings.verbose else None
@@ -148,13 +162,13 @@ class FoldTuning:
             shards.close()
 
     def _learn(
-        self, rows: FoldRows, shape: Shape, number: int, n_trees: int, n_together: int, shards: ShardHolder
+        self, rows: FoldRows, shape: Shape, seed: int, n_trees: int, n_together: int, shards: ShardHolder
     ) -> Learned:
         """Forest, list, weights and corrections of a fold."""
         plan, own = self.plan, SeenShards(shards, rows)
         if any(cuts.shares is None for cuts in shape.cuts):  # near quantiles: only counting the rows can tell
             shape = shape.with_sizes(own.ask(SizeQuestion([c.n_bins for c in shape.cuts])).sizes)
-        settings = replace(plan.settings, seed=derive(plan.settings.seed, number, rows.fold))
+        settings = replace(plan.settings, seed=seed)
         training = ShardTraining(
             shape.binned,
             replace(self.parts.read.reading.no_rows(), part_of=rows.scale),
@@ -183,17 +197,14 @@ class FoldTuning:
             waiting = []
             for fold, (own, _) in enumerate(learned):
                 held_out = [pieces.pop(key) for key in list(pieces) if key[0] == fold]
-                waiting.append(pool.submit(self._judge_fold, folds, fold, own, held_out))
+                waiting.append(pool.submit(self._judge_fold, own, held_out))
             return [future.result() for future in waiting]
 
-    def _judge_fold(
-        self, folds: Repetition, fold: int, own: FoldLists, held_out: Sequence[tuple[NDArray[np.uint8], Response]]
-    ) -> FoldResult:
-        bits, responses = zip(*held_out)
-        holds = np.unpackbits(np.concatenate(bits), axis=1, count=len(own.rules)).astype(bool)
-        index = np.flatnonzero(folds.of_rows(0, folds.n_rows) == fold)
-        index = index.astype(np.min_scalar_type(folds.n_rows))  # one number a row is kept
-        return judge_fold(own, holds, _joined(responses), self.plan, index)
+    def _judge_fold(self, own: FoldLists, held_out: Sequence[HeldOutRows]) -> FoldResult:
+        bits = np.concatenate([rows.bits for rows in held_out])
+        holds = np.unpackbits(bits, axis=1, count=len(own.rules)).astype(bool)
+        index = np.concatenate([rows.index for rows in held_out])
+        return judge_fold(own, holds, _joined([rows.response for rows in held_out]), self.plan, index)
 
 
 def _nothing(shard: Shard) -> int:

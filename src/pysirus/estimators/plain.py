@@ -83,7 +83,7 @@ class PlainSirus(InParts, ListSize):
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
-        (splits,) = draw_folds(cv, 1, y=response.strata, groups=groups, kept=kept, seed=settings.seed)
+        (splits,) = draw_folds(cv, 1, response=response, groups=groups, kept=kept, seed=settings.seed)
         parts, compared = [], []
         settings = self._choose_device(settings, table.n_rows, table.n_columns, len(splits))
         for train, test in splits:

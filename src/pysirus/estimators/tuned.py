@@ -57,7 +57,7 @@ class TunedSirus(InParts, Folds):
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
-        splits = draw_folds(self.cv, self._repeats(), y=response.strata, groups=groups, kept=kept, seed=seed)
+        splits = draw_folds(self.cv, self._repeats(), response=response, groups=groups, kept=kept, seed=seed)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, 1 + sum(map(len, splits)))
         training = with_required(bin_rows(table, response, settings, target), self._kind.link)
         plan = self._plan(settings, len(splits))

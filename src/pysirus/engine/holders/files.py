@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from pysirus import _parameters as params
+from pysirus._crew import crew
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
 from pysirus._data.remote import Place
 from pysirus._progress import ShowPass, no_pass, show_pass
-from pysirus.engine.crew import crew
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.holders.sources import Paths, find_files, look_at_all
@@ -205,7 +205,8 @@ def open_files(
         labels=labels,
         groups=groups,
     )
-    check_room(scratch, n_copies * rows.scratch_bytes)
+    # copies after the first have the fold of each row too
+    check_room(scratch, n_copies * rows.scratch_bytes + (n_copies - 1) * rows.n_rows)
     # the tallies of the parts at work, of all parts before, and of both
     tally = tally_of_bytes(memory // 4 // (n_threads + 2), len(rows.features))
     return rows, EngineOptions(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4)
