@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 
 from pysirus._output import write_text
 
+# on the pages whose results are older than that
+OLDER_FOLDS = (
+    "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Now rows "
+    "are [dealt](method.md#tuning) into folds, with equal shares of every class and of events: figures differ a little."
+)
+
 Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together
 
 
