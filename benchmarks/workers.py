@@ -1,6 +1,6 @@
-"""What a fit and a tuning cost on paper: measured points in, a model of the cost and a simulation of many workers out.
+"""What fits, stages and tuning cost on paper: measured points in, a model of the cost and a simulation of workers out.
 
-    python -m benchmarks.workers --measure    processor time of fits and tunings from files, to results/workers.json
+    python -m benchmarks.workers --measure    processor time of such jobs on files, to results/workers.json
     python -m benchmarks.workers              fits the model, simulates, and writes the tables of docs/scale.md
 
 The simulation goes pass by pass: tasks of uneven length on workers, some of which are slow; tasks that the scheduler
@@ -28,18 +28,21 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "workers.json"
 PAGE = ROOT / "docs" / "scale.md"
 PART = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-COLUMNS, FOLDS = 20, 10
+COLUMNS, FOLDS, STAGES = 20, 10, 4
 SIZES = [(200_000, 100), (200_000, 800), (800_000, 100), (800_000, 400)]
 
 # ------------------------------------------------------------------------------------------------------------ measured
 
 CODE = """
 import sys, time, pysirus, pysirus.engine.tune, pysirus.engine.holders.files
-tune, n_trees, folder = sys.argv[1] == "tune", int(sys.argv[2]), sys.argv[3]
-model = pysirus.SirusRegressorCV(n_repeats=1) if tune else pysirus.SirusRegressor()
+job, n_trees, n_stages, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+model = pysirus.SirusRegressorCV(n_repeats=1) if job == "tune" else pysirus.SirusRegressor()
+if job == "stages":
+    model.set_params(n_rules=1, n_stages=n_stages)
 start = time.perf_counter(), time.process_time()
 model.set_params(n_trees=n_trees, random_state=0, n_jobs=1).fit_files(folder, "y")
 print(time.perf_counter() - start[0], time.process_time() - start[1])
+assert job != "stages" or model.n_stages_ == n_stages
 """
 
 
@@ -54,8 +57,8 @@ def measure() -> None:
             if not place.exists():
                 place.mkdir()
                 write_table(place, n_rows, COLUMNS)
-            for job in ("fit", "tune"):
-                command = [sys.executable, "-c", CODE, job, str(n_trees), str(place)]
+            for job in JOBS:
+                command = [sys.executable, "-c", CODE, job, str(n_trees), str(STAGES), str(place)]
                 # threads of linear algebra that wait for each other take processor time on a busy machine
                 alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
                 said = subprocess.run(command, check=True, capture_output=True, text=True, env=alone).stdout.split()
@@ -80,7 +83,7 @@ class Cost:
     """Processor seconds: ``rows * (columns * value + trees * tree) + fixed``."""
 
     value: float  # of a value, in all passes over the columns
-    tree: float  # of a row in a tree, in all folds together
+    tree: float  # of a row in a tree, in all folds or stages together
     fixed: float
 
     def seconds(self, n_rows: int, n_trees: int) -> float:
@@ -100,17 +103,32 @@ def fit_cost(points: list[dict[str, Any]], job: str) -> Cost:
 
 # ---------------------------------------------------------------------------------------------------------- simulation
 
-NAMES = {"fit": "plain fit", "tune": "tuning, ten folds"}
-# passes of the job, as tests/engine/test_tune_parts.py counts them: over the rows as they came, and in bins besides two
-# for each block of trees; of a billion rows the quantiles of folds take one more
-PASSES = {"fit": (5, 2), "tune": (10, 6)}
-SUM_BYTES = {"fit": 2_100, "tune": FOLDS * 2_100}  # of a tree, at the second level
+
+@dataclass(frozen=True)
+class Job:
+    """What a job is made of."""
+
+    name: str
+    # passes, as tests/engine count them: over the rows as they came, and in bins besides two for each block of trees
+    over_rows: int
+    over_bins: int
+    sum_bytes: int  # of a tree, at the second level
+    forests: int = 1  # that are grown one after the other
+    # profiled: seconds to add up two answers about columns (tallies of 20 columns, of each fold), in two passes; what
+    # the client makes of all answers; and to judge a held-out row, where fit is called
+    merge: float = 0.025
+    on_client: float = 0.3
+    judge: float = 0.0
+
+
+JOBS = {
+    "fit": Job("plain fit", 5, 2, 2_100),
+    # trees on residuals try all columns at every node
+    "stages": Job("four stages", 5, 2 + 3 * (STAGES - 1), 6_400, forests=STAGES, on_client=0.3 + 0.05 * STAGES),
+    # of a billion rows the quantiles of folds take one pass more
+    "tune": Job("tuning, ten folds", 10, 6, FOLDS * 2_100, merge=0.085, on_client=2.6, judge=1e-6),
+}
 ANSWER_BYTES = 1 << 24  # of the sums of a pass on Dask
-# profiled: seconds to add up two answers about columns (tallies of 20 columns, of each fold), in two passes; what the
-# client makes of them, the sums of all folds but one above all; and to judge a held-out row, where fit is called
-MERGE = {"fit": 0.025, "tune": 0.085}
-ON_CLIENT = {"fit": 0.3, "tune": 2.6}
-JUDGE = {"fit": 0.0, "tune": 1e-6}
 
 
 @dataclass(frozen=True)
@@ -130,22 +148,22 @@ class Cluster:
     judging: bool = False  # held-out rows are judged where they are, answers are added up in pairs
 
 
-def simulate(job: str, cost: Cost, n_rows: int, n_trees: int, cluster: Cluster, seed: int) -> float:
+def simulate(job: Job, cost: Cost, n_rows: int, n_trees: int, cluster: Cluster, seed: int) -> float:
     """Seconds of a job."""
     rng = np.random.default_rng(seed)
-    trees_a_pass = max(64, ANSWER_BYTES // SUM_BYTES[job] // 64 * 64)
-    blocks = -(-n_trees // trees_a_pass)
-    over_rows, over_bins = PASSES[job]
-    reading = n_rows * COLUMNS * cost.value / (over_rows + over_bins)
-    passes = [(reading, 2e5, MERGE[job] if number < 2 else 0.0) for number in range(over_rows + over_bins)]
-    growing = n_rows * n_trees * cost.tree / (2 * blocks), min(ANSWER_BYTES, n_trees * SUM_BYTES[job]), 0.0
-    passes += [growing] * 2 * blocks
+    trees_a_pass = max(64, ANSWER_BYTES // job.sum_bytes // 64 * 64)
+    n_growing = 2 * job.forests * -(-n_trees // trees_a_pass)
+    n_reading = job.over_rows + job.over_bins
+    reading = n_rows * COLUMNS * cost.value / n_reading
+    passes = [(reading, 2e5, job.merge if number < 2 else 0.0) for number in range(n_reading)]
+    growing = n_rows * n_trees * cost.tree / n_growing, min(ANSWER_BYTES, n_trees * job.sum_bytes), 0.0
+    passes += [growing] * n_growing
     lost_at = rng.integers(0, len(passes), rng.binomial(cluster.n_workers, cluster.lost))
-    total = ON_CLIENT[job] + (0.0 if cluster.judging else n_rows * JUDGE[job])
+    total = job.on_client + (0.0 if cluster.judging else n_rows * job.judge)
     for number, (work, answer, merge) in enumerate(passes):
         total += _pass(work, answer, merge, cluster, rng)
         # the rows of a lost worker are read and put into bins again, by all
-        again = int((lost_at == number).sum()) * reading * over_rows / max(1, cluster.n_workers)
+        again = int((lost_at == number).sum()) * reading * job.over_rows / max(1, cluster.n_workers)
         total += again / min(cluster.tasks_a_worker, cluster.n_workers) + (5.0 if again else 0.0)
     return total
 
@@ -167,7 +185,7 @@ def _pass(work: float, answer: float, merge: float, cluster: Cluster, rng: np.ra
     return max(longest, handing_out) + float(merging) + answer / cluster.bandwidth + answer / 16 * 5e-9
 
 
-def seconds(job: str, cost: Cost, n_rows: int, n_trees: int, cluster: Cluster, n_runs: int = 20) -> float:
+def seconds(job: Job, cost: Cost, n_rows: int, n_trees: int, cluster: Cluster, n_runs: int = 20) -> float:
     """The mean over some runs."""
     return float(np.mean([simulate(job, cost, n_rows, n_trees, cluster, seed) for seed in range(n_runs)]))
 
@@ -183,9 +201,9 @@ def table(header: str, rows: list[str]) -> str:
 
 def costs_part(points: list[dict[str, Any]]) -> str:
     """The constants, and measured beside model."""
-    found = {job: fit_cost(points, job) for job in PASSES}
+    found = {job: fit_cost(points, job) for job in JOBS}
     lines = [
-        f"| {NAMES[job]} | {cost.value * 1e6:.2f} µs | {cost.tree * 1e9:.1f} ns | {cost.fixed:.1f} s |"
+        f"| {JOBS[job].name} | {cost.value * 1e6:.2f} µs | {cost.tree * 1e9:.1f} ns | {cost.fixed:.1f} s |"
         for job, cost in found.items()
     ]
     text = table("| processor time | of a value | of a row and tree | fixed |", lines) + "\n"
@@ -201,8 +219,8 @@ def workers_part(points: list[dict[str, Any]]) -> str:
     """10, 100 and 1,000 workers."""
     n_rows, n_trees = 1_000_000_000, 1_000
     lines = []
-    for job in PASSES:
-        cost = fit_cost(points, job)
+    for key, job in JOBS.items():
+        cost = fit_cost(points, key)
         for n_workers in (1, 10, 100, 1_000):
             plain = Cluster(n_workers, slow=0.0, lost=0.0)
             real = Cluster(n_workers)
@@ -211,7 +229,7 @@ def workers_part(points: list[dict[str, Any]]) -> str:
             found = [seconds(job, cost, n_rows, n_trees, cluster) for cluster in (plain, real, mended)]
             cells = [f"{value:,.0f} s" for value in (ideal, *found)]
             share = f"{ideal / found[1]:.0%}"
-            lines.append(f"| {NAMES[job]}: {n_workers:,} | {' | '.join(cells)} | {share} |")
+            lines.append(f"| {job.name}: {n_workers:,} | {' | '.join(cells)} | {share} |")
     header = "| workers | work / workers | with scheduling | and slow, lost ones | mended | of the workers in use |"
     return table(header, lines)
 

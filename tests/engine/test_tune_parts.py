@@ -48,6 +48,15 @@ def test_counts_and_more_repetitions():
     assert_equal_tuning(fit_parts(SirusRegressorCV(**options), frame, counts, limits=[100]), expected)
 
 
+def test_more_folds_than_a_byte_tells_apart():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 4, 270), "b": rng.choice(["x", "y", "z"], 270)})
+    y = pd.Series(frame["a"] + 2 * (frame["b"] == "x") + 0.1 * rng.normal(size=270), name="y")
+    options = {**SMALL, "n_trees": 5, "cv": 265, "max_rules": 2}
+    expected = SirusRegressorCV(**options).fit(frame, y)
+    assert_equal_tuning(fit_parts(SirusRegressorCV(**options), frame, y, limits=[90, 91]), expected)
+
+
 def test_one_repetition_in_parts_and_ten_in_memory_by_default():
     frame, y, _ = make_frame(60)
     options = {"cv": 2, "n_trees": 10, "max_rules": 3, "random_state": 0}

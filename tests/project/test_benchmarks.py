@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_page_about_scale_shows_the_figures_of_the_file() -> None:
 
 
 def test_costs_are_found_again_from_points_of_a_model() -> None:
-    from benchmarks.workers import COLUMNS, Cluster, Cost, fit_cost, simulate
+    from benchmarks.workers import COLUMNS, JOBS, Cluster, Cost, fit_cost, simulate
 
     true = Cost(2e-7, 4e-9, 1.5)
     sizes = [(10**5, 100), (10**5, 800), (10**6, 100), (10**6, 400)]
@@ -107,6 +108,9 @@ def test_costs_are_found_again_from_points_of_a_model() -> None:
     assert np.allclose([found.value, found.tree, found.fixed], [true.value, true.tree, true.fixed], rtol=1e-6)
     even = Cluster(4, task=0.0, latency=0.0, bandwidth=np.inf, uneven=0.0, slow=0.0, lost=0.0)
     work = 10**9 * (COLUMNS * true.value + 64 * true.tree)
-    assert simulate("fit", true, 10**9, 64, even, 0) == pytest.approx(work / 4, rel=0.01)  # nothing but the work
-    slower = simulate("fit", true, 10**9, 64, Cluster(4, slow=1.0, slowness=3.0), 0)
-    assert slower > 2.9 * work / 4
+    for job in JOBS.values():
+        assert simulate(replace(job, judge=0.0), true, 10**9, 64, even, 0) == pytest.approx(
+            work / 4, rel=0.01
+        )  # no more
+        slower = simulate(job, true, 10**9, 64, Cluster(4, slow=1.0, slowness=3.0), 0)
+        assert slower > 2.9 * work / 4
