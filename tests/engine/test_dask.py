@@ -112,7 +112,9 @@ def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, client):
 
 @ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
-def test_groups_stay_together(client):
+@pytest.mark.parametrize("large", [1 << 20, 0])  # questions with every task, or once for all
+def test_groups_stay_together(client, monkeypatch, large):
+    monkeypatch.setattr("pysirus.engine.holders.dask.LARGE", large)
     frame, y, rng = make_frame(120)
     frame = frame[["wide", "holes", "colour"]]
     groups, weights = rng.choice([f"group {i}" for i in range(12)], 120), rng.integers(0, 3, 120)

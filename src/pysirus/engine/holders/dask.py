@@ -34,6 +34,7 @@ TIMEOUT_KEY = "pysirus.worker-timeout"
 DEFAULT_TIMEOUT = "10 minutes"
 WARN_AFTER = 30.0  # seconds without a worker
 STEP = 5.0  # seconds between two looks at the workers
+LARGE = 1 << 20  # bytes of a question
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,7 @@ class DaskShards:
 
     def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        answer, sent = dask.delayed(_answer_shards, pure=False), cloudpickle.dumps(question)
+        answer, sent = dask.delayed(_answer_shards, pure=False), _sent(question)
         tasks = [answer(sent, shards) for shards in self._shards]
         total: Answer = self._scheduler.sum(self._scheduler.by_worker(tasks, self._shards))
         return total
@@ -291,7 +292,13 @@ class DaskRows:
         return DaskShards(self._scheduler, shards)
 
 
+def _sent(question: Callable[..., Any]) -> bytes | Block:
+    """A question as it is sent: with every task, or, if it is large as the folds of groups are, once to each worker."""
+    sent = cloudpickle.dumps(question)
+    return sent if len(sent) < LARGE else dask.delayed(sent)
+
+
 def _tasks(call: Callable[..., Any], question: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
     """A task a partition."""
-    sent, task = cloudpickle.dumps(question), dask.delayed(call, pure=False)
+    sent, task = _sent(question), dask.delayed(call, pure=False)
     return [task(sent, p.number, p.X, p.y, p.weights, p.groups) for p in partitions]
