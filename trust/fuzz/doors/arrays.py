@@ -110,11 +110,29 @@ def cox(input: atheris.FuzzedDataProvider) -> None:
     _core.cox_weights(bits, span, event, fold, None, None, n_times, gap, sizes, [10.0, 0.1], None, folds, 0.25, 1)
 
 
+def deal(input: atheris.FuzzedDataProvider) -> None:
+    """Folds of rows: dealt in two pieces, and as many rows of each stratum in each."""
+    n_rows, n_strata, n_folds = (input.ConsumeIntInRange(low, high) for low, high in ((-1, 60), (0, 4), (-1, 9)))
+    stratum = array(input, np.uint8, (size(input, max(0, n_rows)),), 0, 4) if input.ConsumeBool() else None
+    sizes = np.bincount([0] * n_rows if stratum is None else stratum, minlength=n_strata)
+    if input.ConsumeBool():
+        sizes = sizes + array(input, np.int64, sizes.shape, -2, 2**40)
+    seed = input.ConsumeIntInRange(0, 2**64 - 1)
+    folds = _core.deal(n_rows, stratum, sizes.tolist(), [0] * len(sizes), seed, n_folds)
+    half = n_rows // 2
+    first = [half] + [0] * (len(sizes) - 1) if stratum is None else np.bincount(stratum[:half], minlength=len(sizes))
+    rest = None if stratum is None else np.ascontiguousarray(stratum[half:])
+    found = _core.deal(n_rows - half, rest, sizes.tolist(), np.asarray(first).tolist(), seed, n_folds)
+    assert (found == folds[half:]).all()
+    if sizes.sum() == n_rows:
+        assert np.ptp(np.bincount(folds, minlength=n_folds)) <= 1
+
+
 def one(data: bytes) -> None:
     """Ask the core for something."""
     input = atheris.FuzzedDataProvider(data)
     try:
-        input.PickValueInList([forest, moments, encode, likelihood, cox])(input)
+        input.PickValueInList([forest, moments, encode, likelihood, cox, deal])(input)
     except REFUSALS as error:
         if not str(error):
             raise AssertionError(f"{type(error).__name__} without words") from error
