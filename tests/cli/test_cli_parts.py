@@ -139,3 +139,27 @@ def test_a_file_that_changes_while_it_is_read_is_refused(run, folder, tmp_path, 
     monkeypatch.setattr(_parts, "predict_table", change)
     code, _, err = run("predict", folder / "numbers.json", tmp_path / "new", "-o", tmp_path / "out.csv")
     assert code == 1 and "changed while it was read" in err and not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--weights", "w"], "column 'w', the weights, contains a negative weight: -1.0 in row 2"),
+        (["--loss", "gamma"], "With --loss gamma column 'price', the target, must be above 0, found -3 in row 0"),
+        (["--drop", "w", "--max-levels", 3], "--max-levels: files in batches are taken as they are"),
+        (["--drop", "w"], "Error: Column 'id' has 300 categories; at most 255 are supported"),
+    ],
+)
+def test_complaints_about_batches_say_what_was_typed(run, tmp_path, options, message):
+    table = pa.table(
+        {"x": range(300), "id": [f"i{i}" for i in range(300)], "price": range(-3, 297), "w": [1.0, 1.0, -1.0] * 100}
+    )
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    code, _, err = run("tune", tmp_path / "a.parquet", "--target", "price", *options, "--memory", "64MB")
+    assert code in (1, 2) and message in err
+
+
+def test_what_cannot_be_read_in_batches_is_said(run, tmp_path):
+    for name, said in (("-", "standard input"), ("rows.xlsx", "'rows.xlsx'")):
+        code, _, err = run("fit", name, "--target", "y", "--memory", "64MB")
+        assert code == 2 and f"--memory: {said} cannot be read in batches" in err

@@ -57,6 +57,18 @@ def test_more_folds_than_a_byte_tells_apart():
     assert_equal_tuning(fit_parts(SirusRegressorCV(**options), frame, y, limits=[90, 91]), expected)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e30, 1e160, 1e300])
+@pytest.mark.parametrize("estimator", [SirusRegressorCV, SirusClassifierCV])
+def test_weights_beyond_measure_are_those_of_memory(estimator, size):
+    frame, y, rng = make_frame(120)
+    y, weights = pd.Series(y > 1 if estimator is SirusClassifierCV else y, name="y"), size * rng.uniform(0.1, 1, 120)
+    options = {**SMALL, **({"class_weight": "balanced"} if estimator is SirusClassifierCV else {})}
+    expected = estimator(**options).fit(frame, y, sample_weight=weights)
+    found = fit_parts(estimator(**options), frame, y, weights, limits=[40])
+    assert_equal_tuning(found, expected)
+    assert repr(found.model_.out_of_fold) == repr(expected.model_.out_of_fold)
+
+
 def test_one_repetition_in_parts_and_ten_in_memory_by_default():
     frame, y, _ = make_frame(60)
     options = {"cv": 2, "n_trees": 10, "max_rules": 3, "random_state": 0}
@@ -225,6 +237,18 @@ def test_what_parts_cannot_do_is_said(options, message):
     frame, y, _ = make_frame(60)
     with pytest.raises(ParameterError, match=message):
         fit_parts(SirusRegressorCV(**{**SMALL, **options}), frame, y)
+
+
+def test_counts_of_nothing_but_zeros_are_refused():
+    frame, *_ = make_frame(60)
+    with pytest.raises(DataError, match="y is 0 in every row: there is no rate to learn"):
+        fit_parts(SirusRegressor(loss="poisson", n_trees=10), frame, np.zeros(60), limits=[20])
+
+
+def test_parts_that_are_not_prepared_say_so():
+    frame, y, _ = make_frame(60)
+    with pytest.warns(UserWarning, match="prepare=True has no effect on files, Dask and Spark"):
+        fit_parts(SirusRegressor(prepare=True, n_trees=10), frame, y)
 
 
 def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):

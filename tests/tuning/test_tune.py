@@ -171,6 +171,14 @@ def test_groups_stay_together_and_splitters_work() -> None:
     assert all(not set(groups[train]) & set(groups[test]) for train, test in folds[0])
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_groups_are_refused(missing) -> None:
+    X, y = _data("machine")
+    groups = [missing, *(["a", "b"] if missing is None else [1.0, 2.0]) * ((len(y) - 1) // 2)]
+    with pytest.raises(DataError, match="groups holds missing values"):
+        SirusRegressorCV(cv=2, n_trees=10).fit(X, y, groups=groups + groups[-1:] * (len(y) - len(groups)))
+
+
 def test_error_criterion_is_at_most_two_standard_errors_above_the_least() -> None:
     X, y = _data("machine")
     model = SirusRegressorCV(criterion="error", n_repeats=2, cv=5, n_trees=N_TREES, random_state=0).fit(X, y)

@@ -62,10 +62,14 @@ def check_size(n_rows: int, n_columns: int, minimum: int) -> None:
         )
 
 
+class TooManyLevelsError(DataError):
+    """A column of too many levels."""
+
+
 def check_levels(name: str, n_levels: int) -> None:
     """Reject a column of too many levels."""
     if n_levels > MAX_LEVELS:
-        raise DataError(
+        raise TooManyLevelsError(
             f"Column '{name}' has {n_levels} categories; at most {MAX_LEVELS} are supported. Group rare "
             "categories, replace it by numbers (a count, a rate, a code with an order), or drop it (--drop)."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,7 +66,10 @@ class ClassKind(Kind):
         labels = ask_labels()
         factors = None
         if self.class_weight is not None:
-            factors = class_factors(self.class_weight, labels.classes, [float(weight) for weight in labels.weights])
+            heaviest = max(labels.weights)
+            exponent = heaviest.numerator.bit_length() - heaviest.denominator.bit_length()
+            totals = [float(weight / Fraction(2) ** exponent) for weight in labels.weights]  # which only compare
+            factors = class_factors(self.class_weight, labels.classes, totals)
         return ClassesOfPart(labels.classes, factors)
 
 

@@ -64,6 +64,9 @@ class Kind(ABC):
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PartReading:
         """How the response of a part is read, once what must be known of all parts is asked for."""
 
+    def check_range(self, low: float, high: float) -> None:  # noqa: B027 - most have nothing to say
+        """Reject a smallest and a largest number from which nothing can be learned."""
+
     @abstractmethod
     def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
         """Sizes of a list that tuning looks at, from 0 on, so that ``most`` of its rules may have a weight."""

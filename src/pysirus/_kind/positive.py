@@ -65,9 +65,13 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
         """Counts of at least 0 that are not all 0, or amounts above 0."""
         response = super().read(y, sample_weight, n_rows)
         check_positive(response.values, self.loss)
-        if not response.values.any():
-            raise DataError("y is 0 in every row: there is no rate to learn. Check the target column.")
+        self.check_range(*response.range)
         return response
+
+    def check_range(self, low: float, high: float) -> None:
+        """Not all may be 0."""
+        if high == 0:
+            raise DataError("y is 0 in every row: there is no rate to learn. Check the target column.")
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PositiveOfPart:
         """Numbers need nothing of other parts."""

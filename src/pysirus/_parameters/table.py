@@ -251,7 +251,8 @@ class Growing:
         Option(
             "--strict",
             "",
-            "Refuse columns that cannot be used as they are and rows without a target. Default: make the best of them.",
+            "Refuse columns that cannot be used as they are and rows without a target. Default: make the best of them; "
+            "files in batches are always taken as they are.",
             "Columns",
             type=bool,
             default=False,
@@ -264,7 +265,12 @@ class Growing:
         "With ``prepare``: a categorical column with more levels keeps the most frequent ones, and all others become "
         "one, `other`. So does a level that was never seen in training.",
         whole(2, 255),
-        Option("--max-levels", "N", "Categories of a column; the rarest beyond N are one, `other`.", "Columns"),
+        Option(
+            "--max-levels",
+            "N",
+            "Categories of a column; the rarest beyond N are one, `other`. Not in batches.",
+            "Columns",
+        ),
     )
 
 

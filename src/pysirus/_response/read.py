@@ -140,13 +140,18 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     weights = check_weights(sample_weight, n_rows)
     if not (weights > 0).any():
         raise DataError(ALL_ZERO)
-    return None if (weights == 1).all() else _within_reach(weights)
+    return None if (weights == 1).all() else within_reach(weights, reach_of(float(weights.max())))
 
 
-def _within_reach(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights whose sums and products neither overflow nor vanish: very large or small ones times a power of two."""
-    exponent = int(np.frexp(weights.max())[1])
-    if abs(exponent) <= 53:
+def reach_of(heaviest: float) -> int:
+    """The power of two that weights are divided by, so that their sums and products neither overflow nor vanish."""
+    exponent = int(np.frexp(heaviest)[1])
+    return exponent if abs(exponent) > 53 else 0
+
+
+def within_reach(weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+    """Very large or small weights divided by a power of two."""
+    if exponent == 0:
         return weights
     return np.maximum(np.ldexp(weights, -exponent), np.finfo(np.float64).tiny * (weights > 0))
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, PredefinedSplit
 from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
-from pysirus._data.column import DataError
+from pysirus._data.column import DataError, is_missing
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.response import Response
 
@@ -121,10 +121,17 @@ def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any,
 
 
 def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
-    groups = column_or_1d(groups)
-    if len(groups) != n_rows:
-        raise DataError(f"groups has {len(groups)} entries, the table has {n_rows} rows: one group per row.")
-    return np.asarray(groups)
+    found: NDArray[Any] = np.asarray(column_or_1d(groups))
+    if len(found) != n_rows:
+        raise DataError(f"groups has {len(found)} entries, the table has {n_rows} rows: one group per row.")
+    check_known(found)
+    return found
+
+
+def check_known(groups: NDArray[Any]) -> None:
+    """Reject groups that are missing."""
+    if any(is_missing(group) for group in (groups.tolist() if groups.dtype.kind in "Of" else ())):
+        raise DataError("groups holds missing values. Fill them, for example with a group of their own.")
 
 
 def check_enough(n_folds: int, n_rows: int) -> None:

@@ -21,7 +21,8 @@ OPTION_OF_PARAMETER |= {"memory": "--memory", "max_rows": "--max-rows"}
 OPTION_OF_PARAMETER["monotonic_cst"] = "--increasing/--decreasing"
 
 
-TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+FILES_HELP = " Or a folder, a pattern or an address (s3://...) of Parquet or CSV files, which are read in batches."
+TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + FILES_HELP)]
 Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.", show_default=False)
 ]

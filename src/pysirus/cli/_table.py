@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,8 +13,10 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
+from pysirus._data.problems import TableError
 from pysirus._data.read import STDIN, check_column, did_you_mean, list_names, read_file
 from pysirus._data.remote import Place, is_remote
+from pysirus._data.table import MAX_LEVELS
 from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._model.model import Model
 from pysirus._response.read import check_weights, classes_of, read_labels
@@ -53,7 +57,8 @@ class Training(NamedTuple):
     def fit(self, estimator: Any) -> None:
         """Learn from the table."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
-        estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
+        with naming_roles(str(getattr(self.target, "name", "") or "")):
+            estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
 
     def cross_validate(self, estimator: Any) -> None:
         """Judge a list of this size by rows that are held out."""
@@ -81,7 +86,13 @@ class FileTraining(NamedTuple):
         """Learn from the files."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory}
-        estimator.fit_files(self.paths, self.target, **options, **folds)
+        if estimator.max_levels < MAX_LEVELS:
+            raise typer.BadParameter(
+                "files in batches are taken as they are. Leave it out, or give one table without --memory.",
+                param_hint="--max-levels",
+            )
+        with naming_roles(self.target, self.weights):
+            estimator.set_params(prepare=False).fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
@@ -94,6 +105,24 @@ class FileTraining(NamedTuple):
         options["labels"] = self.categorical or ()
         rows = FileRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
         return list(rows.ask_response(LabelQuestion()).answer.classes.tolist())
+
+
+@contextmanager
+def naming_roles(target: str, weights: str | None = None) -> Iterator[None]:
+    """The library complains of y, sample_weight and loss='gamma'; the user has typed names and options."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(error, TableError):  # which names its columns
+            raise
+        message = str(error)
+        if target:
+            said = r"\b(?:Input y|y) (?=contains |must be |is 0 in |holds |has \d)"
+            message = re.sub(said, lambda _: f"column '{target}', the target, ", message)
+        if weights:
+            message = message.replace("sample_weight", f"column '{weights}', the weights,", 1)
+        message = re.sub(r"\bloss='(\w+)'", r"--loss \1", message)
+        raise DataError(message[:1].upper() + message[1:] if message.startswith("column '") else message) from error
 
 
 def missing_shares(estimator: Any) -> dict[str, float]:
@@ -169,6 +198,12 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         from pysirus._kind.survival import IN_MEMORY
 
         raise typer.BadParameter(IN_MEMORY, param_hint="--time")
+    if name == STDIN or name.lower().endswith((".xlsx", ".xls", ".xlsm")):
+        found = "standard input" if name == STDIN else f"'{name}'"
+        raise typer.BadParameter(
+            f"{found} cannot be read in batches. Leave --memory out, or write the table to a Parquet or CSV file.",
+            param_hint="--memory",
+        )
     files = look_at_all(find_files(name), labels=split_names(roles.categorical))
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)

@@ -16,16 +16,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.column import DataError, is_missing
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._tuning.folds import Deal, check_enough, derive, fold_of_groups
+from pysirus._tuning.folds import Deal, check_enough, check_known, derive, fold_of_groups
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
 from pysirus.engine.read import PartReader, PartRows
-from pysirus.engine.response import Extent, extent_of
+from pysirus.engine.response import Extent, extent_of, naming
 from pysirus.engine.summary import ColumnSummary, summary_of
 from pysirus.engine.zoom import (
     ZoomAnswer,
@@ -128,10 +127,8 @@ class GroupQuestion:
     def __call__(self, part: Part) -> Marked[Answers[int, NDArray[Any]]] | None:
         response, marks = self.read.response(part)
         groups = np.asarray(part.weighing().groups)
-        if any(is_missing(group) for group in (groups.tolist() if groups.dtype.kind in "Of" else ())):
-            raise DataError(
-                f"{part.name}: groups holds missing values. Fill them, for example with a group of their own."
-            )
+        with naming(part):
+            check_known(groups)
         return Marked(Answers({part.number: groups}), marks) if response.n_rows else None
 
 

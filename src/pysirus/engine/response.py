@@ -23,7 +23,9 @@ from pysirus._response.read import (
     check_weights,
     class_codes,
     classes_of,
+    reach_of,
     read_labels,
+    within_reach,
 )
 from pysirus._response.response import ClassResponse, Response
 from pysirus.engine.marks import Marked, Watch, marks_of
@@ -96,11 +98,12 @@ class Reading:
     weighted: bool = True  # whether some row weighs other than one
     scale: Scale | None = None
     advice: str = ""  # where these rows are not those of an earlier pass
+    reach: int = 0  # a power of two that weights are divided by
 
     def __call__(self, part: Part) -> Response:
         """The response of rows of positive weight."""
         try:
-            response = self._settled(self.read(part.y, part.weights, len(part.y)))
+            response = self._settled(self.read(part.y, self._weights(part), len(part.y)))
         except UnknownLabelError as error:
             raise DataError(f"{error} {self.advice}".rstrip()) from error
         if self.scale is not None and response.n_rows:
@@ -110,6 +113,10 @@ class Reading:
     def no_rows(self) -> Response:
         """The response of no row."""
         return self._settled(self.read.no_rows())
+
+    def _weights(self, part: Part) -> Any:
+        """The weights of a part as they are, or divided."""
+        return within_reach(check_weights(part.weights, len(part.y)), self.reach) if self.reach else part.weights
 
     def _check_within(self, response: Response, scale: Scale) -> None:
         """Reject what is beyond the range of an earlier pass: integers of that scale cannot hold it."""
@@ -139,6 +146,7 @@ class Extent:
     whole: bool  # whether every weight is a whole number
     repeated: bool  # whether every weight was one before class weights
     weighted: bool  # whether one is not 1
+    given: float  # the largest weight before class weights
 
     def __add__(self, other: Extent) -> Extent:
         return Extent(
@@ -149,6 +157,7 @@ class Extent:
             self.whole and other.whole,
             self.repeated and other.repeated,
             self.weighted or other.weighted,
+            max(self.given, other.given),
         )
 
     @property
@@ -205,7 +214,7 @@ def extent_of(part: int, response: Response) -> Extent:
     weights = response.row_weights()
     strata = {part: response.stratum_sizes}
     if response.n_rows == 0:
-        return Extent(strata, math.inf, -math.inf, 0.0, True, True, False)
+        return Extent(strata, math.inf, -math.inf, 0.0, True, True, False, 0.0)
     answers = response.answers
     return Extent(
         strata,
@@ -215,6 +224,7 @@ def extent_of(part: int, response: Response) -> Extent:
         all_whole(weights),
         response.repeats is None or all_whole(response.repeats),
         bool((weights != 1).any()),
+        float((weights if response.repeats is None else response.repeats).max()),
     )
 
 
@@ -223,4 +233,8 @@ def read_response(rows: RowHolder, kind: Kind) -> tuple[Reading, Extent, Watch]:
     watch = Watch(rows.advice)
     reading = Reading(kind.part_reading(lambda: watch(rows.ask_response(LabelQuestion()))), advice=rows.advice)
     extent = watch(rows.ask_response(ExtentQuestion(reading)))
+    if reach := reach_of(extent.given):  # weights beyond measure: their extent again, once they are divided
+        reading = replace(reading, reach=reach)
+        extent = watch(rows.ask_response(ExtentQuestion(reading)))
+    kind.check_range(extent.low, extent.high)
     return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent, watch

@@ -15,7 +15,7 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._crew import go_on
 from pysirus._data.column import DataError
-from pysirus._data.table import Feature, check_columns, recode_table
+from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._response.response import Response
@@ -114,6 +114,8 @@ class Columns:
     def __add__(self, other: Columns) -> Columns:
         try:
             return replace(self, summaries=merge_summaries(self.summaries, other.summaries))
+        except TooManyLevelsError:  # in all parts together
+            raise
         except DataError as error:
             raise DataError(f"{self.part} and {other.part} do not go together: {error}") from error
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._parameters import ParameterError
 from pysirus._training.settings import Settings
+from pysirus._warn import warn_user
 from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class InParts(SirusBase):
         from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.train import train
 
+        if self.prepare:
+            warn_user("prepare=True has no effect on files, Dask and Spark: columns must be usable as they are.")
         if settings is None:  # of rows on other machines
             settings = self._settings_far_away()
         parts = look_at(rows, self._kind, self.categorical_features)

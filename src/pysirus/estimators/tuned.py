@@ -96,7 +96,7 @@ class TunedSirus(InParts, Folds):
         memory : int, default=2**30
             About how many bytes to use, besides about 40 bytes a row for what is held out.
         quantiles : {"exact", "sketch"}, default="exact"
-            With "sketch" cuts are near the quantiles, and a pass over the files is saved, twice.
+            With "sketch" cuts are near the quantiles, which saves two passes over the files.
         scratch : str or path, optional
             The folder for the scratch files, by default the temporary folder. They are removed at the end.
 
