@@ -338,7 +338,8 @@ Out<std::uint32_t> deal(std::int64_t n_rows, std::optional<Array<std::uint8_t, 1
     else
       here[0] = n_rows;
     for (std::size_t s = 0; s < size.size(); ++s)
-      require(rank[s] >= 0 && size[s] >= rank[s] && here[s] <= size[s] - rank[s], "more rows in a stratum than its size");
+      require(rank[s] >= 0 && size[s] >= rank[s] && here[s] <= size[s] - rank[s],
+              "more rows in a stratum than its size");
     pysirus::deal(pointer(stratum), n_rows, {size.begin(), size.end()}, {rank.begin(), rank.end()}, seed, n_folds,
                   folds.data());
   }

@@ -107,10 +107,10 @@ int compare_threads(std::int64_t n_rows, std::int32_t n_features, std::int64_t n
 
 int check_parts() {
   int n_wrong = 0;
-  const std::pair<const char*, int (*)()> parts[] = {{"encode", check::encode},       {"recode", check::recode},
-                                                     {"quantiles", check::quantiles}, {"moments", check::moments},
-                                                     {"ridge", check::ridge},         {"evaluate", check::evaluate},
-                                                     {"deal", check::deal}};
+  const std::pair<const char*, int (*)()> parts[] = {
+      {"encode", check::encode},   {"recode", check::recode}, {"quantiles", check::quantiles},
+      {"moments", check::moments}, {"ridge", check::ridge},   {"evaluate", check::evaluate},
+      {"deal", check::deal}};
   for (const auto& [name, run] : parts) {
     const int wrong = run();
     std::printf("%s: %d wrong\n", name, wrong);
