@@ -34,7 +34,7 @@ def make_frame(n_rows=700, seed=0):
 
 
 def write_files(frame, folder, n_files, n_groups):
-    """The rows of a frame as Parquet files of so many row groups each, in the order of their names."""
+    """The rows of a frame as Parquet files of ``n_groups`` row groups each, in the order of their names."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     size = -(-len(table) // n_files)
     for i in range(n_files):

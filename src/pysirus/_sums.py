@@ -44,7 +44,7 @@ def scores_of(holds: NDArray[np.bool_], base: Floats, steps: Floats) -> Floats:
 
 
 def powers_of_ten(first: int, last: int, n: int) -> Floats:
-    """Powers of ten, so many from one exponent to another, as `numpy.logspace` makes them."""
+    """``n`` powers of ten with evenly spaced exponents, as `numpy.logspace` returns."""
     context = Context(prec=28)
     exponents = [context.divide(Decimal(first * (n - 1 - k) + last * k), Decimal(n - 1)) for k in range(n)]
     return np.array([float(context.power(Decimal(10), exponent)) for exponent in exponents])

@@ -238,9 +238,9 @@ def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:
     whole = parts.extent
     question = ExtentsQuestion(parts.read, folds, whole.first_rows)
     held_out = parts.watch(parts.rows.ask_response(question)).by_key
-    found = []
+    found, none = [], (0,) * len(whole.sizes)
     for fold, others in enumerate(sums_without([held_out.get(fold) for fold in range(folds.n_folds)])):
-        gone, none = held_out[fold].strata, (0,) * len(whole.sizes)
+        gone = held_out[fold].strata
         strata = {part: tuple(map(sub, own, gone.get(part, none))) for part, own in whole.strata.items()}
         found.append(replace(others, strata=strata))
     return tuple(found)

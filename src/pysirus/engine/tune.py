@@ -213,7 +213,8 @@ def _nothing(shard: Shard) -> int:
 
 def _renumbered(whole: Extent, fold: Extent) -> dict[int, int]:
     """By the number of the first row of each part, its number among the rows that a fold learns from."""
-    return {first: fold.first_rows[part] for part, first in whole.first_rows.items()}
+    own = fold.first_rows
+    return {first: own[part] for part, first in whole.first_rows.items()}
 
 
 def _joined(responses: Sequence[Response]) -> Response:
