@@ -48,6 +48,15 @@ def test_readme_shows_the_table_as_printed(options: list[str], capsys: pytest.Ca
     assert capsys.readouterr().out.strip() in (ROOT / "README.md").read_text()
 
 
+def test_readme_shows_what_tuning_says(capsys: pytest.CaptureFixture[str]) -> None:
+    from pysirus.cli import main
+
+    shown = (ROOT / "README.md").read_text().split("$ pysirus tune machine\n...\n")[1].split("```")[0]
+    with pytest.raises(SystemExit, match="0"):
+        main(["tune", "machine"])
+    assert shown.startswith("out of fold") and shown in capsys.readouterr().out
+
+
 def test_local_links_lead_somewhere() -> None:
     import re
 
