@@ -43,7 +43,7 @@ def main():
     X, y = load_ozone(return_X_y=True, as_frame=True)
     model = learn(X, y)
     print(model, "\n")
-    print(model.explain(X)[12].centred(), "\n")
+    print(model.explain(X)[12], "\n")
     edited = model.without(model.rules_[-1])
     print(model.diff(edited), "\n")
     draw(model, X, folder)

@@ -239,7 +239,7 @@ def test_workbook_predicts_the_same(kind, books):
 def test_workbook_is_live(books):
     model = make_model("regression").model_
     header, *rows = values_of(books["live"])["Predict"].values
-    contributions = model.explain(new_rows()[:3]).contributions[:, 0]
+    contributions = model.explain(new_rows()[:3], raw=True).contributions[:, 0]
     expected = model.predict(new_rows()[:3]) - contributions
     assert np.allclose([row[header.index("prediction")] for row in rows], expected, rtol=0, atol=1e-9)
 

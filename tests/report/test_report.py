@@ -223,6 +223,17 @@ def assert_rows_predict(tab, model, rows):
     k = tab.evaluate("data.classes ? data.classes.length : 1")
     found = tab.evaluate(f"data.rows.fired.map((_, i) => [...Array({k}).keys()].map((c) => explained(i, c).end))")
     assert np.abs(np.array(found) - decision).max() < 1e-6
+    explanation = model.explain(rows)
+    starts, steps = tab.evaluate(
+        f"[0, 1].map((w) => data.rows.fired.map((_, i) => [...Array({k}).keys()].map((c) => "
+        "w ? explained(i, c).steps.map((step) => step.value) : explained(i, c).start)))"
+    )
+    assert np.abs(np.array(starts) - np.atleast_1d(explanation.baseline)).max() < 1e-6
+    for row, found in zip(explanation.contributions, steps):
+        shown = [row[r] for r in range(len(row)) if model.aggregation == "sum" or row[r] != 0]
+        expected = np.reshape(np.array(shown), (len(shown), -1)).T
+        assert np.abs(np.sort(np.array(found)) - np.sort(expected)).max() < 1e-6
+    assert "training row" in tab.locator("#row").text_content()
 
 
 @pytest.mark.parametrize("kind", ["two scores", "four scores", "staged scores"])

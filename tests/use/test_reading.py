@@ -202,10 +202,11 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
     last = frame.groupby("row")["prediction"].last()
     np.testing.assert_allclose(last, two.predict_proba(X[:2])[:, 1], atol=1e-12)
     lines = str(explanation[0]).splitlines()
-    assert lines[0].split() == ["fired", "rule", "log-odds", "probability", "of", "class", "1"]
-    assert lines[1].split()[0] == "average"
+    assert lines[0] == "Contributions to the log-odds of class 1, from the average training row"
+    assert lines[1].split() == ["fired", "rule", "log-odds", "probability", "of", "class", "1"]
+    assert lines[2].split()[0] == "average"
     assert lines[-1].split()[0] == "prediction" and lines[-1].endswith(f"{100 * two.predict_proba(X[:1])[0, 1]:.1f}%")
-    points = [float(line.split()[-2]) for line in lines[2:-1]]
+    points = [float(line.split()[-2]) for line in lines[3:-1]]
     table = two.model_.align(X[:1])
     for rule, found in zip(two.rules_, points):
         assert found == pytest.approx(float(two.model_.added(rule)[0 if rule.holds(table)[0] else 1]), abs=0.0051)
@@ -213,7 +214,7 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
 
 def test_of_several_classes_each_has_points(iris, three):
     lines = str(three.explain(iris[0][:1])).splitlines()
-    assert lines[0].endswith("probability of setosa") and lines[-1].split()[0] == "probability"
+    assert lines[1].endswith("probability of setosa") and lines[-1].split()[0] == "probability"
     shares = [float(cell.rstrip("%")) for cell in lines[-1].split()[1:]]
     assert shares == pytest.approx((100 * three.predict_proba(iris[0][:1])[0]).tolist(), abs=0.051)
     frame = three.explain(iris[0][:1]).to_frame("pandas")

@@ -1,16 +1,18 @@
 """A model and rows in, the part of each rule in each prediction out.
 
-A prediction is a sum over rules, so its explanation is exact: the baseline plus the contributions, added in the order
-of the rules, is the prediction bit for bit. ``centred`` measures the same sum from the average prediction. Linear
-terms (RuleFit) come after the rules. A weighted mean (Node harvest) is a sum too: of distances from the mean response,
-each by its share of the weight. Where the sum is a score, contributions are points of it (log-odds, for classes), and
-the prediction, which the link makes of them, is also told after each step.
+A prediction is a sum over rules, so its explanation is exact. Contributions are measured from the average row of
+training: what a rule adds to this row, less what it adds on average. ``raw`` leaves them as the model adds them up,
+weight times output, from the intercept on. Linear terms (RuleFit) come after the rules. A weighted mean (Node harvest)
+is a sum too: of distances from the mean response, each by its share of the weight. Where the sum is a score,
+contributions are points of it (log-odds, for classes), and the prediction, which the link makes of them, is also told
+after each step. Every view (text, frame, JSON, figure) shows the same numbers, and names what they are measured from.
 """
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +22,18 @@ from pysirus._format import decimals_for, format_label, html_table, make_frame, 
 from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.model import Model
 from pysirus._model.points import signed
+from pysirus._parameters import ParameterError
+from pysirus._plain import one_line
 from pysirus._rules.outcome import format_factors
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
 
+Base = Literal["average", "mean", "intercept"]
+FROM: dict[Base, str] = {
+    "average": "from the average training row",
+    "mean": "from the mean of the training rows",
+    "intercept": "weight times output, from the intercept",
+}
 WIDTH = 84  # characters of a rule; the other columns take the rest of a line
 
 
@@ -37,14 +47,19 @@ class Explanation:
         The rules of the model, in the order of the columns below.
     terms : tuple of LinearTerm
         Its linear terms, whose columns come after those of the rules.
+    measured_from : {"average", "mean", "intercept"}
+        What contributions are measured from. "average": the average training row. "mean": the mean target, for a
+        weighted mean (Node harvest). "intercept": nothing; contributions are weight times output (``raw``).
     baseline : float or ndarray of shape (n_classes,)
-        The starting value of every row: the intercept or, for a weighted mean, the mean target.
+        The starting value of every row: the score of the average training row, the mean target or the intercept.
     contributions : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
-        The contribution of each rule and term: its weight times its output.
+        The contribution of each rule and term.
     fired : ndarray of bool of shape (n_rows, n_parts)
         Whether the conditions of the rule hold; always True for a term.
+    outputs : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
+        Weight times output of each rule and term.
     averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
-        The weighted mean contribution over the training data.
+        The weighted mean of ``outputs`` over the training data.
     target : str
         What is predicted.
     classes : tuple or None
@@ -55,14 +70,25 @@ class Explanation:
     """
 
     rules: RuleSet
-    baseline: Any
-    contributions: NDArray[np.float64]
+    intercept: Any
+    outputs: NDArray[np.float64]
     fired: NDArray[np.bool_]
     averages: NDArray[np.float64]
     target: str
     classes: tuple[Any, ...] | None = None
     terms: tuple[LinearTerm, ...] = ()
     link: Link = "identity"
+    measured_from: Base = "average"
+
+    @property
+    def baseline(self) -> Any:
+        """Where every row starts."""
+        return self.intercept if self.measured_from != "average" else self.intercept + self.averages.sum(axis=0)
+
+    @property
+    def contributions(self) -> NDArray[np.float64]:
+        """What each rule and term adds."""
+        return self.outputs if self.measured_from != "average" else self.outputs - self.averages
 
     @property
     def names(self) -> list[str]:
@@ -80,18 +106,18 @@ class Explanation:
     def __getitem__(self, row: int | slice) -> Explanation:
         """The explanation of one row, or of a slice of rows."""
         if isinstance(row, slice):
-            return replace(self, contributions=self.contributions[row], fired=self.fired[row])
+            return replace(self, outputs=self.outputs[row], fired=self.fired[row])
         if not -len(self) <= row < len(self):
             raise IndexError(f"There is no row {row}: the explanation has rows 0 to {len(self) - 1}.")
         rows = [row]
-        return replace(self, contributions=self.contributions[rows], fired=self.fired[rows])
+        return replace(self, outputs=self.outputs[rows], fired=self.fired[rows])
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Baseline plus contributions: for each row a number, or one for each class."""
-        total = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None], len(self), axis=0)
-        for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them
-            total += self.contributions[:, r]
+        """What baseline and contributions add up to: for each row a number, or one for each class."""
+        total = np.repeat(np.asarray(self.intercept, dtype=np.float64)[None], len(self), axis=0)
+        for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them: the same bits
+            total += self.outputs[:, r]
         return total
 
     @property
@@ -106,22 +132,43 @@ class Explanation:
         An array of shape (n_rows, n_parts + 1), for classes with one more dimension; the last is the prediction.
         """
         start = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None, None], len(self), axis=0)
-        return _respond(self.link, np.cumsum(np.concatenate([start, self.contributions], axis=1), axis=1))
+        steps = np.cumsum(np.concatenate([start, self.contributions], axis=1), axis=1)
+        steps[:, -1] = self.scores
+        return _respond(self.link, steps)
 
     def centred(self) -> Explanation:
-        """The same predictions, measured from the mean prediction on the training data.
+        """The same predictions, measured from the average training row, as ``explain`` gives them.
 
-        The training average of each contribution moves to the baseline. A contribution then says how far the rule moves
-        this row away from the average row.
+        The training average of each contribution is in the baseline. A contribution says how far the rule moves this
+        row away from the average row.
         """
-        if not self.averages.any():
-            return self
-        return replace(
-            self,
-            baseline=np.asarray(self.baseline) + self.averages.sum(axis=0),
-            contributions=self.contributions - self.averages,
-            averages=np.zeros_like(self.averages),
-        )
+        return self if self.measured_from == "mean" else replace(self, measured_from="average")
+
+    def raw(self) -> Explanation:
+        """The same predictions as the model adds them up: weight times output of each rule, from the intercept on."""
+        if self.measured_from == "mean":
+            raise ParameterError(
+                "Raw contributions are weight times output, and add up to a sum of rules. This model predicts a "
+                "weighted mean of rules (Node harvest): its contributions are measured from the mean."
+            )
+        return replace(self, measured_from="intercept")
+
+    @property
+    def scale(self) -> str:
+        """What contributions add up to."""
+        if self.link == "softmax":
+            two = len(self.classes or ()) == 2
+            return f"the log-odds of {format_label((self.classes or ())[1])}" if two else "the scores of the classes"
+        if self.link == "identity":
+            return self.target if self.classes is None else "the probabilities of the classes"
+        return f"the logarithm of {self.target if self.link == 'log' else 'the hazard'}"
+
+    @property
+    def convention(self) -> str:
+        """One line that says what contributions add up to, and what they are measured from."""
+        if self.link == "hazard":
+            return f"Factors of the hazard, {FROM[self.measured_from]}"
+        return f"Contributions to {one_line(self.scale)}, {FROM[self.measured_from]}"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per table row, rule and class.
@@ -135,12 +182,13 @@ class Explanation:
         -------
         frame : DataFrame or Table
             Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline appears as
-            a rule called ``(baseline)`` that always fires. Where contributions are points of a score, of two classes
-            the second stands for both, its contributions are log-odds, and ``prediction`` is what is predicted so far.
+            a rule that always fires, called ``(average)``, ``(mean)`` or ``(intercept)`` after what contributions are
+            measured from. Where contributions are points of a score, of two classes the second stands for both, its
+            contributions are log-odds, and ``prediction`` is what is predicted so far.
         """
         n, k = self.fired.shape
         labels, base, parts = self._points()
-        names = ["(baseline)", *self.names]
+        names = [f"({self.measured_from})", *self.names]
         base = np.broadcast_to(base, (n, 1, len(labels)))
         fired = np.concatenate([np.ones((n, 1), dtype=bool), self.fired], axis=1)
         each = len(names) * len(labels)
@@ -158,7 +206,10 @@ class Explanation:
         return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation of one row as plain data, ready for JSON: contributions are points where there is a link."""
+        """The explanation of one row as plain data, ready for JSON: contributions are points where there is a link.
+
+        ``scale`` says what the baseline and the contributions add up to, ``measured_from`` where they start.
+        """
         if len(self) != 1:
             raise ValueError(f"to_dict is of one row, and there are {len(self)}: take explanation[i].to_dict().")
         labels, base, parts = self._points()
@@ -173,7 +224,8 @@ class Explanation:
         ]
         found = self.prediction[0]
         told = dict(zip(map(str, self.classes), found.tolist())) if self.classes is not None else float(found)
-        return {"target": self.target, "prediction": told, "baseline": plain(base), "rules": rules}
+        said = {"target": self.target, "scale": self.scale, "measured_from": self.measured_from}
+        return {**said, "prediction": told, "baseline": plain(base), "rules": rules}
 
     def _points(self) -> tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]:
         """The labels that contributions are of, the baseline [label] and the contributions [row, part, label]."""
@@ -188,14 +240,14 @@ class Explanation:
         return labels, base, parts
 
     def _score_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
-        """The points of each rule from the average on, and the prediction so far: of two classes that of the second."""
+        """The points of each rule, and the prediction so far: of two classes that of the second."""
         if self.link == "hazard":
             return self._hazard_rows(row)
         labels, base, parts = self._points()
         running = self.running[row].reshape(len(self.names) + 1, -1)
         k = -1 if len(labels) == 1 else int(running[-1].argmax())
         texts = self._prediction_texts(running[:, k])
-        lines = [["", "average", *(signed(v, 2) for v in base), texts[0]]]
+        lines = [["", self.measured_from, *(signed(v, 2) for v in base), texts[0]]]
         for name, fired, part, text in zip(self._short_names, self.fired[row], parts[row], texts[1:]):
             lines.append(["yes" if fired else "no", name, *(signed(v, 2) for v in part), text])
         total = base + parts[row].sum(axis=0)
@@ -209,9 +261,9 @@ class Explanation:
         return ["fired", "rule", *map(str, labels), f"probability of {label}"], lines
 
     def _hazard_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
-        """By what factor each rule multiplies the hazard of an average row, and the factor so far."""
+        """By what factor each rule multiplies the hazard, and the factor so far."""
         running, parts = self.running[row], self.contributions[row]
-        lines = [["", "average", "", *format_factors(running[:1])]]
+        lines = [["", self.measured_from, "", *format_factors(running[:1])]]
         for name, fired, part, so_far in zip(self._short_names, self.fired[row], parts, running[1:]):
             lines.append(["yes" if fired else "no", name, *format_factors([part, so_far])])
         lines.append(["", "prediction", "", *format_factors(running[-1:])])
@@ -225,13 +277,13 @@ class Explanation:
 
     def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
         if self.link != "identity":
-            return self.centred()._score_rows(row)
+            return self._score_rows(row)
         labels = self.classes or (self.target,)
         parts = self.contributions[row].reshape(len(self.names), len(labels))
         base = np.reshape(self.baseline, len(labels))
         total = self.prediction[row].reshape(len(labels))
         decimals = max(decimals_for([float(v) for v in np.abs(total)], 0.0), 2)
-        lines = [["", "baseline", *(f"{v:.{decimals}f}" for v in base)]]
+        lines = [["", self.measured_from, *(f"{v:.{decimals}f}" for v in base)]]
         for name, fired, part in zip(self._short_names, self.fired[row], parts):
             lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
         lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
@@ -244,7 +296,7 @@ class Explanation:
             blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
         if len(self) > len(blocks):
             blocks.append(f"and {len(self) - len(blocks)} more rows")
-        return "\n\n".join(blocks)
+        return "\n".join([self.convention, "\n\n".join(blocks)])
 
     __repr__ = __str__
 
@@ -253,10 +305,11 @@ class Explanation:
         if len(self) > 1:
             tables = [f"<p>row {row}</p>{table}" for row, table in enumerate(tables)]
         rest = len(self) - len(tables)
-        return "".join(tables) + (f"<p>and {rest} more rows</p>" if rest else "")
+        head = f"<p>{html.escape(self.convention)}</p>"
+        return head + "".join(tables) + (f"<p>and {rest} more rows</p>" if rest else "")
 
 
-def explain(model: Model, X: Any) -> Explanation:
+def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:
     """Explain the predictions of some rows.
 
     Parameters
@@ -265,6 +318,9 @@ def explain(model: Model, X: Any) -> Explanation:
         The model.
     X : data frame or array of shape (n_rows, n_columns)
         The rows.
+    raw : bool, default=False
+        Whether contributions are weight times output, from the intercept on, instead of distances from what the rule
+        adds to the average training row.
 
     Returns
     -------
@@ -281,22 +337,26 @@ def explain(model: Model, X: Any) -> Explanation:
     True
     """
     table = model.align(X)
-    if model.aggregation == "mean":
-        return _explain_mean(model, table)
+    found = _explain_mean(model, table) if model.aggregation == "mean" else _explain_sum(model, table)
+    return found.raw() if raw else found
+
+
+def _explain_sum(model: Model, table: Table) -> Explanation:
+    """The parts of a sum of rules and terms."""
     rules, terms = model.rules, model.terms
     shape = (table.n_rows, len(rules) + len(terms)) + (() if model.classes is None else (len(model.classes),))
-    contributions, averages = np.empty(shape), np.empty(shape[1:])
+    outputs, averages = np.empty(shape), np.empty(shape[1:])
     fired = np.ones(shape[:2], dtype=bool)
     for r, rule in enumerate(rules):
         fired[:, r] = rule.holds(table)
         inside = fired[:, r] if model.classes is None else fired[:, r, None]
-        contributions[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
+        outputs[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
         averages[r] = (rule.weight or 0.0) * model.average_output(rule)
     for t, term in enumerate(terms, start=len(rules)):
-        contributions[:, t] = term.weight * term.values(table)
+        outputs[:, t] = term.weight * term.values(table)
         averages[t] = term.weight * term.missing  # which is the training mean
-    baseline = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
-    parts = (rules, baseline, contributions, fired, averages)
+    intercept = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
+    parts = (rules, intercept, outputs, fired, averages)
     return Explanation(*parts, model.target, model.classes, terms, model.link)
 
 
@@ -315,7 +375,8 @@ def _explain_mean(model: Model, table: Table) -> Explanation:
     gaps = np.array([float(np.asarray(rule.inside)) - mean for rule in rules])
     total = model.root_weight + fired @ weights
     share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
-    return Explanation(rules, mean, share * gaps, fired, np.zeros(len(rules)), model.target)
+    parts = (rules, mean, share * gaps, fired, np.zeros(len(rules)))
+    return Explanation(*parts, model.target, measured_from="mean")
 
 
 def output_gap(rule: Rule) -> float:

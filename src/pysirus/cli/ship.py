@@ -23,12 +23,15 @@ def explain(
     model: Model,
     table: Rows,
     row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to explain; the first is 0.")] = 0,
-    centred: Annotated[
-        bool, typer.Option("--centred", help="Measure contributions from the average prediction.")
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw", help="Contributions as weight times output, from the intercept, not from the average row."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show which rules fire in a row and what each adds to its prediction.
+    """Show which rules fire in a row and what each adds to its prediction, from the average training row.
 
     Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
     """
@@ -40,8 +43,13 @@ def explain(
     features = features_of(open_table(table, rules), rules)
     if not -features.num_rows <= row < features.num_rows:
         raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
-    explanation = rules.explain(features.slice(row % features.num_rows, 1))
-    explanation = explanation.centred() if centred else explanation
+    if raw and rules.aggregation == "mean":
+        raise typer.BadParameter(
+            f"'{model}' predicts a weighted mean of rules (Node harvest): its contributions are measured from the "
+            "mean. Leave the option out.",
+            param_hint="--raw",
+        )
+    explanation = rules.explain(features.slice(row % features.num_rows, 1), raw=raw)
     if json:
         print_json({"row": row % features.num_rows, **explanation.to_dict()})
     else:

@@ -29,22 +29,27 @@ class Actions(ABC):
     def _as_model(self) -> RuleModel:
         """The rule model to act on."""
 
-    def explain(self, X: Any) -> Explanation:
+    def explain(self, X: Any, *, raw: bool = False) -> Explanation:
         """Which rules fired in each row, and the contribution of each rule to the prediction.
+
+        Contributions are measured from the average training row: a rule that adds to this row what it adds on average
+        contributes nothing.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             The rows to explain.
+        raw : bool, default=False
+            Whether contributions are weight times output instead, from the intercept on.
 
         Returns
         -------
         explanation : Explanation
-            Its baseline and contributions add up to the prediction.
+            Its baseline and contributions add up to the prediction; under a link, to the score behind it.
         """
         from pysirus._use.explain import explain
 
-        return explain(self._as_model(), X)
+        return explain(self._as_model(), X, raw=raw)
 
     def feature_importance(self, backend: str | None = None) -> Any:
         """The importance of each feature.

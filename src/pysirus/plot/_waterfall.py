@@ -11,16 +11,18 @@ from pysirus._rules.outcome import format_factors
 from pysirus._use.explain import Explanation, explain
 from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, of_class, plain, pyplot, scale_name, two_lines
 
+START = {"average": "average training row", "mean": "mean of the training rows", "intercept": "intercept"}
+
 
 def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
-    """Draw how the rules lead from the mean prediction to that of one row, largest step first.
+    """Draw how the rules lead from the average training row to the prediction of one row, largest step first.
 
     Parameters
     ----------
     model : Model or fitted estimator
         The model.
     row : data frame, array or Explanation of one row
-        The row, for example ``X[12:13]``.
+        The row, for example ``X[12:13]``. An explanation with raw contributions is drawn from the intercept on.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
@@ -38,16 +40,15 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     if class_ is None and model.classes is not None:
         class_ = model.classes[int(explanation.prediction[0].argmax())]
     k = class_number(model.classes, class_)
-    centred = explanation.centred()
-    steps = of_class(centred.contributions[0], model, k)
-    start = float(of_class(np.asarray(centred.baseline), model, k))
+    steps = of_class(explanation.contributions[0], model, k)
+    start = float(of_class(np.asarray(explanation.baseline), model, k))
     order = np.argsort(-np.abs(steps), kind="stable")
     if ax is None:
         _, ax = pyplot().subplots(figsize=(8, 1.2 + 0.36 * (len(steps) + 2)), layout="constrained")
-    _draw(ax, centred, start, steps[order], order)
+    _draw(ax, explanation, start, steps[order], order)
     ax.set_xlabel(plain(scale_name(model, k)))
     if model.link != "identity":
-        ends = [np.ravel(centred.running[0, i])[k] for i in (0, -1)]
+        ends = [np.ravel(explanation.running[0, i])[k] for i in (0, -1)]
         _name_predictions(ax, [_shown(float(value), model) for value in ends])
     return ax
 
@@ -82,7 +83,7 @@ def _draw(ax: Any, explanation: Explanation, start: float, steps: Any, order: An
     for n, value in ((0, start), (len(steps) + 1, prediction)):
         ax.plot(value, n, marker="D", color="black", markersize=5)
         ax.text(value + 0.02 * span, n, f"{value:.{decimals}f}", va="center", fontweight="bold", fontsize=9)
-    names = ["average prediction"]
+    names = [START[explanation.measured_from]]
     for r in order:
         text = explanation.names[int(r)]
         names.append(two_lines(text if explanation.fired[0, r] else f"not ({text})"))

@@ -134,12 +134,13 @@ function drawEffect(effect, domain, values, width) {
 /* The steps from the average to one prediction; `steps` are {text, fired, value}. `texts` are what the scores at both
    ends stand for, where steps are points of a score. */
 function drawWaterfall(start, steps, end, name, width, texts = null) {
+  const first = data.aggregation === "mean" ? "mean of the training rows" : "average training row";
   let level = start;
   const rows = steps.map((step) => { const from = level; level += step.value; return { ...step, from, to: level }; });
   const narrow = width < 560;
   const label = (d) => (d.fired ? d.text : `not (${d.text})`);
-  const left = narrow ? 8 : Math.min(340, 40 + 6.4 * d3.max([...rows, { text: "average prediction", fired: true }], (d) => label(d).length));
-  const keys = ["average prediction", ...rows.map((_, i) => `r${i}`), "prediction"];
+  const left = narrow ? 8 : Math.min(340, 40 + 6.4 * d3.max([...rows, { text: first, fired: true }], (d) => label(d).length));
+  const keys = [first, ...rows.map((_, i) => `r${i}`), "prediction"];
   const names = { ...Object.fromEntries(rows.map((d, i) => [`r${i}`, label(d)])) };
   const short = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
   const room = narrow ? Math.floor(width / 6.6) : 50;
@@ -156,8 +157,8 @@ function drawWaterfall(start, steps, end, name, width, texts = null) {
     marks: [
       Plot.barX(rows, { y: (_, i) => `r${i}`, x1: "from", x2: "to", fill: (d) => d.value >= 0 ? "var(--up)" : "var(--down)" }),
       Plot.text(rows, { y: (_, i) => `r${i}`, x: (d) => Math.max(d.from, d.to), text: (d) => (d.value >= 0 ? "+" : "−") + Math.abs(d.value).toFixed(decimals), textAnchor: "start", dx: 5, fill: INK }),
-      Plot.dot([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
-      Plot.text([{ x: start, y: "average prediction" }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d, i) => texts ? `${format(d.x, 3)} = ${texts[i]}` : format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
+      Plot.dot([{ x: start, y: first }, { x: end, y: "prediction" }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
+      Plot.text([{ x: start, y: first }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d, i) => texts ? `${format(d.x, 3)} = ${texts[i]}` : format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
       Plot.text(keys, { y: (d) => d, frameAnchor: "left", text: (d) => fit(names[d] || d), textAnchor: narrow ? "start" : "end", dx: narrow ? 0 : -8, dy: narrow ? -17 : 0, fill: INK }),
     ],
   });
