@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import pysirus
@@ -60,3 +61,19 @@ def test_a_fixed_effect_is_required_and_added(run, tmp_path):
     assert [str(rule.effect) for rule in pysirus.load(tmp_path / "e.json").selected[:2]] == ["+2.5", "-1"]
     code, _, err = run("fit", "housing", "--require", "×2 if crim < 1.5")
     assert code == 2 and "write what it adds" in err
+
+
+def test_a_command_says_which_rows_were_used(run, tmp_path):
+    values = np.random.default_rng(0).normal(size=(400, 5))
+    values[:, 4] += values[:, 0] + (values[:, 1] < 0)
+    lines = [",".join(map(str, row)) for row in values.round(3).tolist()]
+    for name, rows in (("old.csv", lines[:300]), ("new.csv", lines)):
+        (tmp_path / name).write_text("\n".join(["a,b,c,d,y", *rows]), encoding="utf-8")
+    model, edited = tmp_path / "m.json", tmp_path / "e.json"
+    assert run("fit", tmp_path / "old.csv", "--target", "y", "--rules", 4, "--trees", 100, "--model", model)[0] == 0
+    code, _, err = run("edit", model, tmp_path / "new.csv", "--add", "b < 0.35 & c < 1", "-o", edited)
+    assert code == 0 and "400 rows, and it was fitted on 300" in err and "estimated on 400 other rows" in err
+    assert {rule.n_inside + rule.n_outside for rule in pysirus.load(edited).selected} == {400}
+    code, _, err = run("show", edited)
+    assert code == 0 and "estimated on 400 other rows" in err
+    assert run("edit", model, tmp_path / "old.csv", "--add", "b < 0.35 & c < 1", "-o", edited)[2].count("not the") == 0

@@ -96,3 +96,14 @@ def test_times_to_predict_at_are_times(run, table, model):
         code, _, err = run("predict", model, table, "--at", at)
         assert code != 0 and "times from 0 on" in " ".join(err.split())
     assert np.isfinite(pysirus.load(model).predict(pd.read_csv(table)[COLUMNS])).all()
+
+
+def test_rules_are_removed_and_added_on_the_table(run, table, model, tmp_path):
+    edited = tmp_path / "e.json"
+    code, _, err = run("edit", model, "--without", 1, "-o", edited)
+    assert code == 2 and "the training rows" in err
+    code, _, err = run("edit", model, table, "--without", 1, "--add", "age < 55 & nodes < 7", "-o", edited)
+    assert code == 0 and "not the rows" not in err
+    before, after = pysirus.load(model), pysirus.load(edited)
+    assert len(after.selected) == len(before.selected_) and after.selected[-1].given
+    assert [rule.inside for rule in after.selected[:-1]] == [rule.inside for rule in before.selected_[1:]]

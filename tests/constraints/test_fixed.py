@@ -77,7 +77,7 @@ def test_the_penalty_is_chosen_for_the_response_less_the_effect(rows):
     """A list of rules that are all required, on y, is the list without the fixed one on what it leaves."""
     from pysirus._model.gram import gram_of, less_fixed
     from pysirus._response.response import NumberResponse
-    from pysirus._use.add import training_on
+    from pysirus._use.estimate import Rows, training_on
     from pysirus._weights.ridge import ridge_weights
 
     X, y, weights, inside = rows
@@ -85,7 +85,7 @@ def test_the_penalty_is_chosen_for_the_response_less_the_effect(rows):
     table = model.align(X, rules=model.selected)
     grams = []
     for own, answers in ((model.selected, y), (model.selected[1:], y - 0.8 * inside)):
-        training = training_on(model, own, table, NumberResponse(answers, weights=weights))
+        training = training_on(model, own, Rows(table, NumberResponse(answers, weights=weights)))
         grams.append(gram_of(training.moments(own), own))
     found, wanted = less_fixed(grams[0], 1), grams[1]
     for name, value in vars(wanted).items():

@@ -21,10 +21,9 @@ from pysirus._model.link import Link
 from pysirus._model.moments import Moments
 from pysirus._model.quadratic import Quadratic
 from pysirus._response.residuals import OddsResiduals
-from pysirus._response.response import ClassResponse, Response, VectorResponse
+from pysirus._response.response import Response, VectorResponse
 from pysirus._rules.rule import Rule
 from pysirus._training.training import Training
-from pysirus._weights.likelihood import Patterns
 from pysirus._weights.quadratic import minimise
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -93,13 +92,6 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
             return super().weigh(training, rules, moments, sizes)
         mean, none = training.response.output(moments.means[0]), np.zeros((len(sizes), 0))
         return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
-
-    def weigh_again(
-        self, patterns: Patterns, response: ClassResponse, rules: Sequence[Rule]
-    ) -> tuple[tuple[float, ...], list[float], float, int]:
-        """Intercept, weights and penalty of a list of rules with outputs, and how many of them were dust."""
-        fit, n_dust = self.swept(patterns, response, rules, [len(rules)], 1.0)
-        return self.as_output(fit.intercepts[0]), fit.weights[0].tolist(), float(fit.penalties[0]), n_dust[0]
 
 
 def refit_classes(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[tuple[float, ...], list[float]]:

@@ -135,6 +135,7 @@ FACTS = fields(
     {},
     besides={
         "n_rows": COUNT,
+        "estimated_on": COUNT,
         "n_trees": COUNT,
         "n_stages": whole(1, 2**31),
         "n_candidates": COUNT,

@@ -4,37 +4,31 @@ A model stores the sums over ten folds that its weights were computed from (``Ru
 of every part of its list, so the weights of a shorter list are those that a fit on the same data with that list would
 give. Classes with equal weights need no sums. A model of scores keeps a quadratic approximation of its likelihood
 instead (``RuleModel.likelihood``): without the data its weights are approximate, and it says so. A survival model needs
-its rows again (``edit_survival``). The tuning results of the full list do not apply to an edited one, so the edited
-model has no tuning path.
+its rows again. Where rows are given, weights come from them (``estimate``). The tuning results of the full list do not
+apply to an edited one, so the edited model has no tuning path.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from pysirus import _core
-from pysirus._data.table import Table
-from pysirus._data.zero_weights import without_weightless
-from pysirus._kind.class_likelihood import ClassLikelihood, refit_classes
+from pysirus._kind.class_likelihood import refit_classes
 from pysirus._kind.positive import refit_log
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._response.read import read_weights
-from pysirus._response.response import ClassResponse
 from pysirus._rules.effect import n_fixed
 from pysirus._rules.parse import RuleTextError
 from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule, with_weights
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
-from pysirus._use.edit_survival import refit_survival
-from pysirus._use.score import read_codes
-from pysirus._weights.likelihood import patterns_of
+from pysirus._use.estimate import estimate, read_rows
 from pysirus._weights.ridge import weigh_by_ridge
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -106,10 +100,7 @@ def without(
     struck = set(_positions(model, rules))
     texts = [model.selected[i].text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
-    if model.survival is not None:
-        edited = refit_survival(model, [model.selected[i] for i in kept], X, y, sample_weight)
-    else:
-        edited = refit(model, kept, _rows(model, X, y, sample_weight))
+    edited = _edited(model, kept, X, y, sample_weight)
     facts = {**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]}
     error = errors_of(model, edited, None if X is None else (X, y, sample_weight))
     return with_trail(replace(edited, facts=facts), texts, [], note or Note(), error)
@@ -121,49 +112,31 @@ def with_rules(model: Fitted, n_rules: int, X: Any = None, y: Any = None, sample
     check_integer("n_rules", n_rules, 0, max([len(model.selected), *kept]))
     if n_rules in kept and X is None and y is None and sample_weight is None:
         return model.at_size(n_rules)
-    rows = None if model.survival is not None else _rows(model, X, y, sample_weight)
-    if n_rules > len(model.selected):
-        model = model.at_size(n_rules)
-    if model.survival is not None:
-        return refit_survival(model, model.selected[:n_rules], X, y, sample_weight)
-    return refit(model, list(range(n_rules)), rows)
+    whole = model.at_size(n_rules) if n_rules > len(model.selected) else model
+    return _edited(whole, range(n_rules), X, y, sample_weight)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The training rows again: which is what exact weights by likelihood take."""
-
-    table: Table
-    response: ClassResponse
+NEEDS_ROWS = (
+    "Give X and y, the training rows: a survival model of other rules needs another baseline hazard, which cannot be "
+    "found without them. (A tuned model has its sizes ready: with_rules(k) of 1 rule or more needs no rows.)"
+)
 
 
-def _rows(model: Model, X: Any, y: Any, sample_weight: Any) -> Rows | None:
-    """X and y as the model's columns and classes, without rows of weight zero; None where they are not given."""
-    if X is None and y is None and sample_weight is None:
-        return None
-    if model.link == "log":
-        raise ParameterError(
-            "X and y are for classes weighed by likelihood. For the exact weights of counts or amounts fit a new "
-            "model; without X and y they are approximate."
-        )
-    if model.link != "softmax":
-        raise ParameterError(
-            "X and y are for classes weighed by likelihood. This model fits its weights again exactly without them: "
-            "leave them out."
-        )
+def _edited(model: Fitted, kept: Sequence[int], X: Any, y: Any, sample_weight: Any) -> Fitted:
+    """The model of some of the selected rules: by the rows where they are given, else by what the model keeps."""
+    if X is None and y is None and sample_weight is None and model.survival is None:
+        return refit(model, kept)
     if X is None or y is None:
-        raise ParameterError("To fit the weights again from data, give both X and y.")
-    with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
-        table = model.align(X, rules=model.all_rules)
-        codes = read_codes(model, y, table.n_rows)
-        return Rows(table, ClassResponse(codes, model.labels, weights=read_weights(sample_weight, table.n_rows)))
+        raise ParameterError(NEEDS_ROWS if model.survival else "To fit the weights from rows, give both X and y.")
+    rules = [model.selected[i] for i in kept]
+    return estimate(model, rules, read_rows(model, rules, X, y, sample_weight))
 
 
-def refit(model: Fitted, kept: Sequence[int], rows: Rows | None = None) -> Fitted:
-    """The model of some of the selected rules."""
+def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
+    """The model of some of the selected rules, by what it keeps."""
     rules = [model.selected[i] for i in kept]
     if model.link != "identity":
-        return _refit_scores(model, rules, kept, rows)
+        return _refit_scores(model, rules, kept)
     if model.classes is not None:
         if len({rule.weight for rule in model.selected}) > 1:
             raise ValueError("The rules of this model have unequal weights, and it keeps no sums to fit them again.")
@@ -187,18 +160,12 @@ def refit(model: Fitted, kept: Sequence[int], rows: Rows | None = None) -> Fitte
     )
 
 
-def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: Rows | None) -> Fitted:
-    """By likelihood: from the rows exactly, else by the approximation that the model keeps, at the same penalty."""
+def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int]) -> Fitted:
+    """By the approximation of the likelihood that the model keeps, at the same penalty."""
     likelihood = None if model.likelihood is None else model.likelihood.take(kept)
     weights: list[float] = []
-    n_dust = 0
     if not rules:  # the link of the mean, exactly
         intercept, penalty = _link_of_mean(model), 0.0
-    elif rows is not None:
-        holds = np.array([rule.holds(rows.table) for rule in rules], dtype=bool).reshape(len(rules), -1).T
-        holds = holds.reshape(rows.table.n_rows, len(rules))
-        patterns = patterns_of(holds, rows.response, model.facts.get("seed", 0))
-        intercept, weights, penalty, n_dust = ClassLikelihood().weigh_again(patterns, rows.response, rules)
     elif likelihood is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
         refit_by = refit_log if model.link == "log" else refit_classes
@@ -208,9 +175,9 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int], rows: R
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "
             "y, the training rows."
         )
-    facts = _facts(model, rules, penalty, n_dust)
+    facts = _facts(model, rules, penalty)
     facts.pop("approximate_weights", None)
-    if rules and rows is None:
+    if rules:
         facts["approximate_weights"] = True
     selected = with_weights(rules, weights)
     return replace(model, selected=selected, intercept=intercept, likelihood=likelihood, tuning=None, facts=facts)

@@ -72,27 +72,6 @@ def rule_patterns(rules: Sequence[Rule], binned: Binned, response: Response, see
     return Patterns(len(rules), response.by_class, response.moment_scale(), arrays)
 
 
-def patterns_of(holds: NDArray[np.bool_], response: Response, seed: int) -> Patterns:
-    """The same from which rules hold in which rows, [row, rule], where rows are in no bins; the folds are the same."""
-    n_rules = holds.shape[1]
-    n_words = max(1, -(-n_rules // 64))
-    allowed = np.ones((n_rules, 256, 64 * n_words), dtype=bool)
-    allowed[np.arange(n_rules), 0, np.arange(n_rules)] = False  # a rule is a feature of two bins
-    tables = np.packbits(allowed, axis=2, bitorder="little").view(np.dtype("<u8")).astype(np.uint64)
-    arrays = _core.rule_patterns(
-        np.ascontiguousarray(holds.T, dtype=np.uint8),
-        np.arange(n_rules, dtype=np.int32),
-        np.ascontiguousarray(tables),
-        n_rules,
-        *response.moment_arrays(),
-        response.moment_weights(),
-        seed,
-        N_FOLDS,
-        0,
-    )
-    return Patterns(n_rules, response.by_class, response.moment_scale(), arrays)
-
-
 @dataclass(frozen=True)
 class LikelihoodFit:
     """The models of several prefixes of a list of rules."""

@@ -151,6 +151,8 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{dust}")
     if "n_rows" in facts:
         parts.append(f"{facts['n_rows']:,} rows, {count(len(model.features), 'feature')}")
+    if "estimated_on" in facts:
+        parts.append(f"estimated on {facts['estimated_on']:,} other rows than those the rules were found in")
     if facts.get("n_trees"):
         parts.append(f"{facts['n_trees']:,} trees")
     if facts.get("n_stages", 1) > 1:

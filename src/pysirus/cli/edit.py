@@ -16,7 +16,11 @@ from pysirus.cli.use import load_model
 def edit(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
     table: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " The training rows, to add rules.")
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help=TABLE_HELP + " The training rows, to fit weights on: needed to add rules, and for survival.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
@@ -34,6 +38,9 @@ def edit(
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who, for the model's trail.")] = None,
 ) -> None:
     """Remove rules from a model, or add some, and fit the weights again. The file keeps a trail of its edits.
+
+    On the training rows the other rules keep their outputs. On another TABLE everything is estimated on its rows:
+    outputs and counts of all rules, and all weights. A warning says so, and the file.
 
     Example: [bold]pysirus edit credit.json --without 3 --note "not allowed" --by "A. Smith" -o signed.json[/bold]
 
@@ -54,10 +61,11 @@ def edit(
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
     found: Any = model_of(load_model(model))
     signed = _note(note, by)
+    X, y, sample_weight = (None, None, None) if table is None else _rows(table, found, weights)
     if without:
-        found = edits.without(found, [_which(text, len(found.rules)) for text in without], note=signed)
-    if add and table is not None:
-        found = edits.adding(found, add, *_rows(table, found, weights), signed)
+        found = edits.without(found, [_which(text, len(found.rules)) for text in without], X, y, sample_weight, signed)
+    if add:
+        found = edits.adding(found, add, X, y, sample_weight, signed)
 
     def show() -> None:
         print_model(found)
@@ -88,15 +96,13 @@ def _which(text: str, n_rules: int) -> int | str:
 
 
 def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
-    """Features, target and weights of a table that a model was learned from."""
-    from pysirus._data.read import check_column
-    from pysirus.cli._table import open_table, weights_of
+    """Features, targets and weights of a table; rows without a target are left out, as in training."""
+    from pysirus._data.zero_weights import rows_that_count
+    from pysirus.cli._parts import Truth
+    from pysirus.cli._table import open_table
 
-    rows = open_table(name, model, text=[model.target] if any(isinstance(c, str) for c in model.classes or ()) else [])
-    check_column(rows, model.target, "target")
-    aside = [model.target] if weights is None else [model.target, weights]
-    features = rows.drop_columns([column for column in rows.column_names if column in aside])
-    if model.named:
-        known = {feature.name for feature in model.features}
-        features = features.select([column for column in features.column_names if column in known])
-    return features, rows[model.target], None if weights is None else weights_of(rows, weights)
+    truth = Truth(weights=weights)
+    labels = truth.columns(model)[:1] if any(isinstance(c, str) for c in model.classes or ()) else []
+    found = truth.read(model, open_table(name, model, text=labels))
+    with rows_that_count(found.X, found.y, found.weights, need_target=True) as taken:
+        return taken

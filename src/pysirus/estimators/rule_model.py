@@ -122,17 +122,18 @@ class Actions(ABC):
     ) -> RuleModel:
         """Remove rules, and fit the weights of the others again.
 
-        Weights of numbers are fitted exactly. Classes weighed by likelihood keep a quadratic approximation of it: their
-        weights are approximate, and ``facts`` says so, unless the training rows are given again.
+        Weights of numbers are fitted exactly. Classes, counts and amounts keep a quadratic approximation of their
+        likelihood: their weights are approximate, and ``facts`` says so, unless the training rows are given again.
+        Times to an event need them. On other rows everything is estimated anew; see ``adding``.
 
         Parameters
         ----------
         rules : Rule, int, str or a list of these
             The rules, their positions in ``rules_`` (the first is 0), or their text as it prints.
         X : data frame or array of shape (n_rows, n_columns), optional
-            For classes weighed by likelihood: the training rows, to fit the weights exactly.
+            The training rows, to fit the weights exactly.
         y : array of shape (n_rows,), optional
-            Their classes.
+            Their targets.
         sample_weight : array of shape (n_rows,), optional
             Their weights; those of ``class_weight`` included.
         note, by : str, optional
@@ -141,7 +142,8 @@ class Actions(ABC):
         Returns
         -------
         model : RuleModel
-            The outputs of the remaining rules do not change. Its ``facts`` list the removed rules, and ``edits``.
+            On the training rows, or without rows, the outputs of the remaining rules do not change. Its ``facts`` list
+            the removed rules, and ``edits``.
         """
         from pysirus._use.audit import Note
         from pysirus._use.edit import without
@@ -151,7 +153,12 @@ class Actions(ABC):
     def adding(
         self, rules: Any, X: Any, y: Any, sample_weight: Any = None, *, note: str | None = None, by: str | None = None
     ) -> RuleModel:
-        """Add rules, and fit all weights again; the outputs of the other rules do not change.
+        """Add rules, and fit all weights again.
+
+        On the training rows the outputs of the other rules do not change. Other rows are recognised: by their number,
+        or because a rule holds in another number of them or has another mean there. Then everything is estimated on
+        them, with a warning: outputs and counts of all rules, the mean and all weights. Only what rules ask and their
+        frequencies stay. ``facts["estimated_on"]`` is the number of these rows.
 
         A rule that breaks a constraint of the model, is in the list already or is a combination of other rules on these
         rows is an error. A rule stays listed if its weight is 0.

@@ -1,0 +1,205 @@
+"""A model, a list of rules and rows in; the model of that list out, with outputs and weights from the rows.
+
+Every number of a model comes from one sample. On the rows that it was fitted on, rules that have outputs keep them, and
+the weights are fitted again. Other rows are told by their number and by what each rule says of them: there everything
+is estimated anew, outputs and supports of all rules, the mean, the weights, the baseline hazard. What a rule asks and
+how frequent it was in the forest stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned
+from pysirus._constraints.constraints import NO_CONSTRAINTS
+from pysirus._data.table import Table
+from pysirus._data.zero_weights import without_weightless
+from pysirus._kind.class_likelihood import ClassLikelihood
+from pysirus._kind.class_shares import ClassShares
+from pysirus._kind.kind import Kind
+from pysirus._kind.numbers import Numbers
+from pysirus._kind.positive import PositiveNumbers
+from pysirus._kind.survival import SurvivalTimes
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._response.read import read_weights
+from pysirus._response.response import ClassResponse, Response
+from pysirus._rules.rule import Condition, Rule
+from pysirus._training.training import MemoryTraining
+from pysirus._use.score import read_codes
+from pysirus._warn import warn_user
+from pysirus._weights.weighted import with_outputs
+
+Fitted = TypeVar("Fitted", bound=Model)
+
+SAME = 1e-6  # means of the same rows, where weights are computed again
+OF_LIST = ("out_of_fold", "approximate_weights", "n_dust")  # facts of the list before
+OF_SAMPLE = ("cv_error", "cv_stability")  # facts of the rows before
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as a model reads them: its columns, and what it predicts."""
+
+    table: Table
+    response: Response
+
+
+def kind_of(model: Model) -> Kind:
+    """How the rules of a model are weighed."""
+    if model.aggregation != "sum" or model.terms or "seed" not in model.facts:
+        raise ParameterError(
+            "Rules and weights can be estimated on rows for a model of SIRUS, and this one is of another method."
+        )
+    if model.link == "identity":
+        return Numbers() if model.classes is None else ClassShares()
+    if model.link == "softmax":
+        return ClassLikelihood()
+    if model.link == "hazard":
+        return SurvivalTimes()
+    if model.link == "log" and "loss" in model.facts:
+        return PositiveNumbers(model.facts["loss"])
+    raise ParameterError("This model does not say which loss it was fitted by. Fit it again with required_rules.")
+
+
+def read_rows(model: Model, rules: Sequence[Rule], X: Any, y: Any, sample_weight: Any) -> Rows:
+    """X and y as the columns of some rules and the model's target, without rows of weight zero."""
+    kind = kind_of(model)
+    with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
+        table = model.align(X, rules=rules)
+        if model.classes is None:
+            return Rows(table, kind.read(y, sample_weight, table.n_rows))
+        codes = read_codes(model, y, table.n_rows)
+        return Rows(table, ClassResponse(codes, model.labels, weights=read_weights(sample_weight, table.n_rows)))
+
+
+def training_on(model: Model, rules: Sequence[Rule], rows: Rows) -> MemoryTraining:
+    """Rows of which is known where these rules hold, and nothing else."""
+    holds = np.array([rule.holds(rows.table) for rule in rules], dtype=np.uint8).reshape(len(rules), rows.table.n_rows)
+    binned = Binned(holds, (), {rule.key: i for i, rule in enumerate(rules)})
+    seed, constraints = int(model.facts.get("seed", 0)), model.constraints or NO_CONSTRAINTS
+    shape = (model.features, model.named, model.target)
+    return MemoryTraining(binned, rows.response, seed, *shape, constraints=constraints)
+
+
+def estimate(model: Fitted, rules: Sequence[Rule], rows: Rows) -> Fitted:
+    """The model of a list: rules of its own, and new ones without outputs."""
+    kind, training = kind_of(model), training_on(model, rules, rows)
+    own, new = _parted(rules)
+    _check_rows(model, rules, training)
+    reason = other_rows(model, own, training)
+    if reason is not None:
+        own = _anew(kind, training, [_with_shares(rule, rows) for rule in own])
+    new = with_outputs(new, training.moments(new), rows.response)
+    for rule in [*own, *new]:
+        if faults := training.constraints.faults(rule):
+            raise ParameterError(f"The rule '{rule.condition_text}' breaks a constraint of the model: {faults[0]}.")
+    every = [replace(rule, weight=None) for rule in [*own, *new]]
+    every.sort(key=lambda rule: rule.effect is None)  # what is fixed comes first
+    weighted = kind.describe(training, kind.weigh(training, every, training.moments(every), [len(every)]))
+    found = kind.model(training, weighted, 0, int(model.facts.get("n_trees", 0)))
+    if reason is not None:
+        warn_user(
+            f"These are not the rows that the model was fitted on ({reason}). Everything is estimated on them: outputs "
+            "and counts of all rules, and all weights. If the fit had weights or class weights, give them as "
+            "sample_weight."
+        )
+    return _taken_over(model, found, reason is not None)
+
+
+def _parted(rules: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+    """Rules that have outputs, and those that have none yet."""
+    return [rule for rule in rules if rule.inside is not None], [rule for rule in rules if rule.inside is None]
+
+
+def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
+    """The model with what was found on the rows, and with its own facts as far as they are still true."""
+    gone = OF_LIST + (OF_SAMPLE if is_other else ())
+    facts = {name: fact for name, fact in model.facts.items() if name not in gone}
+    taken = ("n_rows", "ridge_penalty", "n_dust", "n_stages")
+    facts |= {name: found.facts[name] for name in taken if name in found.facts}
+    facts |= {"estimated_on": found.facts["n_rows"]} if is_other else {}
+    edited = replace(model, selected=found.selected, intercept=found.intercept, mean=found.mean, facts=facts)
+    return replace(edited, tuning=None, moments=found.moments, likelihood=found.likelihood, survival=found.survival)
+
+
+def other_rows(model: Model, rules: Sequence[Rule], training: MemoryTraining) -> str | None:
+    """How rows differ from those that a model was fitted on; None where they say of its rules what the model says."""
+    known = model.facts.get("n_rows")
+    if training.n_rows != known:
+        return f"{training.n_rows:,} rows" + ("" if known is None else f", and it was fitted on {known:,}")
+    moments = training.moments(rules)
+    for rule, n_inside in zip(rules, moments.rows.tolist()):
+        if rule.n_inside != n_inside:
+            return f"'{rule.condition_text}' holds in {n_inside:,} rows, and in its own in {rule.n_inside or 0:,}"
+    _, *sides = moments.means
+    for i, rule in enumerate(rules):
+        if rule.observed is None and (rule.stage > 1 or rule.effect is not None):  # its outputs are no means
+            continue
+        for own, found in zip(rule.means, (side[i] for side in sides)):
+            if not _alike(own, found, rule.means):
+                return f"the mean of the target by '{rule.condition_text}' is another"
+    return None
+
+
+def _alike(own: Any, found: NDArray[np.float64], means: tuple[Any, Any]) -> bool:
+    """Whether two outputs are the same but for rounding, measured by the gap of the rule."""
+    if own is None:
+        return True
+    gap = np.abs(np.subtract(*means)).max()
+    return bool(np.allclose(np.atleast_1d(own), found, rtol=SAME, atol=SAME * gap))
+
+
+def _check_rows(model: Model, rules: Sequence[Rule], training: MemoryTraining) -> None:
+    """Reject rows from which outputs or weights cannot be estimated."""
+    response = training.response
+    if isinstance(response, ClassResponse):
+        for label, n in zip(response.labels, np.bincount(response.codes, minlength=response.n_outputs)):
+            if not n:
+                raise ParameterError(f"y has no row of class {label!r}: rows of every class of the model are needed.")
+    elif training.is_constant:
+        raise ParameterError("y is the same in every row: no outputs and no weights can be estimated.")
+    for rule, n_inside in zip(rules, training.binned.bins.sum(axis=1, dtype=np.int64).tolist()):
+        if rule.inside is not None and n_inside in (0, training.n_rows):
+            where = "no row" if n_inside == 0 else "every row"
+            raise ParameterError(
+                f"The rule '{rule.condition_text}' holds in {where} of X, so its outputs cannot be estimated there. "
+                "Give rows in which it holds and others, or remove it first."
+            )
+
+
+def _with_shares(rule: Rule, rows: Rows) -> Rule:
+    """The rule with the share of these rows that satisfy each condition."""
+    return replace(rule, conditions=tuple(replace(c, share=share_of(c, rows)) for c in rule.conditions))
+
+
+def share_of(condition: Condition, rows: Rows) -> float:
+    """The share of the rows that satisfy a condition, by weight."""
+    weights = rows.response.row_weights()
+    return float(weights @ condition.holds(rows.table.columns[condition.index]) / weights.sum())
+
+
+def _anew(kind: Kind, training: MemoryTraining, rules: Sequence[Rule]) -> list[Rule]:
+    """Rules with outputs from the rows, stage by stage: those of corrections are means of what is left unexplained."""
+    found: list[Rule] = []
+    for stage in sorted({rule.stage for rule in rules}):
+        own, on = [rule for rule in rules if rule.stage == stage], training
+        if stage > 1:
+            weighted = kind.weigh(training, found, training.moments(found), [len(found)])
+            left = training.on_residuals(kind.residual(training.response, weighted))
+            if left is None:
+                raise ParameterError(
+                    f"The rules before stage {stage} explain these rows wholly: nothing is left for its corrections."
+                )
+            on = left
+        answered = with_outputs(own, on.moments(own), on.response)
+        if stage > 1:
+            answered = kind.with_data(answered, training.moments([*found, *answered]), training.response)
+        found += answered
+    places = {rule.key: rule for rule in found}
+    return [places[rule.key] for rule in rules]
