@@ -184,7 +184,7 @@ def test_every_library_and_kind_of_date_gives_the_same_features():
         for a, b in zip(first.columns, other.columns):
             np.testing.assert_array_equal(a.values, b.values)
     model = prepared(tables[0], np.arange(60.0))
-    for X in tables:
+    for X in tables[:2] + tables[3:]:  # a zone where training had none is refused
         np.testing.assert_array_equal(model.predict(X), model.predict(tables[0]))
 
 

@@ -244,6 +244,12 @@ def _arrow_column(name: str, array: pa.Array, forced: bool) -> Column:
 # ---------------------------------------------------------------------------------------------------------- frames
 
 
+def is_temporal(series: nw.Series[Any]) -> bool:
+    """Whether a series holds dates or times; narwhals does not know the names of all time zones of pandas."""
+    kind = getattr(getattr(series.to_native(), "dtype", None), "kind", "")
+    return series.dtype.is_temporal() or (isinstance(series.dtype, nw.Unknown) and kind == "M")
+
+
 def date_error(name: str, found: str) -> DataError:
     """The error for dates and times: only the user knows which part of them matters."""
     return DataError(
@@ -288,8 +294,8 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
     if dtype.is_numeric():
         values = _numbers(series)
         return number_labels(name, values) if forced else number_column(name, values)
-    if dtype.is_temporal():
-        raise date_error(name, str(dtype))
+    if is_temporal(series):
+        raise date_error(name, str(series.to_native().dtype if isinstance(dtype, nw.Unknown) else dtype))
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
         array = _categories(series)
         if pa.types.is_dictionary(array.type) and pa.types.is_nested(array.type.value_type):

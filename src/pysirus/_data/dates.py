@@ -1,7 +1,7 @@
 """Dates, times and durations in, numbers out that a rule can be read with: year, month, weekday, hour, days.
 
-Moments are the clock on the wall, to the microsecond: a time zone is not converted, for the hour of the day is what
-matters.
+Moments are the clock on the wall, to the microsecond, for the hour of the day is what matters; which clock that is,
+``zones.py`` says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pysirus._data.written import is_missing_word
+from pysirus._data.zones import OFFSET
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -27,7 +28,7 @@ _TIME = (
     r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>[.,]\d+)?)?"
     r"\s*(?P<noon>[AaPp]\.?[Mm]\.?)?"
 )
-_REST = rf"(?:(?:T|,?\s+){_TIME}\s*(?:Z|UTC|[+-]\d\d:?\d\d)?)?\s*$"
+_REST = rf"(?:(?:T|,?\s+){_TIME}\s*{OFFSET}?)?\s*$"
 _NAMES = r"(?P<name>(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[A-Za-z]{0,6})"
 _WEEKDAY = r"^\s*(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,?\s+)?"
 _PATTERNS = {
@@ -55,7 +56,8 @@ def _clock(found: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     is_12 = pc.not_equal(noon, "").to_numpy(zero_copy_only=False)
     good = np.where(is_12, (hour >= 1) & (hour <= 12), True)
     hour = np.where(is_12, hour % 12 + 12 * is_pm, hour)
-    fraction = pc.fill_null(pc.struct_field(found, "fraction"), "")
+    # what is beyond microseconds is cut off, as it is from columns of a type of dates
+    fraction = pc.utf8_slice_codeunits(pc.fill_null(pc.struct_field(found, "fraction"), ""), 0, 7)
     fraction = pc.replace_substring(pc.if_else(pc.equal(fraction, ""), "0", fraction), ",", ".")
     micro = np.round(pc.cast(fraction, pa.float64()).to_numpy(zero_copy_only=False) * 1e6).astype(np.int64)
     return ((hour * 60 + _whole(found, "minute")) * 60 + _whole(found, "second")) * 1_000_000 + micro, good
@@ -134,11 +136,10 @@ def are_times(texts: Sequence[str]) -> bool:
 
 
 def moments_of(array: pa.Array | pa.ChunkedArray) -> NDArray[np.datetime64]:
-    """Dates or timestamps as moments."""
+    """Dates or timestamps as moments: those of a time zone in UTC, others as the clock on the wall."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
-        array = pc.local_timestamp(array)
-    return np.asarray(array.cast(pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False))
+    zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+    return np.asarray(array.cast(pa.timestamp("us", tz=zone), safe=False).to_numpy(zero_copy_only=False))
 
 
 def seconds_of(array: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:

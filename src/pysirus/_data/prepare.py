@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._data.column import Column, DataError, check_text, with_levels
-from pysirus._data.dates import DURATIONS, PARTS, are_times, date_orders, moments_of, part_of, read_dates, seconds_of
+from pysirus._data.column import Column, DataError, check_text, is_temporal, label_column, with_levels
+from pysirus._data.dates import DURATIONS, PARTS, are_times, date_orders, part_of, seconds_of
 from pysirus._data.frame import Source, read_column
 from pysirus._data.ids import is_certain_id, why_id
-from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, spread
-from pysirus._data.written import NumberForm, number_form
+from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, is_text
+from pysirus._data.written import NumberForm, is_missing_word, number_form
+from pysirus._data.zones import UTC, offset_name, read_offsets
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
@@ -47,7 +48,7 @@ class Preparation:
 
     def features(self, name: str, source: Source, forced: bool) -> list[Feature]:
         """The features of a column, each with how it is derived; a ``_SetAside`` where there is none."""
-        if isinstance(source, nw.Series) and source.dtype.is_temporal():
+        if isinstance(source, nw.Series) and is_temporal(source):
             return self._temporal(name, source)
         try:
             column = read_column(name, source, forced)
@@ -74,8 +75,12 @@ class Preparation:
         if not isinstance(source, nw.Series) or source.dtype.is_numeric():  # which only infinite numbers spoil
             own = Derived(name, name, "finite")
             return [(self._deriver.column(own, source), own)]
-        if isinstance(source.dtype, nw.Object) and pa.types.is_temporal(as_arrow(source).type):
-            return self._temporal(name, source)
+        if isinstance(source.dtype, nw.Object):
+            array = as_arrow(source)
+            if pa.types.is_temporal(array.type):
+                return self._temporal(name, source)
+            if is_text(array.type) and (found := self._written(name, label_column(name, array), source)):
+                return found
         raise _SetAside(_reason(name, error))
 
     # ----------------------------------------------------------------------------------------------- dates and times
@@ -90,20 +95,25 @@ class Preparation:
             return self._one(own, source)
         if not pa.types.is_date(array.type) and not pa.types.is_timestamp(array.type):
             raise _SetAside(f"of type {array.type}")
-        return self._dates(name, source, moments_of(array), "")
+        zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+        return self._dates(name, source, "", zone or "")
 
     def _one(self, own: Derived, source: Source) -> list[Feature]:
         return [(self._deriver.column(own, source), own)]
 
-    def _dates(self, name: str, source: Source, moments: NDArray[np.datetime64], order: str) -> list[Feature]:
+    def _dates(self, name: str, source: Source, order: str, zone: str) -> list[Feature]:
         """The parts of dates that are not the same in all rows."""
+        moments = self._deriver.moments(Derived(name, name, "days", order=order, zone=zone), source)
         known = moments[~np.isnat(moments)]
         if not len(known):
             raise _SetAside("all missing")
         since = str(known.min().astype("M8[D]"))
         names = {part: f"{part} of {name}" for part in PARTS} | {"days": f"days from {since} to {name}"}
         varying = [part for part in PARTS if part == "days" or np.ptp(part_of(known, part)) > 0]
-        made = [Derived(self._name(names[p]), name, p, order=order, since=since * (p == "days")) for p in varying]
+        made = [
+            Derived(self._name(names[part]), name, part, order=order, since=since * (part == "days"), zone=zone)
+            for part in varying
+        ]
         return [(self._deriver.column(own, source), own) for own in made]
 
     # -------------------------------------------------------------------------------------------------- written values
@@ -113,7 +123,7 @@ class Preparation:
         texts = column.levels
         orders = date_orders(texts, column.values)
         if len(orders) == 1:
-            return self._dates(name, source, spread(read_dates(texts, orders[0]), column), orders[0])
+            return self._dates(name, source, orders[0], _zone_of(name, texts))
         if orders:
             raise _SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
         if are_times(texts):
@@ -146,6 +156,25 @@ class Preparation:
         table[kept], table[-1] = [position[level] for level in names], -1
         grouped = replace(column, kind="categorical", levels=levels, order=(), free_text=False, other=other)
         return with_levels(grouped, table[column.values]), Derived(column.name, column.name, "group", other=other)
+
+
+def _zone_of(name: str, texts: Sequence[str]) -> str:
+    """The time zone of written moments: the offset that all have, UTC where they have several, empty for none."""
+    known = [text for text in texts if not is_missing_word(text)]
+    offsets = read_offsets(known)
+    found = sorted({offset for offset in offsets if offset is not None})
+    if not found:
+        return ""
+    if None in offsets:
+        bare, zoned = known[offsets.index(None)], known[offsets.index(found[0])]
+        raise _SetAside(f"moments with and without a time zone, such as {zoned!r} and {bare!r}")
+    if len(found) > 1:
+        warn_user(
+            f"Column '{one_line(name)}' holds moments of {len(found)} offsets ({', '.join(map(offset_name, found[:4]))}"
+            f"{', ...' if len(found) > 4 else ''}): they are taken in UTC, also their hours and weekdays. For local "
+            "hours, give a column of one time zone."
+        )
+    return offset_name(found[0]) if len(found) == 1 else UTC
 
 
 def _unit_of_durations(seconds: NDArray[np.float64]) -> str:

@@ -37,7 +37,8 @@ class Problems:
         try:
             yield
         except DataError as error:
-            self._found.append(error)
+            if str(error) not in map(str, self._found):  # several features may be made of one column
+                self._found.append(error)
 
     def check(self) -> None:
         """Raise what was found."""

@@ -192,6 +192,8 @@ def _read_csv(path: Path, content: pa.Buffer, text: Sequence[str], labels: Seque
             raise DataError(f"'{path}' cannot be read as CSV, Parquet or Excel: {_first_line(error)}.") from error
         warn_user(f"'{path}' is not in UTF-8. It is read as Windows-1252 (Latin-1).")
         return _read_csv(path, _transcoded(path, content, "cp1252"), text, labels)
+    if zoned := [field.name for field in table.schema if getattr(field.type, "tz", None) is not None]:
+        table = _parse_csv(content, delimiter, [*text, *zoned])  # Arrow converts to UTC and forgets the offsets
     if delimiter == ";":
         table = _with_commas(table, content, text, labels)
     known = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1]

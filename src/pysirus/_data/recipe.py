@@ -6,7 +6,7 @@ category of which the rare levels are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,7 @@ from pysirus._data.dates import (
 )
 from pysirus._data.frame import Source
 from pysirus._data.written import NumberForm, is_missing_word, read_written
+from pysirus._data.zones import MINUTE, UnknownZoneError, has_several_zones, in_zone, read_offsets
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
@@ -47,6 +48,7 @@ class Derived:
     order: str = ""  # of written dates
     since: str = ""  # of days, the first
     other: str = ""  # of a group, what the rare levels are called
+    zone: str | None = None  # of dates: the time zone whose clock they show, empty for none; None where it is not known
 
     def __str__(self) -> str:
         return f"'{one_line(self.feature)}' from '{one_line(self.column)}'"
@@ -79,6 +81,8 @@ def as_arrow(source: Source) -> pa.Array | pa.ChunkedArray:
         return source.to_arrow()
     items = source.to_list() if isinstance(source, nw.Series) else source.tolist()
     items = [None if is_missing(item) else item for item in items]
+    if has_several_zones(items):  # Arrow would take the zone of the first, and moments without one for UTC
+        return pa.array([item.isoformat() if hasattr(item, "isoformat") else item for item in items], pa.string())
     try:
         return pa.array(items)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
@@ -125,11 +129,15 @@ class Deriver:
             return Column(own.feature, "numeric", as_numbers(as_arrow(source)))
         return Column(own.feature, "numeric", self._number(own, as_arrow(source)))
 
-    def _part(self, own: Derived, source: Source) -> Column:
+    def moments(self, own: Derived, source: Source) -> NDArray[np.datetime64]:
+        """The dates of a column, as the clock shows them that the recipe goes by."""
         key = (own.column, own.order)
         if key not in self._moments:
             self._moments[key] = self._read_moments(own, as_arrow(source))
-        values = part_of(self._moments[key], own.take, own.since)
+        return self._moments[key]
+
+    def _part(self, own: Derived, source: Source) -> Column:
+        values = part_of(self.moments(own, source), own.take, own.since)
         if own.take != "weekday":
             return Column(own.feature, "numeric", values)
         codes = np.where(np.isnan(values), -1, values).astype(np.int64)
@@ -138,12 +146,13 @@ class Deriver:
     def _read_moments(self, own: Derived, array: pa.Array | pa.ChunkedArray) -> NDArray[np.datetime64]:
         kind = array.type
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-            return moments_of(array)
+            zone = kind.tz if pa.types.is_timestamp(kind) else None
+            return _on_the_wall(own, moments_of(array), zone or "")
         if is_text(kind):
             texts = label_column(own.column, array)
             values = read_dates(texts.levels, own.order or "ymd")
             self._complain(own, texts, np.isnat(values), "dates")
-            return spread(values, texts)
+            return spread(_written_on_the_wall(own, texts.levels, values), texts)
         if pa.types.is_null(kind):
             return np.full(len(array), np.datetime64("NaT", "us"))
         raise wrong_type(own, "dates", kind)
@@ -172,6 +181,43 @@ class Deriver:
                 f"Column '{one_line(own.column)}' held {what} in training. Now {n_rows} of {len(texts.values)} rows "
                 f"hold something else, for example {texts.levels[odd[0]]!r}, and are taken as missing."
             )
+
+
+def _on_the_wall(own: Derived, moments: NDArray[np.datetime64], zone: str) -> NDArray[np.datetime64]:
+    """Moments, in UTC if they are of a zone, as the clock that the recipe goes by shows them."""
+    if own.zone is None:  # the clock of the column itself, whichever it is
+        return in_zone(moments, zone) if zone else moments
+    if bool(zone) != bool(own.zone) and not np.isnat(moments).all():
+        raise _wrong_zone(own, f"of the time zone {zone}" if zone else "without a time zone")
+    try:
+        return in_zone(moments, own.zone) if own.zone else moments
+    except UnknownZoneError as error:
+        raise DataError(
+            f"Column '{own.column}' held moments of the time zone '{own.zone}' in training, which this computer does "
+            "not know. Install the package tzdata, or correct the name in the model file."
+        ) from error
+
+
+def _written_on_the_wall(own: Derived, texts: Sequence[str], values: NDArray[np.datetime64]) -> NDArray[np.datetime64]:
+    """Written moments as the clock that the recipe goes by shows them."""
+    if own.zone is None:
+        return values
+    offsets = read_offsets(texts)
+    for text, offset, value in zip(texts, offsets, values):
+        if not np.isnat(value) and (offset is None) == bool(own.zone):
+            raise _wrong_zone(own, f"{'without a time zone' if own.zone else 'with an offset'}, for example {text!r}")
+    if not own.zone:
+        return values
+    return _on_the_wall(own, values - np.array([MINUTE * (m or 0) for m in offsets], "m8[us]"), own.zone)
+
+
+def _wrong_zone(own: Derived, found: str) -> DataError:
+    """The error for moments that cannot be told by the clock of training."""
+    held = f"of the time zone {own.zone}" if own.zone else "without a time zone"
+    wanted = "an offset or a time zone, in which they are converted" if own.zone else "neither offset nor time zone"
+    return DataError(
+        f"Column '{own.column}' held moments {held} in training, now it holds moments {found}. Give them with {wanted}."
+    )
 
 
 def wrong_type(own: Derived, what: str, kind: Any) -> DataError:

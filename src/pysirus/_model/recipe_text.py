@@ -11,9 +11,11 @@ import numpy as np
 from pysirus._data.dates import DURATIONS, ORDERS, WEEKDAYS
 from pysirus._data.recipe import TAKES, ColumnRecipe, Derived
 from pysirus._data.written import DECIMALS, THOUSANDS, NumberForm
+from pysirus._data.zones import ZONE
 from pysirus._model.fields import distinct, ensure, fields, items, mapping, one_of, refuse, text
 
 Entry = Mapping[str, Any]
+LONGEST_ZONE = 64  # characters
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -28,6 +30,13 @@ def day(value: Any, place: str) -> None:
         refuse(place, "a day such as '2024-05-09'", value)
 
 
+def zone(value: Any, place: str) -> None:
+    """A time zone such as Asia/Tokyo or +05:00, or an empty text."""
+    text(value, place)
+    if value and (len(value) > LONGEST_ZONE or ZONE.fullmatch(value) is None):
+        refuse(place, "a time zone such as 'Asia/Tokyo' or '+05:00', or an empty text", value)
+
+
 # what each feature says besides its name, its column and what is taken
 BESIDES = {
     "unit": text,
@@ -36,12 +45,13 @@ BESIDES = {
     "order": one_of(*ORDERS),
     "since": day,
     "other": text,
+    "zone": zone,
 }
 _OF = {
     "number": {"unit", "decimal", "thousands"},
     "duration": {"unit"},
     "group": {"other"},
-    "days": {"order", "since"},
+    "days": {"order", "since", "zone"},
     "time": set[str](),
     "finite": set[str](),
 }
@@ -60,11 +70,12 @@ def _derived(own: Derived) -> dict[str, Any]:
     form = {"unit": own.form.unit, "decimal": own.form.decimal, "thousands": own.form.thousands}
     entries = {**form, "order": own.order, "since": own.since, "other": own.other}
     said = {name: value for name, value in entries.items() if value and name in _allowed(own.take)}
+    said |= {"zone": own.zone} if own.zone is not None else {}
     return {"feature": own.feature, "column": own.column, "take": own.take, **said}
 
 
 def _allowed(take: str) -> set[str]:
-    return _OF.get(take, {"order"})
+    return _OF.get(take, {"order", "zone"})
 
 
 def recipe_to_json(recipe: ColumnRecipe | None) -> dict[str, Any] | None:
@@ -82,7 +93,7 @@ def recipe_from_json(d: Entry | None) -> ColumnRecipe | None:
     derived = []
     for entry in d["derived"]:
         form = NumberForm(entry.get("unit", ""), entry.get("decimal", "."), entry.get("thousands", ""))
-        rest = {name: entry.get(name, "") for name in ("order", "since", "other")}
+        rest = {name: entry.get(name, "") for name in ("order", "since", "other")} | {"zone": entry.get("zone")}
         derived.append(Derived(entry["feature"], entry["column"], entry["take"], form, **rest))
     return ColumnRecipe(tuple(d["columns"]), tuple(derived), dict(d["aside"]))
 
