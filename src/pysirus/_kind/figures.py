@@ -7,7 +7,7 @@ move with other rows, not with another fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._kind.blocks import spread_of, sums_of, weights_or_ones
+from pysirus._kind.gain import gamma_loss, poisson_loss
 from pysirus._model.held_out import Figures
 from pysirus._sums import weighted_sum
 from pysirus._weights.survival_error import count_pairs
 
 Floats = NDArray[np.float64]
+Numbers = tuple[Floats, Floats, Floats | None]  # predicted, true, weights
 
 CALIBRATION_BINS = 10  # of equal weight
 LEAST_PROBABILITY = 1e-15  # in a log loss, so that one certain mistake is not infinite
@@ -48,36 +50,75 @@ def class_figures(probabilities: Floats, codes: NDArray[np.integer], weights: Fl
     return figures
 
 
-def number_figures(predicted: Floats, y: Floats, weights: Floats | None) -> Figures:
-    """Of predicted and true numbers."""
-    return figures_of_numbers([(predicted, y, weights)])
+def number_figures(predicted: Floats, y: Floats, weights: Floats | None, loss: str | None = None) -> Figures:
+    """Of predicted and true numbers; of counts and amounts by the deviance of their loss."""
+    return figures_of_numbers([(predicted, y, weights)], loss)
 
 
-def figures_of_numbers(pieces: Sequence[tuple[Floats, Floats, Floats | None]]) -> Figures:
+def figures_of_numbers(pieces: Sequence[Numbers], loss: str | None = None) -> Figures:
     """Of predicted numbers, true numbers and weights, in pieces."""
+    squared, se = _mean_loss(pieces, _squared)
+    absolute = _mean_loss(pieces, lambda predicted, y: np.abs(y - predicted))
+    root = math.sqrt(squared)
+    sizes = {"rmse": (root, se / (2 * root) if root > 0 else 0.0), "mae": absolute}
+    if loss is None:
+        total, squares = spread_of([(y, weights) for _, y, weights in pieces])
+        return _shares("r2", "unexplained_variance", (squared, se), squares / total, sizes)
+    own = _mean_loss(pieces, lambda predicted, y: deviances(loss, predicted, y))
+    constant = deviance_about_mean(loss, [(y, weights) for _, y, weights in pieces])
+    return _shares("d2", "unexplained_deviance", own, constant, {"mean_deviance": own, **sizes})
+
+
+def _shares(
+    explained: str, unexplained: str, own: tuple[float, float], constant: float, others: Figures
+) -> dict[str, tuple[float, float | None]]:
+    """Figures between the share of the constant's loss that is explained and the share that is not."""
+    if not constant > 0:
+        return dict(others)
+    share, se = own[0] / constant, own[1] / constant
+    return {explained: (1 - share, se), **others, unexplained: (share, se)}
+
+
+def _squared(predicted: Floats, y: Floats) -> Floats:
+    return np.asarray((y - predicted) ** 2)
+
+
+def _mean_loss(pieces: Sequence[Numbers], loss: Callable[[Floats, Floats], Floats]) -> tuple[float, float]:
+    """The weighted mean of what each row loses, and its standard error over rows."""
 
     def first(predicted: Floats, y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
-        w, error = weights_or_ones(weights, y), y - predicted
-        return w, w * error**2, w * np.abs(error)
+        w = weights_or_ones(weights, y)
+        return w, w * loss(predicted, y)
 
-    total, squares, sizes = sums_of(pieces, first)
-    squared, absolute = squares / total, sizes / total
+    total, lost = sums_of(pieces, first)
+    mean = lost / total
 
     def second(predicted: Floats, y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
-        w, error = weights_or_ones(weights, y), y - predicted
-        return w**2 * (error**2 - squared) ** 2, w**2 * (np.abs(error) - absolute) ** 2
+        return (weights_or_ones(weights, y) ** 2 * (loss(predicted, y) - mean) ** 2,)
 
-    se, absolute_se = (math.sqrt(own) / total for own in sums_of(pieces, second))
-    variance = spread_of([(y, weights) for _, y, weights in pieces])[1] / total
-    root = math.sqrt(squared)
-    figures: dict[str, tuple[float, float | None]] = {}
-    if variance > 0:
-        unexplained = squared / variance
-        figures["r2"] = (1 - unexplained, se / variance)
-    figures |= {"rmse": (root, se / (2 * root) if root > 0 else 0.0), "mae": (absolute, absolute_se)}
-    if variance > 0:
-        figures["unexplained_variance"] = (unexplained, se / variance)
-    return figures
+    return mean, math.sqrt(sums_of(pieces, second)[0]) / total
+
+
+def deviances(loss: str, predicted: Floats, y: Floats) -> Floats:
+    """The deviance of each count or amount."""
+    half = poisson_loss if loss == "poisson" else gamma_loss
+    return 2 * half(predicted[:, None], y)
+
+
+def deviance_about_mean(loss: str, pieces: Sequence[tuple[Floats, Floats | None]]) -> float:
+    """The mean deviance of counts or amounts about their mean, which is the constant that fits them best."""
+
+    def first(y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
+        w = weights_or_ones(weights, y)
+        return w, w * y
+
+    total, weighted = sums_of(pieces, first)
+    mean = np.array([weighted / total])
+
+    def second(y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
+        return (weights_or_ones(weights, y) * deviances(loss, np.broadcast_to(mean, y.shape), y),)
+
+    return sums_of(pieces, second)[0] / total
 
 
 def survival_figures(

@@ -35,19 +35,24 @@ def all_folds(parts: Sequence[Predicted]) -> Predicted:
     return Predicted(values, truth, weights, folds)
 
 
-def figures_of(folds: Sequence[Predicted], by_class: bool) -> Figures:
-    """The figures of the rows of some folds; those of numbers, of which there may be very many, in blocks."""
+def figures_of(folds: Sequence[Predicted], by_class: bool, loss: str | None = None) -> Figures:
+    """The figures of the rows of some folds; those of numbers, of which there may be very many, in blocks.
+
+    ``loss`` is that of counts and amounts, which are judged by its deviance.
+    """
     if not by_class and folds[0].truth.dtype.names is None:
-        return figures_of_numbers([(fold.values[:, 0], fold.truth, fold.weights) for fold in folds])
+        return figures_of_numbers([(fold.values[:, 0], fold.truth, fold.weights) for fold in folds], loss)
     every = all_folds(folds)
     if by_class:
         return class_figures(every.values, every.truth, every.weights)
     return survival_figures(every.values[:, 0], every.truth, every.weights, every.folds)
 
 
-def held_out_of(repetitions: Sequence[Sequence[Predicted]], *, by_class: bool, n_rules: int) -> HeldOut:
+def held_out_of(
+    repetitions: Sequence[Sequence[Predicted]], *, by_class: bool, loss: str | None, n_rules: int
+) -> HeldOut:
     """Figures of the folds of some repetitions, averaged; groups of probabilities over all of them."""
-    every = [figures_of(folds, by_class) for folds in repetitions]
+    every = [figures_of(folds, by_class, loss) for folds in repetitions]
     figures = {name: _average([figures[name] for figures in every]) for name in every[0]}
     n_folds = len(repetitions[0])
     found = HeldOut(n_rules, n_folds, len(repetitions), figures, variance=_variance(repetitions[0]))

@@ -56,6 +56,11 @@ class Kind(ABC):
     has_stages: ClassVar[bool]  # whether its lists can be corrected
     link: ClassVar[Link] = "identity"  # what the sum of weighted outputs stands for
 
+    @property
+    def deviance_loss(self) -> str | None:
+        """The loss whose deviance judges counts and amounts; None for others, which have other figures."""
+        return None
+
     @abstractmethod
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
         """The response of rows in memory, checked."""

@@ -7,17 +7,19 @@ logarithm of the mean is the sum of weighted outputs. Rules answer with mean res
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.column import DataError, first_row
+from pysirus._kind.blocks import weights_or_ones
+from pysirus._kind.figures import deviance_about_mean
 from pysirus._kind.gain import gamma_loss, poisson_loss
-from pysirus._kind.kind import LabelTotals
+from pysirus._kind.kind import LabelTotals, PooledError
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
 from pysirus._model.link import Link
@@ -54,6 +56,14 @@ class PositiveOfPart(NumbersOfPart):
         return response
 
 
+class JudgedNumbers(NamedTuple):
+    """The held-out rows of a fold, and the deviance of every size."""
+
+    y: Floats
+    weights: Floats | None
+    deviances: Floats  # [size]
+
+
 @dataclass(frozen=True)
 class PositiveNumbers(NumberKind, LikelihoodKind):
     """One count or positive amount per row."""
@@ -82,9 +92,24 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
         model = super().model(training, weighted, row, n_trees)
         return replace(model, facts={**model.facts, "loss": self.loss})
 
+    @property
+    def deviance_loss(self) -> str:
+        """The loss that was asked for."""
+        return self.loss
+
     def loss_of(self, response: Response) -> str:
         """The loss that was asked for."""
         return self.loss
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> JudgedNumbers:
+        """Deviances of every size, and the numbers themselves."""
+        return JudgedNumbers(response.answers, response.weights, super().judge(weighted, holds, response).sizes)
+
+    def pooled_error(self, judged: Sequence[JudgedNumbers]) -> PooledError:
+        """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
+        weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in judged)
+        total = weights * deviance_about_mean(self.loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
+        return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
 
     def spread(self, training: Training, moments: Moments) -> float:
         """The standard deviation of the response."""

@@ -31,6 +31,9 @@ FIGURES = {
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
     "unexplained_variance": "unexplained variance",
+    "d2": "D²",
+    "mean_deviance": "mean deviance",
+    "unexplained_deviance": "unexplained deviance",
     "concordance": "concordance",
     "integrated_brier": "integrated Brier score",
 }
@@ -64,7 +67,7 @@ def figure_texts(name: str, value: float, error: float | None) -> list[str]:
     """A figure and its standard error as text."""
     if name in PERCENT:
         return [f"{100 * value:.1f}%", "" if error is None else f"{100 * error:.1f}%"]
-    if name in ("rmse", "mae"):
+    if name in ("rmse", "mae", "mean_deviance"):
         return [format_number(value, 4), "" if error is None else format_number(error, 2)]
     return [f"{value:.3f}", "" if error is None else f"{error:.3f}"]
 

@@ -195,6 +195,11 @@ class Model:
         return "unexplained variance" if self.classes is None else "1 - AUC"
 
     @property
+    def deviance_loss(self) -> str | None:
+        """Of counts and amounts the loss whose deviance judges them, "poisson" or "gamma"; None for others."""
+        return str(self.facts.get("loss", "poisson")) if self.link == "log" else None
+
+    @property
     def out_of_fold(self) -> HeldOut | None:
         """What held-out rows say of lists like this one; None if it was not cross-validated, or is of another size."""
         found = held_out_from(self.facts.get("out_of_fold"), len(self.classes or ()))

@@ -75,6 +75,7 @@ def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int)
             FoldRows(rows.index, rows.response.weights, part.truth, part.values, np.atleast_1d(rows.weighted.mean))
             for (rows, _), part in zip(folds, own)
         ]
-    found = held_out_of(predicted, by_class=repetitions[0][0][0].response.by_class, n_rules=n_rules)
+    by_class = repetitions[0][0][0].response.by_class
+    found = held_out_of(predicted, by_class=by_class, loss=kind.deviance_loss, n_rules=n_rules)
     gain = kind.gain(compared)
     return replace(found, gain=None if gain is None else (gain.share, gain.signal))

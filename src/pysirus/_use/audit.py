@@ -42,8 +42,8 @@ def errors_of(before: Model, after: Model, rows: tuple[Any, Any, Any] | None) ->
     if rows is not None:
         from pysirus._use.score import score
 
-        name = "log_loss" if before.classes is not None else "unexplained_variance"
-        name = name if before.survival is None else "concordance"
+        name = "unexplained_variance" if before.deviance_loss is None else "unexplained_deviance"
+        name = "concordance" if before.survival is not None else name if before.classes is None else "log_loss"
         found = {when: score(model, *rows)[name] for when, model in (("before", before), ("after", after))}
         return {"name": f"{name} on the rows given", **found}
     if before.tuning is not None:

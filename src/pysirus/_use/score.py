@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._kind.held_out import Predicted, figures_of
+from pysirus._kind.positive import check_positive
 from pysirus._model.hazard import BaselineHazard
 from pysirus._model.held_out import Figures, format_figures
 from pysirus._model.model import Model
@@ -41,6 +42,8 @@ class Score:
         ``balanced_accuracy``, ``auc`` (of more than two classes the mean of each against the rest), ``log_loss``,
         ``brier`` (of two classes the squared error of the second's probability, of more summed over classes),
         ``calibration_error`` (ten groups of equal size). Numbers: ``r2``, ``rmse``, ``mae``, ``unexplained_variance``.
+        Counts and amounts: ``d2`` (the share of the deviance that is explained, as scikit-learn's
+        ``d2_tweedie_score``), ``mean_deviance``, ``rmse``, ``mae``, ``unexplained_deviance``.
         Times to an event: ``concordance``, ``integrated_brier`` (between the first and last decile of their times).
     n_rows : int
         Rows that weigh something.
@@ -98,7 +101,19 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
         return Score(_survival_figures(model.survival.hazard, compared.found, times, weights), n_rows, model.target)
     by_class = model.classes is not None
     values = compared.found if by_class else compared.found[:, None]
-    return Score(figures_of([Predicted(values, compared.truth, weights)], by_class), n_rows, model.target)
+    figures = figures_of([Predicted(values, compared.truth, weights)], by_class, model.deviance_loss)
+    return Score(figures, n_rows, model.target)
+
+
+def one_number(model: Model, found: Score) -> float:
+    """What scikit-learn calls the score: D² of counts and amounts, R² of other numbers, accuracy, or concordance.
+
+    Where the truth is constant, nothing is explained: 0, or 1 if every row is met.
+    """
+    if model.survival is not None or model.classes is not None:
+        return found["concordance" if model.survival is not None else "accuracy"]
+    name = "r2" if model.deviance_loss is None else "d2"
+    return found[name] if name in found.figures else float(found["rmse"] == 0)
 
 
 def _compare(model: Model, rows: Rows) -> _Compared:
@@ -119,7 +134,11 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         if model.survival is not None:
             read = read_survival(y, n_rows)
             return _Compared(found, read.events, read.times, weights)
-        truth = read_numbers(y, n_rows) if model.classes is None else read_codes(model, y, n_rows)
+        if model.classes is not None:
+            return _Compared(found, read_codes(model, y, n_rows), None, weights)
+        truth = read_numbers(y, n_rows)
+        if model.deviance_loss is not None:
+            check_positive(truth, model.deviance_loss)
         return _Compared(found, truth, None, weights)
 
 

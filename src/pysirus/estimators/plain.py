@@ -96,7 +96,7 @@ class PlainSirus(InParts, ListSize):
             parts.append(Predicted(values, truth.truth, self._kind.figure_weights(truth)))
             compared.append(FoldRows(test, truth.weights, truth.truth, values, np.atleast_1d(fold.model_.mean)))
         n_rules = len(self.model_.selected) if self.__sklearn_is_fitted__() else 0
-        found = held_out_of([parts], by_class=response.by_class, n_rules=n_rules)
+        found = held_out_of([parts], by_class=response.by_class, loss=self._kind.deviance_loss, n_rules=n_rules)
         gain = self._kind.gain(compared)
         found = replace(found, gain=None if gain is None else (gain.share, gain.signal))
         if self.__sklearn_is_fitted__():

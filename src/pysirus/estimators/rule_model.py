@@ -99,7 +99,7 @@ class Actions(ABC):
         X : data frame or array, optional
             Rows to look up in the report, each with an explanation.
         **options
-            ``y``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
+            ``y``, ``sample_weight``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
 
         Returns
         -------
@@ -230,6 +230,8 @@ class Actions(ABC):
     def figures(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
         """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
 
+        Counts and amounts (``loss="poisson"`` and ``"gamma"``) have deviances and D² instead of R².
+
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
@@ -271,12 +273,14 @@ class RuleModel(Actions, Model):
     __doc__ = Model.__doc__
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """How well rows are predicted, in one number: R² of numbers, accuracy of classes, concordance of times.
+        """How well rows are predicted, in one number.
 
-        ``figures`` has more of them, with standard errors.
+        R² of numbers, D² of counts and amounts, accuracy of classes, concordance of times. ``figures`` has more of
+        them, with standard errors.
         """
-        figures = self.figures(X, y, sample_weight)
-        return float(figures["concordance" if self.survival else "r2" if self.classes is None else "accuracy"])
+        from pysirus._use.score import one_number
+
+        return one_number(self, self.figures(X, y, sample_weight))
 
     @classmethod
     def of(cls, model: Model) -> RuleModel:

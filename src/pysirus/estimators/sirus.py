@@ -125,6 +125,28 @@ class RegressionBase(RuleRegressor, SirusBase):
     def _kind(self) -> Numbers | PositiveNumbers:
         return Numbers() if self.loss == "squared_error" else PositiveNumbers(self.loss)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² or, for counts and amounts, D²: the share of the deviance that is explained.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,)
+            Their targets; rates (counts per unit of exposure) where the model was fitted on rates.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights; of rates the exposures.
+
+        Returns
+        -------
+        score : float
+            1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
+        """
+        check_is_fitted(self)
+        if self.model_.deviance_loss is None:
+            return float(super().score(X, y, sample_weight))
+        return self.model_.score(X, y, sample_weight)
+
 
 class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     """Estimators of classes."""

@@ -18,6 +18,7 @@ def report(
     X: Any = None,
     *,
     y: Any = None,
+    sample_weight: Any = None,
     labels: Any = None,
     title: str | None = None,
     data: str | None = None,
@@ -35,6 +36,8 @@ def report(
         Rows to look up, each with an explanation; effects are averaged over them.
     y : array, optional
         The true target of the rows, shown next to the prediction.
+    sample_weight : array, optional
+        The weights of the rows where a model that was not cross-validated is judged by them; of rates the exposures.
     labels : array, optional
         Names of the rows, to search for; row numbers by default.
     title : str, optional
@@ -51,7 +54,8 @@ def report(
     """
     if path is not None:
         check_output(path)
-    text = page(summary(model, X, y=y, labels=labels, title=title, data=data, max_rows=max_rows))
+    rows = {"y": y, "sample_weight": sample_weight, "labels": labels}
+    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows))
     if path is not None:
         write_text(path, text)
     return written(text, "report", path)  # type: ignore[no-any-return]

@@ -20,11 +20,11 @@ from pysirus._use.training_fit import training_figures
 from pysirus.report._numbers import short
 
 
-def quality(model: Model, X: Any, table: Table | None, y: Any) -> dict[str, Any]:
+def quality(model: Model, X: Any, table: Table | None, y: Any, weights: Any = None) -> dict[str, Any]:
     """What is known of the quality of a model."""
     return {
         "heldOut": _held_out(model),
-        "inSample": None if model.out_of_fold is not None else _in_sample(model, X, table, y),
+        "inSample": None if model.out_of_fold is not None else _in_sample(model, X, table, y, weights),
         "doubts": doubts(model),
     }
 
@@ -52,18 +52,26 @@ def _held_out(model: Model) -> dict[str, Any] | None:
     }
 
 
-def _in_sample(model: Model, X: Any, table: Table | None, y: Any) -> dict[str, Any] | None:
+def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) -> dict[str, Any] | None:
     """Figures of rows that the model may have seen; ``rows`` is how many a table has, None for those of training."""
     own = training_figures(model)
     if own is not None:
-        return {"rows": None, "figures": _figures(own), "r2": short(own["r2"][0])}
+        return {"rows": None, "figures": _figures(own), "explained": _explained(own)}
     if table is None or y is None:
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # rows without a target have no part in it
-            with rows_that_count(X, y, None, need_target=True) as (X, y, _):
-                found, n_rows = score(model, X, y).figures, len(y)
+            with rows_that_count(X, y, weights, need_target=True) as (X, y, weights):
+                found, n_rows = score(model, X, y, weights).figures, len(y)
     except DataError:  # a class that training did not know, say: shown beside predictions, but not judged
         return None
-    return {"rows": n_rows, "figures": _figures(found), "r2": short(found["r2"][0]) if "r2" in found else None}
+    return {"rows": n_rows, "figures": _figures(found), "explained": _explained(found)}
+
+
+def _explained(figures: Figures) -> dict[str, Any] | None:
+    """The share of the variance or deviance that is explained, and what that is called; None for others."""
+    for name, what in (("r2", "variance"), ("d2", "deviance")):
+        if name in figures:
+            return {"what": what, "name": FIGURES[name], "share": short(figures[name][0])}
+    return None

@@ -52,9 +52,9 @@ function inWords(size) {
 
 /* What an untuned list of numbers explains of rows that it may have seen. */
 function inTraining() {
-  const found = data.inSample;
-  if (!found || found.r2 === null || found.r2 <= 0) return [];
-  return [`explains ${Math.round(100 * found.r2)}% of the variance in ${found.rows === null ? "its training rows" : "these rows"} (R² ${format(found.r2, 3)})`];
+  const found = data.inSample, own = found && found.explained;
+  if (!own || own.share === null || own.share <= 0) return [];
+  return [`explains ${Math.round(100 * own.share)}% of the ${own.what} in ${found.rows === null ? "its training rows" : "these rows"} (${own.name} ${format(own.share, 3)})`];
 }
 
 function showSize() {
