@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from pysirus._weights.cox import cox_rows_of_bits
-from pysirus._weights.risk_sets import RiskSets, risk_sets
+from pysirus._weights.risk_sets import risk_sets
 
 SEED = 5
 
@@ -18,11 +18,9 @@ def bits_of(holds):
     return np.packbits(wide, axis=1, bitorder="little").view("<u8").astype(np.uint64).reshape(len(holds), -1)
 
 
-def rows_of(holds, times, events, weights=None, folds=None, copies=None, seed=SEED):
+def rows_of(holds, times, events, weights=None, folds=None, seed=SEED):
     """What ``fit_cox`` takes."""
-    risk = risk_sets(times, events)
-    risk = RiskSets(risk.event_times, risk.span, risk.events, copies)
-    return cox_rows_of_bits(holds.shape[1], bits_of(holds), risk, seed, weights, folds)
+    return cox_rows_of_bits(holds.shape[1], bits_of(holds), risk_sets(times, events), seed, weights, folds)
 
 
 def log_likelihood(times, events, eta, weights=None):
@@ -44,7 +42,7 @@ def log_likelihood(times, events, eta, weights=None):
 
 
 def residuals_and_hazard(times, events, eta, weights=None):
-    """Martingale residuals, and the rises of the cumulative hazard, by the definition of each."""
+    """Martingale residuals by Efron, and the rises of Breslow's cumulative hazard, by the definition of each."""
     n = len(times)
     w = np.ones(n) if weights is None else np.asarray(weights)
     risk = np.exp(eta)
@@ -52,12 +50,10 @@ def residuals_and_hazard(times, events, eta, weights=None):
     for t in np.unique(times[events]):
         tied, at_risk = events & (times == t), times >= t
         count, share = tied.sum(), w[tied].sum() / tied.sum()
-        rise = 0.0
         for r in range(count):
             step = share / ((w * risk)[at_risk].sum() - r / count * (w * risk)[tied].sum())
-            rise += step
             expected += at_risk * risk * step * np.where(tied, 1 - r / count, 1.0)
-        rises.append(rise)
+        rises.append(w[tied].sum() / (w * risk)[at_risk].sum())
     return events - expected, np.array(rises)
 
 
@@ -95,6 +91,17 @@ def fit(columns, times, events, weights, penalty, gtol=1e-12):
     bounds = [(0, None)] * columns.shape[1]
     options = {"maxiter": 20_000, "maxfun": 100_000, "ftol": 0, "gtol": gtol, "maxcor": 60}
     return minimize(value, np.zeros(columns.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+
+
+def curvatures(columns, times, events, weights, eta):
+    """The Hessian of minus the log-likelihood by weight of events: variances of the columns over who is at risk."""
+    w = np.ones(len(times)) if weights is None else np.asarray(weights)
+    total = np.zeros((columns.shape[1],) * 2)
+    for part, share in zip(*at_risk_of_events(times, events, w)):
+        risk = w * part * np.exp(eta)
+        mean = risk @ columns / risk.sum()
+        total += share * ((columns * risk[:, None]).T @ columns / risk.sum() - np.outer(mean, mean))
+    return total / w[events].sum()
 
 
 def largest_curvature(columns, times, events, weights):

@@ -57,7 +57,7 @@ std::vector<Fitted> fit_sizes(const CoxTable& table, const std::vector<std::int3
 }
 
 nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, Bytes event, Bytes fold,
-                     std::optional<Numbers> weight, std::optional<Numbers> copy, int n_times, std::vector<double> gap,
+                     std::optional<Numbers> weight, int n_times, std::vector<double> gap,
                      std::vector<std::int32_t> sizes, std::vector<double> grid,
                      std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads, int n_held) {
   const std::size_t n_rows = bits.shape(0), n_words = bits.shape(1), n_rules = gap.size(), n_sizes = sizes.size();
@@ -65,9 +65,8 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
   require(n_words >= 1 && n_rules <= 64 * n_words, "too few words for the rules");
   require(n_rules <= kMaxRidgeRules, "too many rules");
   for (const double g : gap) require(std::isfinite(g), "outputs of rules must be finite");
-  require(span.shape(0) == n_rows && fold.shape(0) == n_rows && (!weight || weight->shape(0) == n_rows) &&
-              (!copy || copy->shape(0) == n_rows),
-          "span, fold, weight and copy must have an entry per row");
+  require(span.shape(0) == n_rows && fold.shape(0) == n_rows && (!weight || weight->shape(0) == n_rows),
+          "span, fold and weight must have an entry per row");
   require(n_folds >= 1 && n_folds <= kMaxCoxFolds, "n_folds must be from 1 to 255");
   check_range("fold", range_of(fold.data(), n_rows), 0, n_folds - 1);
   check_range("weight", range_of(weight), 1, kMaxMomentWeight);
@@ -79,14 +78,8 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
   std::vector<Fitted> fitted;
   {
     nb::gil_scoped_release release;
-    const CoxRows rows{static_cast<std::int64_t>(n_rows),
-                       n_times,
-                       n_folds,
-                       span.data(),
-                       event.data(),
-                       fold.data(),
-                       pointer(weight),
-                       pointer(copy)};
+    const CoxRows rows{
+        static_cast<std::int64_t>(n_rows), n_times, n_folds, span.data(), event.data(), fold.data(), pointer(weight)};
     const CoxTable table(rows, static_cast<std::int32_t>(n_rules), static_cast<std::int32_t>(n_words),
                          {bits.data(), bits.data() + n_rows * n_words});
     for (std::size_t r = 0; r < n_rules; ++r)
@@ -108,12 +101,11 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
   return result;
 }
 
-nb::tuple cox_rows(Array<std::int32_t, 1> span, Bytes event, std::optional<Array<double, 1>> weight,
-                   std::optional<Numbers> copy, int n_times, Array<double, 1> eta) {
+nb::tuple cox_rows(Array<std::int32_t, 1> span, Bytes event, std::optional<Array<double, 1>> weight, int n_times,
+                   Array<double, 1> eta) {
   const std::size_t n = span.shape(0);
   check_rows(span, event, n_times);
-  require((!weight || weight->shape(0) == n) && (!copy || copy->shape(0) == n) && eta.shape(0) == n,
-          "weight, copy and eta must have an entry per row");
+  require((!weight || weight->shape(0) == n) && eta.shape(0) == n, "weight and eta must have an entry per row");
   for (std::size_t i = 0; i < n; ++i) {
     require(std::isfinite(eta.data()[i]), "scores must be finite");
     require(!weight || (weight->data()[i] > 0.0 && std::isfinite(weight->data()[i])), "weights must be above 0");
@@ -121,13 +113,7 @@ nb::tuple cox_rows(Array<std::int32_t, 1> span, Bytes event, std::optional<Array
   CoxOfRows found;
   {
     nb::gil_scoped_release release;
-    const auto n_rows = static_cast<std::int64_t>(n);
-    const std::vector<std::uint8_t> fold(n);  // fold 1 has no rows: without it is all
-    const CoxRows rows{n_rows, n_times, 1, span.data(), event.data(), fold.data(), nullptr, pointer(copy)};
-    std::vector<std::int32_t> n_events;
-    const std::vector<std::int32_t> counts = count_events(rows);
-    for (std::int32_t t = 0; t < n_times; ++t) n_events.push_back(counts[2 * t + 1]);
-    found = cox_of_rows(n_rows, n_times, span.data(), event.data(), pointer(weight), eta.data(), n_events.data());
+    found = cox_of_rows(static_cast<std::int64_t>(n), n_times, span.data(), event.data(), pointer(weight), eta.data());
   }
   return nb::make_tuple(found.loss, to_numpy(std::move(found.residual), {n}),
                         to_numpy(std::move(found.hazard), {static_cast<std::size_t>(n_times)}));
@@ -154,10 +140,10 @@ nb::tuple concordance_of(Array<double, 1> time, Bytes event, Array<double, 1> sc
 void bind_cox(nb::module_& m) {
   m.def("row_bits", &row_bits, "bins"_a, "features"_a, "tables"_a, "n_rules"_a,
         "Which rules hold in each row [row, word].");
-  m.def("cox_weights", &cox_weights, "bits"_a, "span"_a, "event"_a, "fold"_a, "weight"_a.none(), "copy"_a.none(),
-        "n_times"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a,
-        "n_held"_a = 0, "Weights [size, rule] by Cox's penalised partial likelihood.");
-  m.def("cox_rows", &cox_rows, "span"_a, "event"_a, "weight"_a.none(), "copy"_a.none(), "n_times"_a, "eta"_a,
+  m.def("cox_weights", &cox_weights, "bits"_a, "span"_a, "event"_a, "fold"_a, "weight"_a.none(), "n_times"_a, "gap"_a,
+        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a = 0,
+        "Weights [size, rule] by Cox's penalised partial likelihood.");
+  m.def("cox_rows", &cox_rows, "span"_a, "event"_a, "weight"_a.none(), "n_times"_a, "eta"_a,
         "Minus the partial log-likelihood, martingale residuals [row] and rises of the cumulative hazard [time].");
   m.def("concordance", &concordance_of, "time"_a, "event"_a, "score"_a, "weight"_a.none(),
         "Weights of pairs in the right order, of pairs with equal scores, and of all that can be compared.");

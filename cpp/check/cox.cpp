@@ -28,11 +28,9 @@ struct Table {
   std::vector<std::uint64_t> bits;
   std::vector<std::int32_t> span;
   std::vector<std::uint8_t> event, fold;
-  std::vector<std::int64_t> weight, copy;
+  std::vector<std::int64_t> weight;
   std::int32_t n_times;
-  CoxRows rows() const {
-    return {kRows, n_times, kFolds, span.data(), event.data(), fold.data(), weight.data(), copy.data()};
-  }
+  CoxRows rows() const { return {kRows, n_times, kFolds, span.data(), event.data(), fold.data(), weight.data()}; }
 };
 
 // Rows in steps through the table: the order does not matter. Every time has an event.
@@ -49,7 +47,6 @@ Table make_table(std::int32_t n_times, std::int64_t step) {
     table.span.push_back(static_cast<std::int32_t>(i < n_times ? i + 1 : (event ? 1 : 0) + number(2000 + i, n_times)));
     table.fold.push_back(static_cast<std::uint8_t>(number(3000 + i, kFolds)));
     table.weight.push_back(1 + number(4000 + i, 5));
-    table.copy.push_back(i / 2);
   }
   return table;
 }

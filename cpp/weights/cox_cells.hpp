@@ -20,32 +20,17 @@ struct CoxRows {
   const std::int32_t* span;
   const std::uint8_t *event, *fold;
   const std::int64_t* weight;  // null: 1 each
-  const std::int64_t* copy;    // rows of the same number, time and event are one row with their weights; null: none are
 };
 
-// How many rows have an event at each time, [time][n_folds + 1]: without each of the folds, then all. Copies of a row
-// count once, so that a row twice is a row of weight two.
+// How many rows have an event at each time, [time][n_folds + 1]: without each of the folds, then all.
 inline std::vector<std::int32_t> count_events(const CoxRows& rows) {
-  std::vector<std::int64_t> order;
-  for (std::int64_t i = 0; i < rows.n_rows; ++i)
-    if (rows.event[i]) order.push_back(i);
-  const auto number = [&](std::int64_t i) { return rows.copy ? rows.copy[i] : i; };
-  std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t k) {
-    return rows.span[i] != rows.span[k] ? rows.span[i] < rows.span[k] : number(i) < number(k);
-  });
   const std::int64_t width = rows.n_folds + 1;
-  std::vector<std::int32_t> count(rows.n_times * width), alone(rows.n_times * width);
-  for (std::size_t at = 0; at < order.size();) {
-    const std::int64_t first = order[at], start = (rows.span[first] - 1) * width;
-    bool one_fold = true;
-    for (; at < order.size() && rows.span[order[at]] == rows.span[first] && number(order[at]) == number(first); ++at)
-      one_fold = one_fold && rows.fold[order[at]] == rows.fold[first];
-    ++count[start + rows.n_folds];
-    if (one_fold) ++alone[start + rows.fold[first]];
+  std::vector<std::int32_t> count(rows.n_times * width);
+  for (std::int64_t i = 0; i < rows.n_rows; ++i) {
+    if (!rows.event[i]) continue;
+    std::int32_t* at_time = count.data() + (rows.span[i] - 1) * width;
+    for (std::int32_t f = 0; f <= rows.n_folds; ++f) at_time[f] += f != rows.fold[i];
   }
-  for (std::int64_t t = 0; t < rows.n_times; ++t)
-    for (std::int32_t f = 0; f < rows.n_folds; ++f)
-      count[t * width + f] = count[t * width + rows.n_folds] - alone[t * width + f];
   return count;
 }
 

@@ -86,15 +86,15 @@ struct CoxOfRows {
   double loss = 0.0;  // minus the partial log-likelihood
   std::vector<double>
       residual;  // [row] martingale residuals: the slope of the log-likelihood in the row's score, by weight
-  std::vector<double> hazard;  // [time] by how much the cumulative hazard at score 0 rises
+  std::vector<double> hazard;  // [time] by how much the cumulative hazard at score 0 rises, as Breslow has it
 };
 
-// `span` and `event` as in CoxRows; `n_events` [time].
+// `span` and `event` as in CoxRows.
 inline CoxOfRows cox_of_rows(std::int64_t n_rows, std::int32_t n_times, const std::int32_t* span,
-                             const std::uint8_t* event, const double* weight, const double* eta,
-                             const std::int32_t* n_events) {
+                             const std::uint8_t* event, const double* weight, const double* eta) {
   CoxOfRows result;
   std::vector<double> risk, rest(n_times + 1), tied(n_times), size(n_times);
+  std::vector<std::int32_t> n_events(n_times);
   const double top = relative_risks(eta, n_rows, risk);
   for (std::int64_t i = 0; i < n_rows; ++i) {
     const double w = weight ? weight[i] : 1.0;
@@ -104,6 +104,7 @@ inline CoxOfRows cox_of_rows(std::int64_t n_rows, std::int32_t n_times, const st
     }
     tied[span[i] - 1] += w * risk[i];
     size[span[i] - 1] += w;
+    ++n_events[span[i] - 1];
     result.loss -= w * (eta[i] - top);
   }
   // from the last time to the first: who is at risk later is at risk now
@@ -122,8 +123,10 @@ inline CoxOfRows cox_of_rows(std::int64_t n_rows, std::int32_t n_times, const st
   for (std::int64_t i = 0; i < n_rows; ++i)
     result.residual[i] = event[i] ? 1.0 - risk[i] * (cumulative[span[i] - 1] + sums[span[i] - 1].tied)
                                   : 0.0 - risk[i] * cumulative[span[i]];
+  // events over who is at risk, so that as many are expected of all rows at this time as were observed
   const double unit = own_exp(-top);
-  for (std::int32_t t = 0; t < n_times; ++t) result.hazard.push_back(sums[t].rest * unit);
+  for (std::int32_t t = 0; t < n_times; ++t)
+    result.hazard.push_back(size[t] > 0.0 ? size[t] / (rest[t] + tied[t]) * unit : 0.0);
   return result;
 }
 

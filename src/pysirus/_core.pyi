@@ -179,7 +179,6 @@ def cox_weights(
     event: NDArray[np.uint8],
     fold: NDArray[np.uint8],
     weight: NDArray[np.int64] | None,
-    copy: NDArray[np.int64] | None,
     n_times: int,
     gap: list[float],
     sizes: list[int],
@@ -194,7 +193,6 @@ def cox_rows(
     span: NDArray[np.int32],
     event: NDArray[np.uint8],
     weight: NDArray[np.float64] | None,
-    copy: NDArray[np.int64] | None,
     n_times: int,
     eta: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...

@@ -1,7 +1,5 @@
 """Cox's partial likelihood: worked by hand, against loops, SciPy and differences, and against itself."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from test_weights import make_case as ridge_case
@@ -59,7 +57,7 @@ def test_two_tied_rows_of_three_by_hand():
     # both at risk, then half of each: 6 and 6 - 3 / 2
     risk = risk_sets(np.array([1.0, 1.0, 2.0]), np.array([True, True, False]))
     assert partial_log_likelihood(risk, scores) == pytest.approx(np.log(1 * 2 / (6 * 4.5)))
-    assert hazard_rises(risk, scores) == pytest.approx([1 / 6 + 1 / 4.5])
+    assert hazard_rises(risk, scores) == pytest.approx([2 / 6])
     first = 1 / 6 + 0.5 / 4.5
     expected = [1 - first, 1 - 2 * first, -3 * (1 / 6 + 1 / 4.5)]
     assert cox_residuals(risk, scores)[0][:, 0] == pytest.approx(expected, abs=1e-12)
@@ -118,6 +116,27 @@ def test_weights_are_those_of_scipy(ties, weighted):
         assert found.unrest[0] <= 1e-10
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", TIES)
+def test_curvatures_are_those_of_loops(ties, weighted):
+    """The unit of the penalty is the largest curvature: of one rule its own, of two that exclude each other also theirs
+    together, at the scores of the rules that are held."""
+    holds, times, events, weights, inside, outside = make_case(n_rules=4, ties=ties, weighted=weighted)
+    holds[:, 3] &= ~holds[:, 2]
+    holds = np.column_stack([holds, holds[:, 2] | holds[:, 3]])
+    inside, outside = np.append(inside, 0.7), np.append(outside, -0.2)
+    for held in ([], [0], [0, 1]):
+        eta = np.where(holds, inside, outside)[:, held].sum(axis=1)
+        expected = oracle.curvatures(holds.astype(float), times, events, weights, eta)
+        assert expected[4, 4] == pytest.approx(expected[2, 2] + expected[3, 3] + 2 * expected[2, 3])
+        for rule in (2, 3, 4):
+            own = [*held, rule]
+            rows = rows_of(holds[:, own], times, events, weights)
+            found = fit_cox(rows, inside[own], outside[own], [len(own)], np.ones(1), n_held=len(held))
+            gap = (inside - outside)[rule]
+            assert found.penalties[0] == pytest.approx(expected[rule, rule] * gap**2, rel=1e-11)
+
+
 @pytest.mark.parametrize("ties", TIES)
 def test_the_penalty_is_that_of_the_largest_cross_validated_likelihood(ties):
     holds, times, events, weights, inside, outside = make_case(n_rows=60, n_rules=3, ties=ties, weighted=True, seed=2)
@@ -158,35 +177,16 @@ def test_rows_in_any_order_give_the_same_bits(ties):
 
 
 @pytest.mark.parametrize("ties", TIES)
-def test_a_row_of_weight_two_is_the_row_twice(ties):
-    """Where columns tell rows apart, or where they are censored; see the next test for the rest."""
-    _, _, _, binned, _, rules, holds = ridge_case(n_rows=150)
-    _, times, events, *_ = make_case(ties=ties)
-    inside, outside = outputs_of(holds, times, events)
-    twice = np.random.default_rng(1).random(150) < 0.4
-    index = np.concatenate([np.arange(150), np.flatnonzero(twice)])
-    copied = replace(binned, bins=np.ascontiguousarray(binned.bins[:, index]))
-    risks = risk_sets(times, events, binned), risk_sets(times[index], events[index], copied)
-    heavy = cox_rows(rules, binned, risks[0], 5, 1.0 + twice)
-    double = cox_rows(rules, copied, risks[1], 5)
-    fits = [fit_cox(rows, inside, outside, [8], penalties=np.array([1e-3])) for rows in (heavy, double)]
-    assert fits[0].weights.any()
-    assert np.array_equal(fits[0].weights, fits[1].weights)
-    scores = np.random.default_rng(2).normal(size=150)
-    both = (risks[0], scores, 1.0 + twice), (risks[1], scores[index])
-    assert partial_log_likelihood(*both[0]) == pytest.approx(partial_log_likelihood(*both[1]), rel=1e-12)
-    assert np.allclose(cox_residuals(*both[0])[0][index], cox_residuals(*both[1])[0], atol=1e-12)
-    assert np.allclose(hazard_rises(*both[0]), hazard_rises(*both[1]), rtol=1e-12)
-
-
-def test_without_columns_only_events_tell_a_copy_from_a_weight():
-    holds, times, events, _, inside, outside = make_case()
+def test_only_events_tell_a_copy_from_a_weight(ties):
+    holds, times, events, _, inside, outside = make_case(ties=ties)
     for which, same in ((~events, True), (events, False)):
         index = np.concatenate([np.arange(150), np.flatnonzero(which)])
         heavy = rows_of(holds, times, events, 1.0 + which)
         double = rows_of(holds[index], times[index], events[index])
         one, other = (fit_cox(rows, inside, outside, [5], penalties=np.array([1e-3])) for rows in (heavy, double))
         assert np.allclose(one.weights, other.weights, rtol=1e-12) is same
+        both = (heavy.risk, np.zeros(150), 1.0 + which), (double.risk, np.zeros(len(index)))
+        assert np.allclose(hazard_rises(*both[0]), hazard_rises(*both[1]), rtol=1e-12)  # Breslow knows no copies
     assert np.allclose(one.weights, other.weights, rtol=0.05)  # Efron's shares are a small matter
 
 
@@ -210,7 +210,7 @@ def test_rules_in_bins_are_those_of_a_matrix():
     _, _, _, binned, _, rules, holds = ridge_case(n_rows=150)
     _, times, events, weights, *_ = make_case(weighted=True)
     inside, outside = outputs_of(holds, times, events, weights)
-    rows = cox_rows(rules, binned, risk_sets(times, events, binned), oracle.SEED, weights)
+    rows = cox_rows(rules, binned, risk_sets(times, events), oracle.SEED, weights)
     assert np.array_equal(rows.folds, _core.folds_of(oracle.SEED, 150, 10))
     found = fit_cox(rows, inside, outside, [len(rules)])
     assert same_bits(found, fit_cox(rows_of(holds, times, events, weights), inside, outside, [len(rules)]))

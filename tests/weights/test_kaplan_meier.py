@@ -1,12 +1,12 @@
-"""Kaplan and Meier's curve, and the residuals of the null model: by hand, and against the kernel."""
+"""Kaplan and Meier's curve, and the residuals of the null model: by hand, and against the baseline hazard."""
 
 import numpy as np
 import pytest
 
 from pysirus._response.survival import null_residuals, survival_response
-from pysirus._weights.cox import cox_residuals
+from pysirus._weights.hazard import baseline_hazard
 from pysirus._weights.kaplan_meier import kaplan_meier
-from pysirus._weights.risk_sets import RiskSets, risk_sets
+from pysirus._weights.risk_sets import risk_sets
 
 
 def test_a_curve_by_hand():
@@ -30,13 +30,12 @@ def test_weights_are_repeated_rows():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_null_residuals_are_those_of_the_kernel_where_no_column_tells_ties_apart(weighted):
+def test_null_residuals_are_events_less_those_of_the_baseline_without_rules(weighted):
     draw = np.random.default_rng(1)
     times, events = draw.integers(1, 20, 80) / 4.0, draw.random(80) < 0.5
     w = draw.integers(1, 9, 80) / 4 if weighted else None
-    risk = risk_sets(times, events)
-    risk = RiskSets(risk.event_times, risk.span, risk.events, np.zeros(80, np.int64))
-    assert np.allclose(null_residuals(times, events, w), cox_residuals(risk, np.zeros(80), w)[0][:, 0], atol=1e-11)
+    expected = baseline_hazard(risk_sets(times, events), np.zeros(80), w).at(times)
+    assert np.allclose(null_residuals(times, events, w), events - expected, atol=1e-11)
     assert np.average(null_residuals(times, events, w), weights=w) == pytest.approx(0, abs=1e-12)
 
 

@@ -127,7 +127,7 @@ class SurvivalTimes(LikelihoodKind):
 
     def _rows(self, training: Training, rules: Sequence[Rule]) -> CoxRows:
         response = _times_of(training)
-        risk = risk_sets(response.times, response.events, training.binned)
+        risk = risk_sets(response.times, response.events)
         return cox_rows(rules, training.binned, risk, training.seed, response.weights)
 
     def _fit(
@@ -155,7 +155,7 @@ class SurvivalTimes(LikelihoodKind):
     def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
         """Events and medians inside and outside each rule, and the baseline hazard of every size."""
         response = _times_of(training)
-        risk = risk_sets(response.times, response.events, training.binned)
+        risk = risk_sets(response.times, response.events)
         kept = kept_times(risk.event_times)
         every = [self.scores(training.binned, response, weighted, row) for row in range(len(weighted.sizes))]
         hazards = [baseline_hazard(risk, scores, response.weights).cumulative[kept] for scores in every]
@@ -201,7 +201,7 @@ class Martingale(Gradient):
     def raw(self, binned: Binned, response: Response) -> Floats:
         """Residuals, which are rounded already."""
         assert isinstance(response, SurvivalResponse)
-        risk = risk_sets(response.times, response.events, binned)
+        risk = risk_sets(response.times, response.events)
         scores = self.kind.scores(binned, response, self.weighted, -1)
         return cox_residuals(risk, scores, response.weights, SHRINKAGE)[0]
 

@@ -1,8 +1,8 @@
 """Times and events in, a response out: what a forest is grown on is the martingale residual of the null model.
 
 The residual of a row is its events (0 or 1) less those expected of it where all rows have the same hazard: the
-cumulative hazard of Nelson and Aalen until its time. The null model has no columns to tell tied events apart, so there
-is no order among them to average over, and a row twice is a row of weight two.
+cumulative hazard of Nelson and Aalen until its time, which is the baseline of a model without rules. A row twice is a
+row of weight two here.
 """
 
 from __future__ import annotations

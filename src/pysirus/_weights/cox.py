@@ -6,6 +6,9 @@ in R's survival) by weight of events, plus ``penalty / 2`` times their squares, 
 that of the largest cross-validated partial likelihood, l(all) - l(training), among multiples of the largest curvature
 of a weight where all weights are zero: no unit matters, neither of outputs nor of times nor of weights.
 
+Tied events are taken together, whatever the columns say of their rows: two that no column tells apart are two events.
+So an event of weight two is not quite the event twice, which would be a tie.
+
 Only the order of times enters. Sums run in an order of their own, that of (time, rules that hold, fold), so the order
 of rows and the number of threads change no bit of the weights.
 """
@@ -120,7 +123,6 @@ def fit_cox(
         event=rows.risk.events,
         fold=rows.folds,
         weight=rows.weights,
-        copy=rows.risk.copies,
         n_times=len(rows.risk.event_times),
         gap=(inside - outside).tolist(),
         sizes=[*map(int, sizes)],
@@ -169,7 +171,7 @@ def cox_residuals(
 
 
 def hazard_rises(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> Floats:
-    """By how much the cumulative hazard of a row of score 0 rises at each time of an event."""
+    """By how much the cumulative hazard of a row of score 0 rises at each time of an event: Breslow's estimate."""
     return _of_rows(risk, scores, weights)[2]
 
 
@@ -178,4 +180,4 @@ def _of_rows(risk: RiskSets, scores: Floats, weights: Floats | None) -> tuple[fl
     eta = np.ascontiguousarray(scores, dtype=np.float64).reshape(risk.n_rows)
     if weights is not None:
         weights = np.ascontiguousarray(weights, dtype=np.float64)
-    return _core.cox_rows(risk.span, risk.events, weights, risk.copies, len(risk.event_times), eta)
+    return _core.cox_rows(risk.span, risk.events, weights, len(risk.event_times), eta)

@@ -1,8 +1,8 @@
 """Scores of training rows in, the baseline hazard out.
 
-It rises at each time of an event by the number of events over who is at risk, tied events taken out in equal shares as
-in the likelihood (R's ``basehaz`` with Efron's ties). With it the expected events of the training rows add up to those
-observed.
+It rises at each time of an event by the weight of the events over the weight of who is at risk, each times ``exp`` of
+its score (Breslow's estimate). With it the expected events of the training rows add up to those observed, time by time;
+Efron's shares would expect more. Where all scores are 0 it is the hazard of Nelson and Aalen.
 """
 
 from __future__ import annotations

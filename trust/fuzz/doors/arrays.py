@@ -104,10 +104,10 @@ def cox(input: atheris.FuzzedDataProvider) -> None:
     gap = (array(input, np.float64, (rules,), -9, 9) / 8).tolist()
     sizes = array(input, np.int64, (input.ConsumeIntInRange(0, 3),), -1, 9).tolist()
     eta = array(input, np.float64, (size(input, n),), -600, 600)
-    _core.cox_rows(span, event, None, None, n_times, eta)
+    _core.cox_rows(span, event, None, n_times, eta)
     _core.concordance(eta, event, eta, None)
     folds = input.ConsumeIntInRange(0, 7)
-    _core.cox_weights(bits, span, event, fold, None, None, n_times, gap, sizes, [10.0, 0.1], None, folds, 0.25, 1)
+    _core.cox_weights(bits, span, event, fold, None, n_times, gap, sizes, [10.0, 0.1], None, folds, 0.25, 1)
 
 
 def deal(input: atheris.FuzzedDataProvider) -> None:
