@@ -1,9 +1,14 @@
-"""Rule lists in, one number out: how much they have in common (the paper's stability)."""
+"""Rule lists in, one number out: how much they have in common (the paper's stability).
+
+The module can be called: ``pysirus.stability(a, b)`` is ``pysirus.stability.stability(a, b)``.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 from itertools import combinations
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,13 +45,13 @@ def dice_sorensen(first: Any, second: Any) -> float:
     return 2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0
 
 
-def stability(models: Iterable[Any]) -> float:
+def stability(*models: Any) -> float:
     """The mean Dice-Sorensen index over all pairs of models.
 
     Parameters
     ----------
-    models : iterable
-        At least two rule lists or fitted models with ``rules_``, for example one per fold.
+    *models : rule lists or fitted models with ``rules_``
+        At least two, for example one per fold; or one iterable of them.
 
     Returns
     -------
@@ -55,11 +60,26 @@ def stability(models: Iterable[Any]) -> float:
 
     Examples
     --------
-    >>> from pysirus.stability import stability
-    >>> stability([{"a", "b"}, {"b", "c"}, {"a", "b"}])  # doctest: +ELLIPSIS
+    >>> import pysirus
+    >>> pysirus.stability({"a", "b"}, {"b", "c"})
+    0.5
+    >>> pysirus.stability([{"a", "b"}, {"b", "c"}, {"a", "b"}])  # doctest: +ELLIPSIS
     0.66...
     """
-    lists = [_rules(model) for model in models]
+    given: Any = models[0] if len(models) == 1 else models
+    if not isinstance(given, Iterable):
+        raise TypeError(f"Stability compares two models or more, got one {type(given).__name__}.")
+    lists = [_rules(model) for model in given]
     if len(lists) < 2:
         raise ValueError(f"Stability takes at least two models, got {len(lists)}.")
     return float(np.mean([dice_sorensen(a, b) for a, b in combinations(lists, 2)]))
+
+
+class _Callable(ModuleType):
+    """A module that can be called like the function that it is named after."""
+
+    def __call__(self, *models: Any) -> float:
+        return stability(*models)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -451,3 +451,10 @@ def test_survival_is_read_by_factors_medians_and_events(open_report):
     tab.keyboard.press("Enter")
     assert "of an average row" in tab.inner_text("#row h3") and "8 (event)" in tab.inner_text("#row h3")
     assert float(tab.get_attribute("#row", "data-prediction")) == pytest.approx(model.predict(X)[7], abs=1e-6)
+
+
+def test_the_file_the_rows_and_the_truth_may_be_given_in_order(ozone, tuned, tmp_path):
+    X, y = ozone
+    path = tmp_path / "r.html"
+    found = tuned.report(path, X[:20], y[:20])
+    assert found == tuned.report(X=X[:20], y=y[:20]) and path.read_text(encoding="utf-8") == found

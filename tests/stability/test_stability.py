@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
+import pysirus
 from pysirus import SirusRegressor
 from pysirus.datasets import load_machine
 from pysirus.stability import dice_sorensen, stability
@@ -32,3 +35,15 @@ def test_stability_of_one_model_is_refused() -> None:
         stability([["a"]])
     with pytest.raises(TypeError, match="rule lists"):
         stability([1, 2])
+
+
+def test_the_module_is_called_like_its_function() -> None:
+    assert pysirus.stability("ab", "bc") == stability("ab", "bc") == stability(["ab", "bc"]) == 0.5
+    assert pysirus.stability("ab", "bc", "cd") == stability(["ab", "bc", "cd"])
+    module = importlib.import_module("pysirus.stability")
+    assert module is pysirus.stability and module.stability is stability
+    assert pysirus.stability.dice_sorensen is dice_sorensen
+    with pytest.raises(ValueError, match="at least two models, got 0"):
+        pysirus.stability()
+    with pytest.raises(TypeError, match="two models or more, got one SirusRegressor"):
+        pysirus.stability(SirusRegressor())

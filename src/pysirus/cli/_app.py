@@ -33,10 +33,21 @@ class _App(typer.Typer):
         return super().command(*names, **{"cls": _Command, **options})
 
 
+BELOW = 3  # the exit code of `diff --fail-below`
+EXIT_CODES = {
+    0: "done",
+    1: "the table, the model file or the output cannot be used",
+    2: "the command or a parameter is wrong",
+    BELOW: "`diff --fail-below`: the stability is below the limit",
+    130: "interrupted",
+    141: "the reader of the output left",
+}
+
 app = _App(
     cls=_Group,
     name="pysirus",
     help="Stable, readable rules from a table (SIRUS).\n\nTry it: [bold]pysirus fit ozone[/bold]",
+    epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -105,6 +105,28 @@ Task = Annotated[
 ModelOut = Annotated[
     Path | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model to this JSON file.")
 ]
+JsonOut = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no table and no progress: only warnings, errors and --json.")
+]
+
+
+class Manner(NamedTuple):
+    """How what was learned is told: as a table, as JSON, or not at all."""
+
+    json: bool = False
+    quiet: bool = False
+    alone: bool = False  # the model goes to standard output and stands alone there
+
+
+def manner_of(json: bool, quiet: bool, model: Path | None) -> Manner:
+    """How what was learned is told."""
+    alone = model == Path("-")
+    if json and alone:
+        raise typer.BadParameter(
+            "is printed, and so is the model (--model -): leave one of them out.", param_hint="--json"
+        )
+    return Manner(json, quiet, alone)
 
 
 def as_typed(message: str) -> str:

@@ -76,7 +76,9 @@ def _parse(option: Option, value: Any) -> Any:
 FOR_OTHERS = "is not for times to an event. Leave the option out."
 
 
-def make_estimator(task: str, parameters: dict[str, Any], training: Any, *, tuned: bool = False) -> Any:
+def make_estimator(
+    task: str, parameters: dict[str, Any], training: Any, *, tuned: bool = False, silent: bool = False
+) -> Any:
     """An estimator with the parameters that were typed; one that it does not have is refused."""
     import pysirus
 
@@ -92,4 +94,6 @@ def make_estimator(task: str, parameters: dict[str, Any], training: Any, *, tune
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"], training.classes())
     given["monotonic_cst"] = training.monotonic
-    return estimator(**given, categorical_features=training.categorical, verbose=int(sys.stderr.isatty()))
+    return estimator(
+        **given, categorical_features=training.categorical, verbose=int(sys.stderr.isatty() and not silent)
+    )

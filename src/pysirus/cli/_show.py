@@ -23,7 +23,8 @@ from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.words import LABELS
 from pysirus._use.audit import trail_lines
-from pysirus.cli._streams import print_prose, print_text, printing
+from pysirus.cli._options import Manner
+from pysirus.cli._streams import print_json, print_prose, print_text, printing
 from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
 
@@ -84,11 +85,15 @@ def print_model(model: Model, *, full: bool = False) -> None:
             console.print("\n".join(map(str, model.terms)), markup=False)
 
 
-def print_learned(estimator: Any, verdict: str | None = None, *, weighed: bool) -> None:
-    """Print what was learned, a verdict on it, and how it came about."""
+def print_learned(estimator: Any, manner: Manner, *, weighed: bool) -> None:
+    """Print what was learned, of a tuned list a verdict on it, and how it came about."""
+    if manner.json:
+        print_json(model_data(estimator.model_))
+    if manner.json or manner.quiet or manner.alone:
+        return
     print_model(estimator.model_)
-    if verdict is not None:
-        print_prose(verdict)
+    if estimator.model_.tuning is not None:
+        print_prose(verdict(estimator.model_))
     print_doubts(estimator.model_)
     print_facts(estimator.model_)
     print_columns(estimator.model_, missing_shares(estimator), weighed=weighed)
@@ -224,6 +229,7 @@ def model_data(model: Model) -> dict[str, Any]:
     found = model.out_of_fold
     if found is not None:
         data["out_of_fold"] = {name: {"value": v, "standard_error": e} for name, (v, e) in found.figures.items()}
+    data["doubts"] = doubts(model)
     return {**data, "facts": {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}}
 
 

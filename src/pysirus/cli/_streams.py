@@ -118,7 +118,7 @@ def say(text: str) -> None:
     tell(one_line(text))
 
 
-def deliver(files: Sequence[tuple[Callable[[], None], str]], show: Callable[[], None]) -> None:
+def deliver(files: Sequence[tuple[Callable[[], None], str]], show: Callable[[], None], *, silent: bool = False) -> None:
     """Write files, then print a result, then say which files were written: no failure keeps the others back."""
     written, failures = [], []
     for write, done in files:
@@ -134,7 +134,7 @@ def deliver(files: Sequence[tuple[Callable[[], None], str]], show: Callable[[], 
         if not failures:
             raise
     finally:
-        for done in written:
+        for done in [] if silent else written:
             say(done)
     if failures:
         raise failures[0]

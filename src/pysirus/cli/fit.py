@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,6 +26,8 @@ def fit(
     ] = False,
     cv: Annotated[bool, typer.Option("--cv", help="Judge lists of this size by 10-fold cross-validation.")] = False,
     model: options.ModelOut = None,
+    json: options.JsonOut = False,
+    quiet: options.Quiet = False,
     categorical: options.Categorical = None,
     drop: options.Drop = None,
     weights: options.Weights = None,
@@ -55,23 +56,24 @@ def fit(
         raise typer.BadParameter("is for cross-validation: give --tune or --cv with it.", param_hint="--groups")
     if cv and memory is not None:
         raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
+    manner = options.manner_of(json, quiet, model)
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import Roles, Training, is_files, open_rows, paths_of
 
     strict = not parameters["prepare"]
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     if tuned:
-        learn_tuned(table, target, roles, parameters, memory=memory, model=model)
+        learn_tuned(table, target, roles, parameters, memory=memory, model=model, manner=manner)
         return
     if cv and is_files(table):
         raise typer.BadParameter(f"takes one table, and '{table}' is a folder or a pattern.", param_hint="--cv")
-    model, printed = options.standard_output(model), model != Path("-")  # a model on standard output stands alone
+    model = options.standard_output(model)
     options.check_output(model, "--model", paths_of(table), MODEL)
     training = open_rows(table, target, roles, memory)
-    estimator = make_estimator(training.task, parameters, training)
+    estimator = make_estimator(training.task, parameters, training, silent=quiet)
     training.fit(estimator)
     if cv and isinstance(training, Training):
         training.cross_validate(estimator)
     files = [] if model is None else [(lambda: save(estimator, model), f"Model written to {model}")]
     weighed = bool(weights or "class_weight" in parameters)
-    deliver(files, lambda: print_learned(estimator, weighed=weighed) if printed else None)
+    deliver(files, lambda: print_learned(estimator, manner, weighed=weighed), silent=quiet)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
+from pysirus.cli._app import BELOW, MODEL_HELP, TABLE_HELP, app
 from pysirus.cli._options import check_output, standard_output
 from pysirus.cli._streams import print_data, print_json, print_text, say
 from pysirus.cli.use import Json, Model, load_model
@@ -198,11 +198,23 @@ def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help=MODEL_HELP)],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="A newer one.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-below",
+            metavar="S",
+            help=f"Leave with exit code {BELOW} if the stability, from 0 to 1, is below this: for schedulers.",
+        ),
+    ] = None,
 ) -> None:
     """Show which rules stayed, moved their threshold, came and went between two models.
 
     Example: [bold]pysirus diff january.json february.json[/bold]
+
+    In a job: [bold]pysirus diff january.json february.json --fail-below 0.8 || alert[/bold]
     """
+    if fail_below is not None and not 0 <= fail_below <= 1:
+        raise typer.BadParameter(f"a stability from 0 to 1, got {fail_below:g}.", param_hint="--fail-below")
     import json
 
     from pysirus._use.diff import diff as compare
@@ -212,3 +224,6 @@ def diff(
         print_data(json.dumps(found.to_dict(), indent=1, ensure_ascii=False) + "\n")
     else:
         print_text(found)
+    if fail_below is not None and found.stability < fail_below:
+        say(f"The stability, {found.stability:.4g}, is below {fail_below:g}.")
+        raise typer.Exit(BELOW)

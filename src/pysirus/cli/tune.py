@@ -29,6 +29,8 @@ def tune(
     *,
     parameters: dict[str, Any],
     model: options.ModelOut = None,
+    json: options.JsonOut = False,
+    quiet: options.Quiet = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error and stability to this PNG, PDF or SVG file.")
     ] = None,
@@ -54,7 +56,8 @@ def tune(
 
     strict = not parameters["prepare"]
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
-    learn_tuned(table, target, roles, parameters, memory=memory, model=model, plot=plot)
+    manner = options.manner_of(json, quiet, model)
+    learn_tuned(table, target, roles, parameters, memory=memory, model=model, plot=plot, manner=manner)
 
 
 def learn_tuned(
@@ -66,20 +69,22 @@ def learn_tuned(
     memory: str | None = None,
     model: Path | None = None,
     plot: Path | None = None,
+    manner: options.Manner,
 ) -> None:
     """Tune, write what is asked for, and print the rules."""
-    from pysirus.cli._show import print_learned, verdict
+    from pysirus.cli._show import print_learned
     from pysirus.cli._table import open_rows, paths_of
 
-    model, printed = options.standard_output(model), model != Path("-")
+    model = options.standard_output(model)
     options.check_output(model, "--model", paths_of(table), MODEL)
     options.check_figure(plot, "--plot", paths_of(table))
     if plot is not None and model is not None and plot.resolve() == model.resolve():
         raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
     training = open_rows(table, target, roles, memory)
-    estimator = make_estimator(training.task, parameters, training, tuned=True)
+    estimator = make_estimator(training.task, parameters, training, tuned=True, silent=manner.quiet)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Nothing was learned")  # which stands below the rules
+        if not manner.quiet:
+            warnings.filterwarnings("ignore", "Nothing was learned")  # which stands below the rules
         training.fit(estimator)
     files: list[tuple[Callable[[], None], str]] = []
     if model is not None:
@@ -87,7 +92,7 @@ def learn_tuned(
     if plot is not None:
         files.append((lambda: _draw(estimator, plot), f"Figure written to {plot}"))
     weighed = bool(roles.weights or "class_weight" in parameters)
-    deliver(files, lambda: print_learned(estimator, verdict(estimator.model_), weighed=weighed) if printed else None)
+    deliver(files, lambda: print_learned(estimator, manner, weighed=weighed), silent=manner.quiet)
 
 
 def save(estimator: Any, path: Path) -> None:

@@ -89,7 +89,7 @@ class Actions(ABC):
 
         return export(self._as_model(), format, path, **options)
 
-    def report(self, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> str:
+    def report(self, path: str | os.PathLike[str] | None = None, X: Any = None, y: Any = None, **options: Any) -> str:
         """Write a report: one HTML file that makes no network requests.
 
         Parameters
@@ -98,8 +98,10 @@ class Actions(ABC):
             The file to write.
         X : data frame or array, optional
             Rows to look up in the report, each with an explanation.
+        y : array, optional
+            Their targets, shown next to the predictions.
         **options
-            ``y``, ``sample_weight``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
+            ``sample_weight``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
 
         Returns
         -------
@@ -108,7 +110,7 @@ class Actions(ABC):
         """
         from pysirus.report import report
 
-        return report(self, path, X, **options)
+        return report(self, path, X, y, **options)
 
     def without(
         self,
