@@ -41,7 +41,7 @@ def dict_parts(data):
 
 def text_parts(explanation):
     """The same of the printed lines, and half of the last place that is printed; factors as their logarithms."""
-    head, header, *lines = str(explanation).splitlines()
+    head, _, *lines = str(explanation).splitlines()
     n_labels = frame_parts(explanation)[0].shape[1]
     after = 0 if explanation.link == "identity" else 1  # the prediction so far
     found = []
