@@ -322,6 +322,23 @@ def test_spark_sql_predicts_the_same(spark, view, kind):
 
 
 @ON_ENGINES
+def test_spark_predicts_from_text_that_it_reads_as_another_type(spark):
+    random = np.random.default_rng(0)
+    words = random.choice(["TRUE", "FALSE", "never", "1.50"], 300)
+    X = pa.table({"Records": words.tolist(), "age": random.normal(size=300)})
+    options = {"n_rules": 6, "n_trees": 100, "random_state": 0, "categorical_features": ["Records"]}
+    model = SirusRegressor(**options).fit(X, 3.0 * (words == "TRUE") + X["age"].to_numpy())
+    query = model.export("sql", table="guessed", dialect="spark")
+    spark.sql("SELECT * FROM VALUES (TRUE, 0.5D), (FALSE, 0.5D) AS t(Records, age)").createOrReplaceTempView("guessed")
+    found = {row["Records"]: row["prediction"] for row in spark.sql(query).collect()}
+    rows = pa.table({"Records": ["TRUE", "FALSE"], "age": [0.5, 0.5]})
+    assert [found[True], found[False]] == model.predict(rows).tolist()
+    spark.sql("SELECT * FROM VALUES (1.5D, 0.5D) AS t(Records, age)").createOrReplaceTempView("guessed")
+    with pytest.raises(Exception, match=r"'Records' was text when the model was trained.*Read it as text"):
+        spark.sql(query).collect()
+
+
+@ON_ENGINES
 def test_spark_fails_where_a_column_is_missing(spark, view):
     model = hostile_sql.long_model(3)
     with pytest.raises(Exception, match=r"UNRESOLVED_COLUMN.*`x`"):

@@ -1,11 +1,14 @@
 """The SQL export on MariaDB: 2,000 hostile rows, none of them wrong, in whatever mode the server reads it."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import engines
 import hand_made
 import hostile_sql
 import servers
+from pysirus import SirusRegressor
 from sampled import FULL
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
@@ -53,6 +56,19 @@ def test_mariadb_compares_bytes_whatever_the_collation(mariadb, charset):
         engines.assert_predicts(mariadb, "two classes")
     finally:
         mariadb.run(f"ALTER TABLE data MODIFY {column} VARCHAR(200) CHARACTER SET utf8mb4")
+
+
+def test_mariadb_reads_true_and_false_as_numbers_and_as_text(mariadb):
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": draw.random(200) < 0.5, "age": draw.normal(size=200)})
+    model = SirusRegressor(n_rules=4, n_trees=100, random_state=0).fit(X, 3.0 * X["flag"] + X["age"])
+    rows = pd.DataFrame({"flag": [True, False], "age": [0.5, 0.5]})
+    for kind, values in (("BOOLEAN", "(TRUE, 0.5), (FALSE, 0.5)"), ("VARCHAR(9)", "('True', 0.5), ('false', 0.5)")):
+        mariadb.run("DROP TABLE IF EXISTS flags")
+        mariadb.run(f"CREATE TABLE flags (flag {kind}, age DOUBLE)")
+        mariadb.run(f"INSERT INTO flags VALUES {values}")
+        found = [row[-1] for row in mariadb.run(model.export("sql", table="flags", dialect="mariadb"))]
+        assert sorted(found) == sorted(model.predict(rows).tolist()) and found[0] > found[1]
 
 
 def test_mariadb_adds_doubles(mariadb):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SirusClassifier", "SirusRegressor", "transform"]
 
-CLEAN = replace(SPARK, as_number=str, as_text=str, has_nan=False)  # columns that `_input` has made ready
+CLEAN = replace(SPARK, as_number=str, as_text=str, guesses=None, has_nan=False)  # columns that `_input` has made ready
 ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and on the driver
 
 

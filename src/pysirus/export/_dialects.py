@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pysirus.export._conditions import ExportError, number
+from pysirus.export._guessed import DUCKDB_GUESSES, SPARK_GUESSES, Guesses
 
 NAME_ONE = "Or name the engine that is to read it, such as dialect='postgres'."
 NAME_BYTES = 63  # of a name in PostgreSQL, which cuts the rest off
@@ -130,10 +131,11 @@ def _spark_text(text: str) -> str:
 class Dialect:
     """How an engine writes what a model says.
 
-    ``as_number`` and ``as_text`` take a column and give what is compared; ``has_nan`` says that ``as_number`` turns a
-    NaN into NULL, so that it must be asked whether a value is missing. ``longest_sum`` is the number of addends that
-    the engine takes in a row. ``keeps`` says whether a column may bear a name, ``fold`` gives the same for names that
-    are one to the engine.
+    ``as_number`` and ``as_text`` take a column and give what is compared; ``guesses`` reads a column of text whose type
+    the engine may have guessed, and goes before ``as_text``; ``truth`` gives the text of true and false where a column
+    may hold them as numbers or as text. ``has_nan`` says that ``as_number`` turns a NaN into NULL, so that it must be
+    asked whether a value is missing. ``longest_sum`` is the number of addends that the engine takes in a row. ``keeps``
+    says whether a column may bear a name, ``fold`` gives the same for names that are one to the engine.
     """
 
     name: str
@@ -151,6 +153,8 @@ class Dialect:
     fold: Callable[[str], str] = str.casefold
     portable: bool = False  # every engine must read it as it is meant
     has_exp: bool = True  # where not, the engine may lack exp()
+    guesses: Guesses | None = None
+    truth: Callable[[str], str] | None = None
 
     def identifier(self, name: str, what: str = "Column") -> str:
         """A delimited name."""
@@ -217,7 +221,8 @@ DUCKDB = replace(
     longest_sum=900,
     start=None,
     as_number="NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))".format,
-    as_text='{} COLLATE "binary"'.format,
+    as_text='({}) COLLATE "binary"'.format,
+    guesses=DUCKDB_GUESSES,
     has_nan=True,
     fold=_ascii_lower,
 )
@@ -230,6 +235,7 @@ SQLITE = replace(
     number=_sqlite_number,
     as_number="CAST({} AS REAL)".format,
     as_text="{} COLLATE BINARY".format,
+    truth="LOWER(CAST({} AS TEXT))".format,
     fold=_ascii_lower,
     has_exp=False,
 )
@@ -243,6 +249,7 @@ MYSQL = replace(
     level=_mysql_level,
     as_number="CAST({} AS DOUBLE)".format,
     as_text="CAST(CONVERT({} USING utf8mb4) AS BINARY)".format,
+    truth="CAST(LOWER(CONVERT({} USING utf8mb4)) AS BINARY)".format,
     keeps=lambda name: len(name) <= 64 and max(map(ord, name), default=0) < 0x10000 and name == name.rstrip(),
     fold=folded,
 )
@@ -256,7 +263,8 @@ SPARK = replace(
     text=_spark_text,
     level=_spark_text,
     as_number="NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))".format,
-    as_text="CAST({} AS STRING)".format,
+    as_text="({})".format,
+    guesses=SPARK_GUESSES,
     has_nan=True,
     fold=str.lower,
 )

@@ -18,6 +18,7 @@ from pysirus.export._conditions import Sums, Test, all_sums, is_odds, level_type
 from pysirus.export._dialects import Dialect, smallest_factor
 
 LARGEST_EXPONENT = 700.0  # some engines fail above 709, and below -708
+TRUTH = {True: ("1", "1.0", "true"), False: ("0", "0.0", "false")}  # as numbers and as text
 MODERATE = 300.0  # exponentials of such scores can be added and divided as they are
 
 
@@ -51,12 +52,22 @@ class Writer:
                 ends.append(f"{value} < {dialect.number(test.upper)}")
             return " AND ".join(ends)
         value, kind = column, level_type(self.model, test.index, "SQL")
+        levels = ", ".join(self._level(kind(level)) for level in test.levels)
         if kind is str:
-            value = dialect.as_text(column)
+            value = self._text(test, column)
+        elif kind is bool and dialect.truth is not None:
+            value = dialect.truth(column)
+            levels = ", ".join(self._level(word) for level in test.levels for word in TRUTH[bool(level)])
         elif kind is float:  # others stay: whole numbers may have more digits than a double
             value = dialect.as_number(column)
-        levels = ", ".join(self._level(kind(level)) for level in test.levels)
         return f"{value} {'IN' if test.kind == 'in' else 'NOT IN'} ({levels})"
+
+    def _text(self, test: Test, column: str) -> str:
+        """The column as text that compares by its bytes."""
+        if self.dialect.guesses is not None:
+            levels = [str(level) for level in self.model.features[test.index].levels]
+            column = self.dialect.guesses.as_text(column, test.feature, levels, self._level)
+        return self.dialect.as_text(column)
 
     def _test(self, test: Test) -> str:
         column = value = self.column(test.feature)
