@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +18,8 @@ from pysirus._plain import one_line
 
 MAX_SHOWN = 3  # classes named in an output
 EXACT_DIGITS = 15  # a double with more is a number with rounding errors behind it
+DAY = 86_400_000_000  # microseconds
+LAST_DAY = 2_932_897  # days from 1970 to the year 10000
 MILLION = 1e6  # from here on thousands are marked: 1,250,000
 # what stands in a set for other levels, so that a level of this name is quoted
 DATE = re.compile(r"(19|20),\d\d(0,[1-9]|1,[0-2])(0[1-9]|[12]\d|3[01])")  # of the form 20240131
@@ -48,6 +51,30 @@ def format_threshold(value: float | None, *, rounded: bool = False) -> str:
     if DATE.fullmatch(text):
         return text.replace(",", "")
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def format_date(days: float) -> str:
+    """A moment, in days from 1970, as a date, with the time of day where it is not midnight: ``2024-06-01 14:30``.
+
+    What is between two microseconds is a quantile and no moment of a row: it is rounded to the second.
+    """
+    if not abs(days) < LAST_DAY:
+        return format_threshold(days)
+    micro = round(Fraction(days) * DAY)
+    if micro / DAY != days:
+        micro = round(Fraction(days) * 86_400) * 1_000_000
+    day, _, time = str(np.datetime64(micro, "us")).partition("T")
+    time = time.removesuffix(".000000").removesuffix(":00")
+    time = time.rstrip("0") if "." in time else time
+    return day if time == "00:00" else f"{day} {time}"
+
+
+def read_date(text: str) -> float | None:
+    """The days from 1970 that a date says, as ``format_date`` writes it; None if there is no such date."""
+    try:
+        return int(np.datetime64(text.replace(" ", "T"), "us").astype(np.int64)) / DAY
+    except ValueError:
+        return None
 
 
 def decimals_for(values: Sequence[float], gap: float) -> int:

@@ -3,7 +3,7 @@
 Between the largest value below a cut and the smallest at or above it there is freedom: any number in this gap parts the
 training rows as the cut does. The threshold that a rule shows and uses is the one with the fewest significant digits,
 of several the nearest to the cut, of two as near the smaller. Zero is shorter than any other number. A gap between
-whole numbers takes whole numbers alone.
+whole numbers takes whole numbers alone. Of dates the shortest is a plain day, then a full hour, and so on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from pysirus._data.table import Table
 MAX_DIGITS = 17  # enough for every double
 WAYS = (ROUND_FLOOR, ROUND_CEILING)
 EXACTLY = Context(prec=1200)  # more than the digits of any double, or of the difference of two
+PARTS_OF_DAY = (1, 24, 24 * 60, 86_400, 86_400_000, 86_400_000_000)  # days, hours, ... microseconds
 BLOCK = 1 << 14  # values that stay in the cache
 Place = tuple[int, float]  # the number of a column, and a number in it
 
@@ -84,4 +86,16 @@ def shortest_in(gap: Gap, cut: float) -> float:
         if near := [side for side in sides if float(side) in gap]:
             # of two as near the first, which is the smaller
             return float(min(near, key=lambda side: EXACTLY.subtract(side, exact).copy_abs())) + 0.0
+    return cut
+
+
+def shortest_date_in(gap: Gap, cut: float) -> float:
+    """The same of dates, in days: the nearest plain day, or the nearest full hour, minute, second or part of it."""
+    if cut not in gap or not np.isfinite([gap.below, gap.above]).all():
+        return cut
+    exact = Fraction(cut)
+    for parts in PARTS_OF_DAY:
+        whole = int(exact * parts // 1)
+        if near := [side for side in (whole, whole + 1) if side / parts in gap]:
+            return min(near, key=lambda side: abs(Fraction(side, parts) - exact)) / parts + 0.0
     return cut

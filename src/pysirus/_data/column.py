@@ -43,6 +43,7 @@ class Column:
     order: tuple[Any, ...] = ()  # of an ordered column, all its levels, also those that do not occur
     free_text: bool = False  # labels because it holds text, not because somebody said so
     other: str = ""  # the level that stands for all rare ones and for those never seen, where there is one
+    is_date: bool = False  # whether its numbers are moments, in days from 1970
 
     @property
     def is_numeric(self) -> bool:

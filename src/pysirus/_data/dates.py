@@ -1,4 +1,4 @@
-"""Dates, times and durations in, numbers out that a rule can be read with: year, month, weekday, hour, days.
+"""Dates, times and durations in, numbers out that rules can ask for: year, month, weekday, hour, the date itself.
 
 Moments are the clock on the wall, to the microsecond, for the hour of the day is what matters; which clock that is,
 ``zones.py`` says.
@@ -19,7 +19,7 @@ from pysirus._data.zones import OFFSET
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-PARTS = ("year", "month", "weekday", "hour", "days")
+PARTS = ("year", "month", "weekday", "hour", "date")
 ORDERS = ("ymd", "dmy", "mdy", "named")
 DURATIONS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 DAY = 86_400_000_000  # microseconds
@@ -154,7 +154,7 @@ def seconds_of(array: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def part_of(moments: NDArray[np.datetime64], part: str, since: str | None = None) -> NDArray[np.float64]:
-    """A part of moments as numbers, NaN for missing: weekdays from 0 for Monday, days from the day ``since``."""
+    """A part of moments as numbers, NaN for missing: weekdays from 0 for Monday, days from ``since`` or from 1970."""
     missing = np.isnat(moments)
     filled = np.where(missing, np.datetime64(0, "us"), moments)
     if part == "year":
@@ -166,6 +166,6 @@ def part_of(moments: NDArray[np.datetime64], part: str, since: str | None = None
     elif part == "hour":
         values = filled.astype(np.int64) // 3_600_000_000 % 24 + 0.0
     else:
-        values = (filled - np.datetime64(since, "us")).astype(np.int64) / DAY
+        values = (filled - np.datetime64(since or "1970-01-01", "us")).astype(np.int64) / DAY
     values[missing] = np.nan
     return np.asarray(values)

@@ -103,17 +103,13 @@ class Preparation:
 
     def _dates(self, name: str, source: Source, order: str, zone: str) -> list[Feature]:
         """The parts of dates that are not the same in all rows."""
-        moments = self._deriver.moments(Derived(name, name, "days", order=order, zone=zone), source)
+        moments = self._deriver.moments(Derived(name, name, "date", order=order, zone=zone), source)
         known = moments[~np.isnat(moments)]
         if not len(known):
             raise _SetAside("all missing")
-        since = str(known.min().astype("M8[D]"))
-        names = {part: f"{part} of {name}" for part in PARTS} | {"days": f"days from {since} to {name}"}
-        varying = [part for part in PARTS if part == "days" or np.ptp(part_of(known, part)) > 0]
-        made = [
-            Derived(self._name(names[part]), name, part, order=order, since=since * (part == "days"), zone=zone)
-            for part in varying
-        ]
+        varying = [part for part in PARTS if part == "date" or np.ptp(part_of(known, part)) > 0]
+        names = {part: name if part == "date" else self._name(f"{part} of {name}") for part in varying}
+        made = [Derived(names[part], name, part, order=order, zone=zone) for part in varying]
         return [(self._deriver.column(own, source), own) for own in made]
 
     # -------------------------------------------------------------------------------------------------- written values

@@ -34,7 +34,9 @@ from pysirus._warn import warn_user
 
 # what is taken of a column: parts of a date; hours of a time; a length of time; a written number; finite numbers;
 # the most frequent levels
-TAKES = (*PARTS, "time", "duration", "number", "finite", "group")
+# days from the first date were taken before the date itself: model files may have them
+DATES = (*PARTS, "days")
+TAKES = (*DATES, "time", "duration", "number", "finite", "group")
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Deriver:
 
     def column(self, own: Derived, source: Source) -> Column:
         """A derived feature of a column; a group is left to the model, which knows its levels."""
-        if own.take in PARTS:
+        if own.take in DATES:
             return self._part(own, source)
         if own.take == "finite":
             return Column(own.feature, "numeric", as_numbers(as_arrow(source)))
@@ -139,7 +141,7 @@ class Deriver:
     def _part(self, own: Derived, source: Source) -> Column:
         values = part_of(self.moments(own, source), own.take, own.since)
         if own.take != "weekday":
-            return Column(own.feature, "numeric", values)
+            return Column(own.feature, "numeric", values, is_date=own.take == "date")
         codes = np.where(np.isnan(values), -1, values).astype(np.int64)
         return with_levels(Column(own.feature, "ordered", codes, WEEKDAYS, WEEKDAYS), codes)
 

@@ -161,6 +161,7 @@ class Feature:
     kind: ColumnKind
     levels: tuple[Any, ...] = ()
     other: str = ""  # the level of rare and unseen categories, where there is one
+    is_date: bool = False  # whether its numbers are moments, in days from 1970
 
 
 def _is_text(levels: tuple[Any, ...]) -> bool:
@@ -177,7 +178,7 @@ def as_feature(column: Column, feature: Feature) -> Column:
                 f"Column '{feature.name}' was numeric in training, now it holds labels such as "
                 f"{column.levels[0]!r}. Convert it to numbers."
             )
-        return Column(feature.name, "numeric", column.values)
+        return Column(feature.name, "numeric", column.values, is_date=feature.is_date)
     if column.is_numeric:  # nothing but missing values
         column = number_labels(column.name, column.values)
     position: dict[Any, int] = {level: i for i, level in enumerate(feature.levels)}

@@ -88,7 +88,8 @@ def _from_condition(d: Mapping[str, Any], features: Sequence[Feature]) -> Condit
     values["levels"] = None if d["levels"] is None else tuple(d["levels"])
     values["only_missing"], values["unseen"] = not values.pop("known"), values.pop("otherwise")
     values["lower_cut"], values["upper_cut"] = _from_cut(d["lower_cut"]), _from_cut(d["upper_cut"])
-    return Condition(**values, column_levels=features[d["index"]].levels)
+    feature = features[d["index"]]
+    return Condition(**values, column_levels=feature.levels, is_date=feature.is_date)
 
 
 def _split(split: Split) -> dict[str, Any]:
@@ -247,7 +248,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         **({} if version == 1 else {"link": model.link}),
         **({} if model.survival is None else {"survival": survival_to_json(model.survival)}),
         "rules": [rule_to_json(rule) for rule in model.selected],
-        "terms": [asdict(term) for term in model.terms],
+        "terms": [_term(term) for term in model.terms],
         "facts": dict(model.facts),
         "tuning": None if model.tuning is None else _tuning(model.tuning),
         "moments": moments_to_json(model.moments),
@@ -290,7 +291,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         tuning=tuning,
         moments=moments_from_json(document.get("moments"), longest),
         likelihood=quadratic_from_json(document.get("likelihood"), len(longest), len(classes or (None,))),
-        terms=tuple(_from_term(term) for term in document["terms"]),
+        terms=tuple(_from_term(term, features) for term in document["terms"]),
         aggregation=document["aggregation"],
         root_weight=float(document["root_weight"]),
         link=document.get("link", "identity"),
@@ -302,12 +303,17 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
 
 def _from_feature(d: Mapping[str, Any], recipe: ColumnRecipe | None) -> Feature:
     own = None if recipe is None else recipe.of(d["name"])
-    return Feature(d["name"], d["kind"], tuple(d["levels"]), "" if own is None else own.other)
+    is_date = own is not None and own.take == "date"
+    return Feature(d["name"], d["kind"], tuple(d["levels"]), "" if own is None else own.other, is_date)
 
 
-def _from_term(d: Mapping[str, Any]) -> LinearTerm:
+def _term(term: LinearTerm) -> dict[str, Any]:
+    return {name: value for name, value in asdict(term).items() if name != "is_date"}  # which the recipe says
+
+
+def _from_term(d: Mapping[str, Any], features: Sequence[Feature]) -> LinearTerm:
     numbers = {name: float(d[name]) for name in ("weight", "lower", "upper", "missing")}
-    return LinearTerm(feature=d["feature"], index=d["index"], **numbers)
+    return LinearTerm(feature=d["feature"], index=d["index"], is_date=features[d["index"]].is_date, **numbers)
 
 
 def document_text(document: Mapping[str, Any]) -> str:

@@ -82,6 +82,7 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
         index=index,
         share=share,
         column_levels=cuts.column.levels,
+        is_date=cuts.column.is_date,
         **values,
     )
 

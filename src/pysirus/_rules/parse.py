@@ -4,6 +4,7 @@
     effect     "+" number | "-" number | "×" number, then ["for" class]
     condition  "(" condition ")"  |  ask ["or missing"]
     ask        name "<" number  |  name ">=" number  |  number "<=" name "<" number
+               with a date such as 2024-06-01 or 2024-06-01 14:30 for the number where the column holds dates
                name "in" "{" ["all but"] level {"," level} "}"  |  name "=" level
                name "is missing"  |  name "is known"
                name  |  "not" name                      of a column of true and false
@@ -22,12 +23,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from pysirus._format import format_level
+from pysirus._format import format_level, read_date
 from pysirus._plain import PlainError, one_line
 from pysirus._rules.effect import EFFECT, Effect, effect_of
 from pysirus._rules.words import ALL_BUT, FOLDED, is_plain
 
 NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+DATE = re.compile(r"-?\d{4,}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?![\d:])")
 SPACE = re.compile(r"\s*")
 SHOWN = 100  # characters of a rule in a message
 
@@ -53,6 +55,8 @@ class TextColumn(Protocol):
     def name(self) -> str: ...
     @property
     def levels(self) -> tuple[Any, ...]: ...
+    @property
+    def is_date(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,20 @@ class _Reader:
         else:
             yield value, match.end()
 
+    def date(self, position: int) -> Iterator[tuple[float, int]]:
+        """A date, in days from 1970."""
+        position = self.skip(position)
+        match = DATE.match(self.text, position)
+        value = read_date(match[0]) if match else None
+        if match is None or value is None:
+            self.fail(position, "a date such as 2024-06-01")
+        else:
+            yield value, match.end()
+
+    def limit(self, column: int, position: int) -> Iterator[tuple[float, int]]:
+        """What a column is compared with."""
+        return self.date(position) if self.columns[column].is_date else self.number(position)
+
     def name(self, position: int) -> Iterator[tuple[int, int]]:
         """Every column whose name stands here, the longest name first."""
         last = self.skip(position)
@@ -153,16 +171,24 @@ class _Reader:
         start = self.skip(position)
         for column, end in self.name(position):
             yield from self._after_name(column, start, end)
-        for lower, after in self.number(position):
-            for sign in self.sign(after, "<="):
-                for column, end in self.name(sign):
-                    for less in self.sign(end, "<"):
-                        for upper, last in self.number(less):
-                            yield Ask(column, start, lower, upper), last
+        for read, is_date in ((self.number, False), (self.date, True)):
+            yield from self._interval(read(position), start, is_date)
         for after in self.sign(position, "not "):
             for column, end in self.name(after):
                 if self._is_binary(column):
                     yield Ask(column, start, levels=(False,)), end
+
+    def _interval(self, lowers: Iterator[tuple[float, int]], start: int, is_date: bool) -> Iterator[tuple[Ask, int]]:
+        """An interval of numbers or of dates."""
+        for lower, after in lowers:
+            for sign in self.sign(after, "<="):
+                for column, end in self.name(sign):
+                    if self.columns[column].is_date != is_date:
+                        self.fail(end, f"{'a number' if is_date else 'a date such as 2024-06-01'} before '<='")
+                        continue
+                    for less in self.sign(end, "<"):
+                        for upper, last in self.limit(column, less):
+                            yield Ask(column, start, lower, upper), last
 
     def _is_binary(self, column: int) -> bool:
         levels = self.columns[column].levels
@@ -185,10 +211,10 @@ class _Reader:
                 yield Ask(column, start, levels=(True,)), end
             return
         for after in self.sign(end, ">="):
-            for value, last in self.number(after):
+            for value, last in self.limit(column, after):
                 yield Ask(column, start, lower=value), last
         for after in self.sign(end, "<"):
-            for value, last in self.number(after):
+            for value, last in self.limit(column, after):
                 yield Ask(column, start, upper=value), last
 
     def _set(self, column: int, start: int, opened: int) -> Iterator[tuple[Ask, int]]:

@@ -12,7 +12,7 @@ from typing import Any
 from pysirus._bins.cuts import CutIdentity, Cuts
 from pysirus._data.column import ColumnKind
 from pysirus._data.table import Feature
-from pysirus._format import format_threshold
+from pysirus._format import format_date, format_threshold
 from pysirus._rules.parse import Ask, RuleTextError, parse_rule
 from pysirus._rules.rule import Condition, Rule
 
@@ -27,6 +27,7 @@ class KnownColumn:
     thresholds: tuple[tuple[float, CutIdentity], ...] = ()
     left_sets: frozenset[frozenset[Any]] = frozenset()  # levels on the left of a cut
     has_missing: bool = False
+    is_date: bool = False
 
 
 def columns_of_cuts(cuts: Sequence[Cuts]) -> list[KnownColumn]:
@@ -39,6 +40,7 @@ def columns_of_cuts(cuts: Sequence[Cuts]) -> list[KnownColumn]:
             tuple(zip(own.thresholds.tolist(), own.identities)),
             frozenset(frozenset(own.levels[: k + 1]) for k in range(len(own.levels) - 1)),
             own.has_missing,
+            own.column.is_date,
         )
         for own in cuts
     ]
@@ -58,7 +60,7 @@ def columns_of_rules(features: Sequence[Feature], rules: Iterable[Rule]) -> list
             elif cut is not None:
                 left_sets[condition.index].add(cut[1])
     return [
-        KnownColumn(f.name, f.kind, f.levels, tuple(own.items()), frozenset(sets), gap)
+        KnownColumn(f.name, f.kind, f.levels, tuple(own.items()), frozenset(sets), gap, f.is_date)
         for f, own, sets, gap in zip(features, thresholds, left_sets, gaps)
     ]
 
@@ -106,20 +108,22 @@ def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Conditio
         values, is_all = _levels(ask, column, text), ask.levels is None
     if is_all:  # `is known`
         missing = False
-    return Condition(column.name, missing=missing, index=index, column_levels=_in_order(column), **values)
+    values |= {"column_levels": _in_order(column), "is_date": column.is_date}
+    return Condition(column.name, missing=missing, index=index, **values)
 
 
 def _interval(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
     """Ends and their cuts; a number that prints like a known threshold is that one."""
     every = [(value, (value, cut)) for value, cut in column.thresholds]
-    exact, printed = dict(every), {format_threshold(value): end for value, end in every}
+    as_text = format_date if column.is_date else format_threshold
+    exact, printed = dict(every), {as_text(value): end for value, end in every}
     ends: list[tuple[float | None, CutIdentity | None]] = []
     for value in (ask.lower, ask.upper):
         if value is None:
             ends.append((None, None))
             continue
         value = value + 0.0  # no -0.0
-        ends.append(exact.get(value) or printed.get(format_threshold(value)) or (value, ("value", value)))
+        ends.append(exact.get(value) or printed.get(as_text(value)) or (value, ("value", value)))
     (lower, lower_cut), (upper, upper_cut) = ends
     if lower is not None and upper is not None and not lower < upper:
         raise RuleTextError(text, ask.at, f"no value of '{column.name}' is in this interval")

@@ -82,6 +82,8 @@ class Condition:
         Proportion of the training weight that satisfies it.
     column_levels : tuple
         All categories of the column in training; empty where they are not known.
+    is_date : bool
+        Whether the limits are dates, in days from 1970-01-01.
     """
 
     feature: str
@@ -96,6 +98,7 @@ class Condition:
     index: int = field(default=0, compare=False)
     share: float | None = field(default=None, compare=False)
     column_levels: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    is_date: bool = field(default=False, compare=False, repr=False)
 
     @property
     def key(self) -> Hashable:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import format_number, format_threshold
+from pysirus._format import format_date, format_number, format_threshold
 from pysirus._plain import one_line
 
 
@@ -38,6 +38,7 @@ class LinearTerm:
     upper: float
     missing: float
     index: int = field(default=0, compare=False)
+    is_date: bool = field(default=False, compare=False, repr=False)
 
     def values(self, table: Table) -> NDArray[np.float64]:
         """The column within its limits, missing values filled in."""
@@ -45,5 +46,6 @@ class LinearTerm:
         return np.where(np.isnan(column), self.missing, column)
 
     def __str__(self) -> str:
-        limits = " to ".join(format_threshold(end, rounded=True) for end in (self.lower, self.upper))
+        ends = (self.lower, self.upper)
+        limits = " to ".join(format_date(end) if self.is_date else format_threshold(end, rounded=True) for end in ends)
         return f"{format_number(self.weight, 3)} * {one_line(self.feature)}, within {limits}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysirus._data.level_order import reading_order
-from pysirus._format import format_level, format_levels, format_threshold
+from pysirus._format import format_date, format_level, format_levels, format_threshold
 from pysirus._plain import one_line
 
 if TYPE_CHECKING:
@@ -104,6 +104,13 @@ def levels_text(condition: Condition, detail: Detail = WHOLE) -> str:
     return f"in {{{text}}}"
 
 
+def _end_text(end: float | None, condition: Condition, detail: Detail) -> str:
+    """A limit as text, empty where there is none."""
+    if condition.is_date and end is not None:
+        return format_date(end)
+    return format_threshold(end, rounded=detail.rounded)
+
+
 def condition_parts(condition: Condition, detail: Detail = WHOLE) -> tuple[str, str, str]:
     """A condition before its column, the name of the column, and what stands after it."""
     name = fold_middle(one_line(condition.feature), detail.name)
@@ -115,7 +122,7 @@ def condition_parts(condition: Condition, detail: Detail = WHOLE) -> tuple[str, 
         return "", name, f" {levels_text(condition, detail)}{tail}"
     if condition.levels is not None or (condition.lower is None and condition.upper is None):
         return "", name, " is known"
-    lower, upper = (format_threshold(end, rounded=detail.rounded) for end in (condition.lower, condition.upper))
+    lower, upper = (_end_text(end, condition, detail) for end in (condition.lower, condition.upper))
     return (f"{lower} <= " if lower and upper else ""), name, (f" < {upper}" if upper else f" >= {lower}") + tail
 
 

@@ -6,11 +6,11 @@ quantiles in the path of its rule stay what they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from pysirus._bins.cuts import CutIdentity
-from pysirus._bins.gaps import Place, shortest_in
+from pysirus._bins.gaps import Gap, Place, shortest_date_in, shortest_in
 from pysirus._model.model import Model
 from pysirus._rules.rule import Condition, Rule, RuleSet
 from pysirus._training.training import Training
@@ -42,7 +42,13 @@ def _short_thresholds(rules: Iterable[Rule], training: Training) -> dict[CutPlac
     gaps = training.gaps(places)
     at = [(index, gap) for (index, _), gap in zip(places, gaps)]
     alone = {cut: gap for cut, gap, own in zip(found, gaps, at) if at.count(own) == 1}
-    return found | {cut: shortest_in(gap, found[cut]) for cut, gap in alone.items()} | given
+    short = {cut: _shortest(training, cut[0])(gap, found[cut]) for cut, gap in alone.items()}
+    return found | short | given
+
+
+def _shortest(training: Training, index: int) -> Callable[[Gap, float], float]:
+    """What finds the shortest number of a column."""
+    return shortest_date_in if training.binned.cuts[index].column.is_date else shortest_in
 
 
 def _ends(condition: Condition) -> dict[CutPlace, float]:

@@ -184,7 +184,8 @@ def with_given(binned: Binned, rules: Sequence[Rule], table: Table) -> Binned:
 
 def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:
     """What a model remembers of the columns."""
-    return tuple(Feature(c.column.name, c.column.kind, c.column.levels, c.column.other) for c in cuts)
+    columns = [own.column for own in cuts]
+    return tuple(Feature(c.name, c.kind, c.levels, c.other, c.is_date) for c in columns)
 
 
 def made_with() -> dict[str, str]:

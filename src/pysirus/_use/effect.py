@@ -111,7 +111,8 @@ def axis_of(model: Model, feature: str | int) -> Axis:
         below = [min(edge - 1, float(np.nextafter(edge, -np.inf))) for edge in edges[:1]]  # edge - 1 may be the edge
         inside = [*below, *between, edges[-1] + 1] if edges else [0.0]
         values = np.array([*inside, *([np.nan] if has_missing else [])])
-        return Axis(known.name, index, edges, tail, Column(known.name, "numeric", values), has_missing)
+        column = Column(known.name, "numeric", values, is_date=known.is_date)
+        return Axis(known.name, index, edges, tail, column, has_missing)
     in_order = known.kind == "ordered" or has_own_order(known.levels)
     levels = list(reading_order(known.levels)) if in_order else _by_rules(known.levels, conditions)
     position = {level: i for i, level in enumerate(known.levels)}

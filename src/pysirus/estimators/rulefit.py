@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -143,7 +143,7 @@ def linear_columns(training: TreeTraining, winsor: float) -> LinearColumns:
             continue
         lower, upper = np.quantile(x[known], [winsor, 1 - winsor]).tolist()
         mean = float(np.average(np.clip(x[known], lower, upper), weights=training.weights[known]))
-        term = LinearTerm(column.name, 1.0, lower, upper, mean, j)
+        term = LinearTerm(column.name, 1.0, lower, upper, mean, j, column.is_date)
         held = term.values(training.table)
         deviation = float(np.sqrt(np.average((held - mean) ** 2, weights=training.weights)))
         if deviation > 1e-12 * max(abs(lower), abs(upper)):
@@ -176,11 +176,7 @@ def combine(
         rules.append(outputs.give(candidates.rules(training.coded, [i])[0], i, weight))
     weights = fit.coefficients[n_rules:] * linear.scale
     intercept -= float(sum(w * t.missing for t, w in zip(linear.terms, weights)))  # from zero on, not from the mean
-    terms = tuple(
-        LinearTerm(t.feature, float(w), t.lower, t.upper, t.missing, t.index)
-        for t, w in zip(linear.terms, weights)
-        if w != 0
-    )
+    terms = tuple(replace(t, weight=float(w)) for t, w in zip(linear.terms, weights) if w != 0)
     if not rules and not terms:
         warn_user("The lasso kept no rule: the model predicts the mean.")
     facts = {

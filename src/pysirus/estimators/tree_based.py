@@ -45,7 +45,8 @@ class TreeTraining:
     @property
     def schema(self) -> dict[str, Any]:
         """What a model remembers of the table."""
-        features = tuple(Feature(c.column.name, c.column.kind, c.levels, c.column.other) for c in self.coded.cuts)
+        columns = [(c.column, c.levels) for c in self.coded.cuts]
+        features = tuple(Feature(c.name, c.kind, levels, c.other, c.is_date) for c, levels in columns)
         named, recipe = self.table.names is not None, self.table.recipe
         return {"features": features, "named": named, "target": self.target, "recipe": recipe}
 

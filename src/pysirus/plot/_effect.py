@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._format import format_threshold
+from pysirus._format import format_date, format_threshold
 from pysirus._rules.words import fold_middle
 from pysirus._use.effect import Axis, Effect
 from pysirus._use.effect import effect as effect_of
@@ -90,7 +90,7 @@ def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:
     if not axis.edges:
         return 0.0, 1.0
     low, high = axis.edges[0], axis.edges[-1]
-    margin = 0.35 * (high - low) or 0.5 * abs(low) or 1.0
+    margin = 0.35 * (high - low) or (365.0 if axis.column.is_date else 0.5 * abs(low)) or 1.0
     return low - margin, high + margin
 
 
@@ -100,6 +100,9 @@ def _steps(ax: Any, axis: Axis, values: Any, limits: tuple[float, float]) -> Non
     edges = [low, *axis.edges, high]
     for edge in axis.edges:
         ax.axvline(edge, color=GREY, linewidth=0.5, linestyle=":", zorder=0)
+    if axis.column.is_date:
+        ax.xaxis_date()  # whose days begin in 1970, too
+        ax.tick_params(axis="x", labelrotation=25)
     ax.stairs(values[:n_known], edges, color=INSIDE, linewidth=2, baseline=None)
     if axis.has_missing:
         place = high + 0.1 * (high - low)
@@ -136,7 +139,7 @@ def _step_names(axis: Axis) -> list[str]:
     """What each step says: of a number without thresholds, rules ask at most whether it is known."""
     if not axis.is_numeric:
         return [plain(label) for label in axis.labels]
-    ends = [format_threshold(edge) for edge in axis.edges]
+    ends = [(format_date if axis.column.is_date else format_threshold)(edge) for edge in axis.edges]
     if not ends:
         return ["known" if axis.has_missing else "any", *axis.labels]
     between = [f"{a} to {b}" for a, b in pairwise(ends)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pysirus._data.table import Table
+from pysirus._format import format_date
 from pysirus._model.model import Model
 from pysirus._use.effect import Effect, effect
 from pysirus._use.explain import feature_importance
@@ -33,8 +34,10 @@ def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
 def _effect(found: Effect, table: Table | None) -> dict[str, Any]:
     """Steps between thresholds, or rows of levels: those that no rule tells apart share one."""
     (axis,) = found.axes
-    shown = {"feature": axis.feature, "numeric": axis.is_numeric, "hasMissing": axis.has_missing}
+    shown: dict[str, Any] = {"feature": axis.feature, "numeric": axis.is_numeric, "hasMissing": axis.has_missing}
     if axis.is_numeric:
+        if axis.column.is_date:
+            shown["names"] = [format_date(edge) for edge in axis.edges]
         return {**shown, "edges": short(axis.edges), "labels": list(axis.labels), "values": short(found.values)}
     counts = None if table is None else level_counts(axis, table.columns[axis.index])
     groups = level_groups(axis, found.values, counts)

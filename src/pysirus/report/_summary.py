@@ -14,7 +14,7 @@ import numpy as np
 
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
-from pysirus._format import format_number
+from pysirus._format import format_date, format_number
 from pysirus._model.model import Model
 from pysirus._parameters import check_integer
 from pysirus._response.read_survival import read_survival
@@ -105,6 +105,8 @@ def _number_text(value: float) -> str:
 
 def _cells(column: Column) -> list[str]:
     """The values of a column as text, empty where missing."""
+    if column.is_date:
+        return ["" if v != v else format_date(v) for v in column.values.tolist()]
     if column.is_numeric:
         return [_number_text(float(v)) for v in column.values.tolist()]
     return ["" if code == -1 else "(unseen)" if code == UNSEEN else str(column.levels[code]) for code in column.values]

@@ -110,7 +110,7 @@ function drawEffect(effect, domain, values, width) {
     const labels = effect.numeric ? ["known", ...effect.labels] : effect.labels;
     return drawLevels(values.map((value, i) => ({ value, key: i, label: labels[i] })), domain, base);
   }
-  const edges = effect.edges, span = (edges[edges.length - 1] - edges[0]) || Math.abs(edges[0]) || 1;
+  const edges = effect.edges, span = (edges[edges.length - 1] - edges[0]) || (effect.names ? 365 : Math.abs(edges[0])) || 1;  /* names: edges are dates, in days */
   const ends = [edges[0] - 0.3 * span, ...edges, edges[edges.length - 1] + 0.3 * span];
   const rows = known.map((value, i) => ({ value, x1: ends[i], x2: ends[i + 1] }));
   const jumps = edges.map((x, i) => ({ x, y1: known[i], y2: known[i + 1] }));
@@ -123,7 +123,7 @@ function drawEffect(effect, domain, values, width) {
     marks.push(Plot.dot(at, { x: "x", y: "y", fill: ACCENT, r: 5 }), Plot.text(at, { x: "x", y: "y", text: () => "missing", dy: -12, fill: INK }));
   }
   const right = ends[ends.length - 1] + (missing === null ? 0 : 0.35 * span), pixel = (width - 64) / (right - ends[0]);
-  const name = (edge) => String(+format(edge, 5)), ticks = [];
+  const name = (edge) => effect.names ? effect.names[edges.indexOf(edge)] : String(+format(edge, 5)), ticks = [];
   for (const edge of edges) {  /* a threshold whose name would run into the last one stays unnamed */
     const last = ticks[ticks.length - 1];
     if (!ticks.length || (edge - last) * pixel > 3.7 * (name(edge).length + name(last).length) + 6) ticks.push(edge);
