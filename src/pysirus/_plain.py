@@ -11,10 +11,3 @@ def one_line(text: str) -> str:
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c).startswith(hidden) else c for c in text
     )
-
-
-class PlainError(Exception):
-    """An error whose message a terminal can show: names of columns, levels and files in it may hold anything."""
-
-    def __init__(self, message: object = "") -> None:
-        super().__init__("\n".join(map(one_line, str(message).split("\n"))))

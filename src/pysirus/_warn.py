@@ -9,6 +9,8 @@ from os import sep
 from pathlib import Path
 from types import FrameType
 
+from pysirus._message import say
+
 PACKAGE = str(Path(__file__).parent) + sep
 # libraries that call estimators for the user, in pipelines, searches and scores
 CALLERS = ("sklearn", "joblib", "dask", "distributed")
@@ -34,4 +36,6 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         level, frame = level + 1, frame.f_back
     else:
         level = outside or 1
-    warnings.warn(message, category, stacklevel=level + 1)
+    warning = category(say(message))
+    vars(warning)["message"] = message  # for another door
+    warnings.warn(warning, stacklevel=level + 1)

@@ -149,7 +149,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         (
             "--max-features",
             "0",
-            "must be a whole number of at least 1, a share of the columns up to 1.0 or 'sqrt' or 'log2', got 0.",
+            "must be a whole number of at least 1, a share of the columns up to 1.0, 'sqrt' or 'log2', got 0.",
         ),
         ("--max-features", "99", "must be at most the number of columns (9), got 99."),
         ("--min-node-size", "0", "must be a whole number from 1 to "),
@@ -162,7 +162,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         ("--stages", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),
         ("--jobs", "0", "must be a whole number other than 0 (-1: all cores), got 0."),
         ("--folds", "1", "must be a whole number of at least 2, got 1."),
-        ("--folds", "331", "=331 folds need at least 331 rows, found n_samples=330: use a smaller --folds."),
+        ("--folds", "331", "331: so many folds need as many rows, found 330. Use a smaller --folds."),
         ("--repeats", "0", "(a number or 'auto') must be a whole number of at least 1, got 0."),
         ("--criterion", "best", "must be one of 'stability', 'error', 'auto', got 'best'."),
     ],
@@ -170,7 +170,7 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
 def test_complaint_names_the_option(run, option: str, value: str, message: str) -> None:
     code, out, err = run("tune", "ozone", option, value)
     assert code and out == ""
-    assert err.startswith(f"Error: {option}{'' if message[0] == '=' else ' '}{message}") and err.count("\n") == 1
+    assert err.startswith(f"Error: {option} {message}") and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_complaint_names_the_option(run, option: str, value: str, message: str) 
     [
         ("x,y\n1,2\n2,\n3,4\n", "target, is missing in 1 of 3 rows"),
         ("x,y\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n", "holds dates or times"),
-        ("x,y\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n", "or drop the column (--drop)"),
-        ("x,y\n" + "".join(f"id{i},{i}\n" for i in range(300)), "or drop it (--drop)"),
+        ("x,y\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n", "or drop the column (--drop x)"),
+        ("x,y\n" + "".join(f"id{i},{i}\n" for i in range(300)), "or drop it (--drop x)"),
         ("x,y\n1,2\n", "minimum of 2"),
         ("x,x,y\n1,1,2\n2,2,3\n", "occurs more than once"),
         ("x,y\n1,2\nhello,3\n3,4\n4,4\n", "numbers and text"),

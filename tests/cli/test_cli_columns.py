@@ -82,7 +82,7 @@ def test_numbers_are_classes_when_asked(run, table):
         ("--drop", "ids", "no column 'ids' for the option --drop. Did you mean 'id'?"),
         ("--categorical", "zip,colour", "no column 'colour' for the option --categorical. Did you mean 'color'?"),
         ("--weights", "weight", "no column 'weight' for the weights"),
-        ("--weights", "color", "Column 'color', the weights: sample_weight must be numbers, found "),
+        ("--weights", "color", "Column 'color', the weights, must be numbers, found "),
     ],
 )
 def test_columns_that_are_not_there_are_named(run, table, option, value, message):
@@ -99,7 +99,7 @@ def test_the_target_cannot_be_the_weights(run, table):
 def test_weights_that_are_missing_are_named(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,w,y\n1,1,3\n2,,4\n3,2,5\n")
     code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--weights", "w")
-    assert code == 1 and "Column 'w', the weights: sample_weight contains NaN or infinity: nan in row 1" in err
+    assert code == 1 and "Column 'w', the weights, contains NaN or infinity: nan in row 1" in err
 
 
 @pytest.mark.parametrize(

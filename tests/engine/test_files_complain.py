@@ -12,7 +12,6 @@ import pytest
 import warm
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
-from pysirus.cli._options import as_typed
 from pysirus.engine.holders import scratch as scratch_file
 
 
@@ -177,7 +176,6 @@ def test_too_little_memory_is_called_by_its_option(folder):
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode != 0
     assert "--memory must be a whole number of bytes, 64 MiB" in " ".join(answer.stderr.split())
-    assert as_typed("memory must be a whole number of bytes").startswith("--memory must")
 
 
 LIMITED = """
@@ -202,8 +200,8 @@ except (MemoryError, RuntimeError) as error:
     # memory for the rows is refused to one thread, and the stack of a second thread, where all else has room
     "jobs, more, stack, message",
     [
-        (1, 1 << 20, 0, "MemoryError memory: the system gave less than the 1,073,741,824 bytes"),
-        (8, 1 << 30, 1 << 32, "RuntimeError n_jobs: the system started no further thread, 8 are wanted"),
+        (1, 1 << 20, 0, "NoMemoryError memory: the system gave less than the 1,073,741,824 bytes"),
+        (8, 1 << 30, 1 << 32, "NoThreadError n_jobs: the system started no further thread, 8 are wanted"),
     ],
     ids=["memory", "threads"],
 )
@@ -219,6 +217,8 @@ def test_limits_of_the_system_are_called_by_their_parameters(jobs, more, stack, 
 @pytest.mark.parametrize("value", [1e-9, 0.0, -0.5, 1.5, float("nan")])
 def test_a_share_of_rows_that_is_too_small_is_told_the_limits(value):
     X, y = np.random.default_rng(0).normal(size=(2, 50, 2))
-    message = r"max_samples must be a share of the rows from 1e-08 to 1.0, a whole number of rows of at least 1, or"
+    message = (
+        r"max_samples must be a share of the rows from 1e-08 to 1.0 or a whole number of rows of at least 1 or None"
+    )
     with pytest.raises(ParameterError, match=message):
         SirusRegressor(max_samples=value).fit(X, y[:, 0])

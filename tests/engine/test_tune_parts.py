@@ -137,7 +137,7 @@ def test_groups_of_a_column_stay_together(tmp_path):
     expected = SirusRegressorCV(**SMALL).fit(frame, pd.Series(y, name="y"), sample_weight=weights, groups=groups)
     found = SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", weights="w", groups="group")
     assert_equal_tuning(found, expected)
-    with pytest.raises(ParameterError, match="cv=41 folds need at least 41 groups, found 40"):
+    with pytest.raises(ParameterError, match="cv=41: so many folds need as many groups, found 40"):
         SirusRegressorCV(**{**SMALL, "cv": 41}).fit_files(tmp_path, "y", groups="group")
     with pytest.raises(ParameterError, match="'y' is the target and cannot be the groups too"):
         SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", groups="y")
@@ -253,7 +253,7 @@ def test_parts_that_are_not_prepared_say_so():
 
 def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):
     frame, y, _ = make_frame(20)
-    with pytest.raises(DataError, match="cv=21 folds need at least 21 rows"):
+    with pytest.raises(DataError, match="cv=21: so many folds need as many rows"):
         fit_parts(SirusRegressorCV(**{**SMALL, "cv": 21}), frame, y)
     pq.write_table(pa.table({"x": frame["wide"], "y": y}), tmp_path / "rows.parquet")
     with pytest.raises(ParameterError, match='device must be "cpu" or "auto" to tune on files'):

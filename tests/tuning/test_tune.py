@@ -254,9 +254,9 @@ def test_tuned_models_compare(machine) -> None:
 
 def test_too_few_rows_for_the_folds() -> None:
     X, y = _data("machine")
-    with pytest.raises(ValueError, match="cv=20 folds need at least 20 rows, found n_samples=12"):
+    with pytest.raises(ValueError, match="cv=20: so many folds need as many rows, found 12"):
         SirusRegressorCV(cv=20).fit(X[:12], y[:12])
-    with pytest.raises(ParameterError, match="5 groups, found 3"):
+    with pytest.raises(ParameterError, match="cv=5: so many folds need as many groups, found 3"):
         SirusRegressorCV(cv=5).fit(X, y, groups=np.arange(len(y)) % 3)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pysirus._bins.cuts import Cuts
 from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.read import Known, as_columns, listed, number_of
+from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
 from pysirus._rules.read import KnownColumn, columns_of_cuts, read_rule, rule_on
 from pysirus._rules.rule import Rule
@@ -20,7 +21,8 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
         return []
     items = [given] if isinstance(given, (str, Rule)) else list(given) if isinstance(given, Iterable) else None
     if items is None or not all(isinstance(item, (str, Rule)) for item in items):
-        raise ParameterError(f"{parameter} must be a list of rules, as text such as 'age < 25' or Rule, got {given!r}.")
+        wanted = "a list of rules, as text such as 'age < 25' or Rule"
+        raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
     return [
         read_rule(item, columns) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items
     ]
@@ -30,7 +32,7 @@ def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> R
     """A rule of another model on the columns of this table: by what it says."""
     names = [column.name for column in columns]
     if not rule.conditions:
-        raise ParameterError(f"{parameter} has a rule without conditions, which holds everywhere.")
+        raise ParameterError(f"{Parameter(parameter)} has a rule without conditions, which holds everywhere.")
     return rule_on(rule, columns, [number_of(condition.feature, names, parameter) for condition in rule.conditions])
 
 
@@ -44,7 +46,8 @@ def read_given(known: Known, constraints: Constraints, cuts: Sequence[Cuts]) -> 
     forbidden = tuple(as_rules(conditions, columns, "forbidden"))
     if fixed := next((rule for rule in forbidden if rule.effect is not None), None):
         raise ParameterError(
-            f"forbidden: '{fixed.text}' has an effect. Give the conditions alone: '{fixed.condition_text}'."
+            f"{Parameter('forbidden')}: '{fixed.text}' has an effect. Give the conditions alone: "
+            f"'{fixed.condition_text}'."
         )
     constraints = replace(constraints, forbidden=forbidden) if forbidden else constraints
     required = as_rules(known.required_rules, columns, "required_rules")

@@ -11,9 +11,11 @@ from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
 from pysirus._constraints.together import ANY, Together
 from pysirus._data.column import ColumnKind
 from pysirus._data.read import did_you_mean
+from pysirus._message import TARGET, InPython, Parameter
 from pysirus._parameters import ParameterError
 from pysirus._rules.rule import Rule
 
+ORDERED = " an ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or"
 MOST = {"no_interactions": 1, "pairwise": 2}
 
 
@@ -58,15 +60,14 @@ def read_directions(given: Any, columns: Sequence[HasKind], n_classes: int) -> d
     directions = {i: sign for i, sign in _signs(given, names).items() if sign}
     if directions and n_classes > 2:
         raise ParameterError(
-            f"monotonic_cst is for numbers and two classes, and y has {n_classes} classes: a column cannot raise one "
-            "class without lowering others. Leave it out, or learn one class against the rest."
+            f"{Parameter('monotonic_cst')} is for numbers and two classes, and {TARGET} has {n_classes} classes: a "
+            "column cannot raise one class without lowering others. Leave it out, or learn one class against the rest."
         )
     for i in directions:
         if columns[i].kind == "categorical" and columns[i].levels and not is_binary(columns[i]):
             raise ParameterError(
-                f"monotonic_cst gives column '{names[i]}' a direction, but its categories have no order. Make it an "
-                "ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or numbers, or leave "
-                "it out."
+                f"{Parameter('monotonic_cst')} gives column '{names[i]}' a direction, but its categories have no "
+                f"order. Make it{InPython(ORDERED)} numbers, or leave it out."
             )
     return directions
 
@@ -83,13 +84,13 @@ def _signs(given: Any, names: Sequence[str]) -> dict[int, int]:
     values = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
     if values is None:
         raise ParameterError(
-            "monotonic_cst must be a dict such as {'age': 1, 'debt': -1}, a list with -1, 0 or 1 for each column, or "
-            f"None, got {given!r}."
+            f"{Parameter('monotonic_cst')} must be a dict such as {{'age': 1, 'debt': -1}}, a list with -1, 0 or 1 for "
+            f"each column, or None, got {given!r}."
         )
     if len(values) != len(names):
         raise ParameterError(
-            f"monotonic_cst has {len(values)} entries, and the table has {len(names)} columns. Give one entry per "
-            "column, or a dict of those that have a direction."
+            f"{Parameter('monotonic_cst')} has {len(values)} entries, and the table has {len(names)} columns. Give "
+            "one entry per column, or a dict of those that have a direction."
         )
     return {i: _sign(sign, names[i]) for i, sign in enumerate(values)}
 
@@ -98,7 +99,8 @@ def _sign(value: Any, name: str) -> int:
     sign = next((sign for sign in (-1, 0, 1) if isinstance(value, numbers.Real) and value == sign), None)
     if sign is None:
         raise ParameterError(
-            f"monotonic_cst of column '{name}' must be 1 (increasing), -1 (decreasing) or 0, got {value!r}."
+            f"{Parameter('monotonic_cst')} of column '{name}' must be 1 (increasing), -1 (decreasing) or 0, got "
+            f"{value!r}."
         )
     return sign
 
@@ -111,7 +113,7 @@ def number_of(column: Any, names: Sequence[str], parameter: str) -> int:
         return int(column)
     shown = ", ".join(map(repr, list(names)[:8])) + (", ..." if len(names) > 8 else "")
     hint = did_you_mean(column, list(names)) if isinstance(column, str) else ""
-    raise ParameterError(f"{parameter} names {column!r}, which is not a column.{hint} Columns are {shown}.")
+    raise ParameterError(f"{Parameter(parameter)} names {column!r}, which is not a column.{hint} Columns are {shown}.")
 
 
 # ----------------------------------------------------------------------------------------------------- interactions
@@ -136,7 +138,7 @@ def read_together(given: Any, names: Sequence[str]) -> Together:
 
 def _no_groups(given: Any) -> ParameterError:
     return ParameterError(
-        "interaction_cst must be 'no_interactions', 'pairwise', a list of groups of columns such as "
+        f"{Parameter('interaction_cst')} must be 'no_interactions', 'pairwise', a list of groups of columns such as "
         f"[['age', 'income'], ['debt']], or None, got {given!r}."
     )
 
@@ -151,7 +153,8 @@ def listed(given: Any) -> list[Any]:
     items = [given] if isinstance(given, (str, Rule)) else list(given) if isinstance(given, Iterable) else None
     if items is None:
         raise ParameterError(
-            "forbidden must be a list of columns, pairs of columns or conditions such as 'age < 25', or None, got "
+            f"{Parameter('forbidden')} must be a list of columns, pairs of columns or conditions such as 'age < 25', "
+            "or None, got "
             f"{given!r}."
         )
     return items
@@ -167,5 +170,5 @@ def as_columns(item: Any, names: Sequence[str]) -> frozenset[int] | None:
         return frozenset(number_of(part, names, "forbidden") for part in parts) if known else None
     pair = list(item) if isinstance(item, Iterable) else [item]
     if len(pair) not in (1, 2):
-        raise ParameterError(f"forbidden takes columns and pairs of them, got {item!r}.")
+        raise ParameterError(f"{Parameter('forbidden')} takes columns and pairs of them, got {item!r}.")
     return frozenset(number_of(column, names, "forbidden") for column in pair)

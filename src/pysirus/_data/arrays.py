@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 from pysirus._data.column import Column, DataError, date_error, is_number, number_column, number_labels, object_column
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import as_arrow
+from pysirus._message import Parameter
 
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
 
@@ -26,7 +27,9 @@ def columns_named(categorical: Any, names: Sequence[str]) -> set[int]:
     items = [categorical] if isinstance(categorical, (str, numbers.Integral)) else list(categorical)
     if items and all(isinstance(i, (bool, np.bool_)) for i in items):
         if len(items) != len(names):
-            raise DataError(f"categorical_features has {len(items)} flags, the table has {len(names)} columns.")
+            raise DataError(
+                f"{Parameter('categorical_features')} has {len(items)} flags, the table has {len(names)} columns."
+            )
         return {i for i, flag in enumerate(items) if flag}
     position = {name: i for i, name in enumerate(names)}
     found = set()
@@ -37,7 +40,7 @@ def columns_named(categorical: Any, names: Sequence[str]) -> set[int]:
             found.add(int(item))
         else:
             raise DataError(
-                f"categorical_features names {item!r}, which is not a column. "
+                f"{Parameter('categorical_features')} names {item!r}, which is not a column. "
                 f"Columns are {', '.join(map(repr, list(names)[:8]))}{', ...' if len(names) > 8 else ''}."
             )
     return found
@@ -125,7 +128,8 @@ def _object_column(name: str, values: NDArray[Any], forced: bool) -> Column:
         if isinstance(value, str) and not is_number(value):
             raise DataError(
                 f"Column '{name}' holds text ({value!r} in row {row}) where numbers are expected: could not "
-                "convert string to float. Name the column under categorical_features, or pass a data frame."
+                f"convert string to float. Name the column under {Parameter('categorical_features')}, or pass a data "
+                "frame."
             )
     as_numbers = check_array(values[:, None], dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     return number_column(name, as_numbers[:, 0])

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._plain import PlainError
+from pysirus._message import InCommand, Parameter, PlainError
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
@@ -182,7 +182,7 @@ def check_text(name: str, levels: Sequence[Any]) -> None:
         example = other if other is not None else next((t for t in like_numbers if not is_number(t)), like_numbers[0])
         raise DataError(
             f"Column '{name}' holds {found} (for example {example!r}). Convert it to numbers (a decimal point, no "
-            "other marks), or name it under categorical_features (--categorical) if its values are labels."
+            f"other marks), or name it under {Parameter('categorical_features')} if its values are labels."
         )
 
 
@@ -255,13 +255,14 @@ def date_error(name: str, found: str) -> DataError:
     """The error for dates and times: only the user knows which part of them matters."""
     return DataError(
         f"Column '{name}' holds dates or times ({found}). Rules need numbers or labels: derive what matters, for "
-        "example the year, the weekday or the days since an event, or drop the column (--drop)."
+        f"example the year, the weekday or the days since an event, or drop the column{InCommand('drop', name)}."
     )
 
 
 def _type_error(name: str, dtype: Any) -> DataError:
     return DataError(
-        f"Column '{name}' has type {dtype}, which is neither numbers nor labels. Convert it, or drop it (--drop)."
+        f"Column '{name}' has type {dtype}, which is neither numbers nor labels. Convert it, or drop it"
+        f"{InCommand('drop', name)}."
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from pysirus._data.column import Column
+from pysirus._message import InCommand
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
@@ -68,6 +69,6 @@ def say_ids(found: Sequence[tuple[str, str]]) -> None:
     names = ",".join(name for name, _ in found[:5])
     what, them = ("Likely an id", "it") if len(found) == 1 else ("Likely ids", "them")
     warn_user(
-        f"{what}: {said}{more}. A rule on an id says nothing of new rows. Leave {them} out (--drop {names}), unless "
-        "the values mean something."
+        f"{what}: {said}{more}. A rule on an id says nothing of new rows. Leave {them} out"
+        f"{InCommand('drop', names)}, unless the values mean something."
     )

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from pysirus._data.column import DataError
+from pysirus._message import say, setting, with_columns
 
 SHOWN = 20
-PREPARE = "Or pass prepare=True: what can be made of such columns is made of them, and the others are set aside."
+PREPARE = (
+    f"Or try {setting('prepare', True)}: what can be made of such columns is made of them, and the others are set "
+    "aside."
+)
 
 
 class TableError(DataError):
@@ -17,12 +21,22 @@ class TableError(DataError):
     ``remedy`` is what helps against all of them.
     """
 
-    def __init__(self, head: str, complaints: Sequence[str] = (), remedy: str = "") -> None:
-        self.head, self.complaints, self.remedy = head, tuple(complaints), remedy
-        super().__init__("\n- ".join([head, *self.complaints]) + (f"\n{remedy}" if remedy else ""))
+    def __init__(self, head: str, messages: Sequence[str] = (), remedy: str = "") -> None:
+        self.head, self.messages, self.remedy = head, tuple(messages), remedy
+        super().__init__("\n- ".join([head, *self.messages]) + (f"\n{remedy}" if remedy else ""))
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong, one thing each, in the words of Python."""
+        return tuple(map(say, self.messages))
+
+    def name_columns(self, columns: dict[str, str | None]) -> None:
+        """Say which columns have the roles that the message speaks of."""
+        self.messages = tuple(with_columns(message, columns) for message in self.messages)
+        super().name_columns(columns)
 
     def __reduce__(self) -> tuple[type[TableError], tuple[str, tuple[str, ...], str]]:
-        return type(self), (self.head, self.complaints, self.remedy)  # it comes from workers, too
+        return type(self), (self.head, self.messages, self.remedy)  # it comes from workers, too
 
 
 class Problems:
@@ -49,12 +63,12 @@ class Problems:
         """What was found: one error as it is, several as one."""
         if len(self._found) == 1:
             return self._found[0]
-        complaints: list[str] = []
+        messages: list[str] = []
         for error in self._found:
-            complaints += error.complaints if isinstance(error, TableError) else [" ".join(str(error).split("\n"))]
-        rest = len(complaints) - SHOWN
-        shown = [*complaints[:SHOWN], f"and {rest} more"] if rest > 0 else complaints
-        return TableError(f"{len(complaints)} things are wrong with the table:", shown)
+            messages += error.messages if isinstance(error, TableError) else [" ".join(error.message.split("\n"))]
+        rest = len(messages) - SHOWN
+        shown = [*messages[:SHOWN], f"and {rest} more"] if rest > 0 else messages
+        return TableError(f"{len(messages)} things are wrong with the table:", shown)
 
 
 def together(error: DataError, read: Callable[[], object], *, prepared: bool) -> DataError:
@@ -71,5 +85,5 @@ def together(error: DataError, read: Callable[[], object], *, prepared: bool) ->
     if prepared or not str(error).split("\n- ")[-1].startswith("Column '"):
         return found
     if isinstance(found, TableError):
-        return TableError(found.head, found.complaints, PREPARE)
-    return DataError(f"{found} {PREPARE}") if type(found) is DataError else found
+        return TableError(found.head, found.messages, PREPARE)
+    return DataError(f"{found.message} {PREPARE}") if type(found) is DataError else found

@@ -20,6 +20,7 @@ from pysirus._data.ids import warn_of_ids
 from pysirus._data.prepare import prepare
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import ColumnRecipe
+from pysirus._message import InCommand
 
 MAX_LEVELS = 255
 
@@ -71,7 +72,8 @@ def check_levels(name: str, n_levels: int) -> None:
     if n_levels > MAX_LEVELS:
         raise TooManyLevelsError(
             f"Column '{name}' has {n_levels} categories; at most {MAX_LEVELS} are supported. Group rare "
-            "categories, replace it by numbers (a count, a rate, a code with an order), or drop it (--drop)."
+            "categories, replace it by numbers (a count, a rate, a code with an order), or drop "
+            f"it{InCommand('drop', name)}."
         )
 
 

@@ -93,7 +93,7 @@ def counting(rows: NDArray[np.bool_] | None, why: str = "weight zero") -> Iterat
     except DataError as error:
         if rows is None or "row" not in str(error):
             raise
-        raise DataError(f"{error} (Row numbers do not count the {(~rows).sum()} rows of {why}.)") from error
+        raise DataError(f"{error.message} (Row numbers do not count the {(~rows).sum()} rows of {why}.)") from error
 
 
 @contextmanager

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pysirus._plain import PlainError
+from pysirus._message import PlainError, setting
 
 TEST_PLATFORM = "PYSIRUS_TEST_JAX_PLATFORM"
 TEST_BYTES = 1 << 30  # of a platform that does not say how much memory it has
 USED = 0.85  # of the free memory
+
+
+CPU, GPU = setting("device", "cpu"), setting("device", "gpu")
 
 
 class DeviceError(PlainError, RuntimeError):
@@ -75,7 +78,7 @@ def _jax() -> Any:
         return importlib.import_module("jax")
     except ImportError as error:
         raise DeviceError(
-            'device="gpu" needs JAX, which is not installed: pip install pysirus[gpu], or use device="cpu".'
+            f"{GPU} needs JAX, which is not installed: pip install pysirus[gpu], or use {CPU}."
         ) from error
 
 
@@ -100,7 +103,7 @@ def accelerator() -> Accelerator:
         return Accelerator(_devices(platform)[0])
     except RuntimeError as error:
         raise DeviceError(
-            f'device="gpu" found no card: JAX {jax.__version__} was asked for platform "{platform}" and has '
+            f'{GPU} found no card: JAX {jax.__version__} was asked for platform "{platform}" and has '
             f"{_found(jax)}. An NVIDIA card needs its driver and JAX with CUDA (pip install pysirus[gpu] on Linux); "
-            'or use device="cpu" or "auto".'
+            f"or use {CPU} or {setting('device', 'auto')}."
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pysirus._device.kernels import MAX_ROWS
-from pysirus._device.platform import DeviceError
+from pysirus._device.platform import CPU, DeviceError
 from pysirus._device.shape import Shape
 
 TILE = 64  # rows of a block come in multiples of it
@@ -112,7 +112,7 @@ def _largest(need: Need, n_rows: int, most: int, room: int, most_rows: int) -> t
     raise DeviceError(
         f"The card has room for {room / 2**20:,.0f} MiB, and {wanted / 2**20:,.0f} MiB are needed for {least} trees on "
         f"{size} rows of {shape.n_features} columns ({shape.n_cells} cuts, {shape.n_slots} sums each): use "
-        'device="cpu", or fewer columns, bins or classes.'
+        f"{CPU}, or fewer columns, bins or classes."
     )
 
 

@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._constraints.together import ANY, Together
+from pysirus._message import InPython, Parameter
 from pysirus._response.response import Response
 from pysirus._warn import warn_user
 
@@ -182,7 +183,7 @@ class GrowingForest(ABC):
                 warn_user(
                     f"The forest has {MAX_TREES:,} trees and two such forests would still share only "
                     f"{stability:.1%} of their rules (wanted: {1 - alpha:.0%}). The data may hold little signal; "
-                    "set n_trees for more trees, or a larger alpha.",
+                    f"set {Parameter('n_trees')} for more trees{InPython(', or a larger alpha')}.",
                     ConvergenceWarning,
                 )
                 break

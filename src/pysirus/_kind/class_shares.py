@@ -16,6 +16,7 @@ from pysirus._kind.auc import HeldOut, pooled_error
 from pysirus._kind.classes import ClassKind
 from pysirus._kind.gain import brier_loss
 from pysirus._kind.kind import PooledError
+from pysirus._message import Parameter, setting
 from pysirus._model.moments import Moments
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
@@ -24,7 +25,10 @@ from pysirus._training.training import Training
 from pysirus._weights.equal import weigh_equally
 from pysirus._weights.weighted import WeightedPrefixes
 
-NO_STAGES = "n_stages must be 1 with weighting='equal': a mean of class proportions has no residuals to correct."
+NO_STAGES = (
+    f"{Parameter('n_stages')} must be 1 with {setting('weighting', 'equal')}: a mean of class proportions has no "
+    "residuals to correct."
+)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._kind.kind import Kind, LabelTotals
+from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, check_real
 from pysirus._response.read import check_weights, class_codes, classes_of, read_labels, read_weights
 from pysirus._response.response import ClassResponse, Response
@@ -81,16 +82,17 @@ def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[flo
         return np.asarray(sizes.sum() / (len(classes) * sizes))
     if isinstance(class_weight, Mapping):
         return _given_weights(class_weight, classes)
-    raise ParameterError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    raise ParameterError(f"{Parameter('class_weight')} must be a dict, 'balanced' or None, got {class_weight!r}.")
 
 
 def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
     """A weight per class from a dict by label."""
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
-    if unknown and any(label not in class_weight for label in labels):
+    if unknown:
         raise ParameterError(
-            f"class_weight names {unknown[0]!r}, which is not a class. Classes are {', '.join(map(repr, labels[:8]))}."
+            f"{Parameter('class_weight')} names {unknown[0]!r}, which is not a class. Classes are "
+            f"{', '.join(map(repr, labels[:8]))}."
         )
     for label, weight in class_weight.items():
         check_real(f"class_weight of {label!r}", weight, 0, np.inf)

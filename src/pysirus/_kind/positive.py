@@ -22,6 +22,7 @@ from pysirus._kind.gain import gamma_loss, poisson_loss
 from pysirus._kind.kind import LabelTotals, PooledError
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
+from pysirus._message import TARGET, setting
 from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
@@ -40,8 +41,11 @@ def check_positive(values: Floats, loss: str) -> None:
     if bad.any():
         row = first_row(bad)
         wanted = "at least 0" if loss == "poisson" else "above 0"
-        advice = "" if loss == "poisson" else " Drop these rows, model them apart, or use loss='poisson'."
-        raise DataError(f"With loss='{loss}' y must be {wanted}, found {values[row]:g} in row {row}.{advice}")
+        advice = (
+            "" if loss == "poisson" else f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
+        )
+        said = f"With {setting('loss', loss)} {TARGET} must be {wanted}, found {values[row]:g} in row {row}.{advice}"
+        raise DataError(said)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def check_range(self, low: float, high: float) -> None:
         """Not all may be 0."""
         if high == 0:
-            raise DataError("y is 0 in every row: there is no rate to learn. Check the target column.")
+            raise DataError(f"{TARGET} is 0 in every row: there is no rate to learn. Check the target column.")
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PositiveOfPart:
         """Numbers need nothing of other parts."""

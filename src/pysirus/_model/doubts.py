@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 
@@ -15,13 +16,13 @@ TWO = 2.0  # standard errors
 
 
 def doubts(model: Model) -> list[str]:
-    """What is to be said of a model that was cross-validated, the gravest first."""
+    """What is to be said of a model that was cross-validated, the gravest first: messages, which each door words."""
     found, sentences = model.out_of_fold, []
     if found is not None and found.doubt:
         sentences.append(found.doubt)
     if _is_longest(model):
         sentences.append(
-            "The longest list that was looked at was chosen: more rules may be better. Raise max_rules (--max-rules)."
+            f"The longest list that was looked at was chosen: more rules may be better. Raise {Parameter('max_rules')}."
         )
     noisy = [i for i, rule in enumerate(model.rules, start=1) if _is_noise(rule, model)]
     if noisy:

@@ -15,6 +15,7 @@ import numpy as np
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
+from pysirus._message import PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
 from pysirus._model.fields import Damage, ensure
@@ -27,7 +28,6 @@ from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
 from pysirus._model.recipe_text import recipe_from_json, recipe_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
-from pysirus._plain import PlainError
 from pysirus._rules.effect import Effect
 from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split

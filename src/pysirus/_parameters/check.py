@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from pysirus._plain import PlainError
+from pysirus._message import OR_NONE, Parameter, PlainError
 
 
 class ParameterError(PlainError, ValueError, TypeError):
@@ -21,20 +21,22 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and _is_real(value)
 
 
-def check_integer(name: str, value: Any, low: int, high: int | None = None, none: bool = False) -> None:
-    """A whole number from low to high."""
+def check_integer(name: str, value: Any, low: int, high: int | None = None, none: bool = False, also: str = "") -> None:
+    """A whole number from low to high; ``also`` says what else is taken."""
     if none and value is None:
         return
     whole = _is_whole(value)
     if not whole or value < low or (high is not None and value > high):
         limits = f"from {low} to {high}" if high is not None else f"of at least {low}"
-        raise ParameterError(f"{name} must be a whole number {limits}{' or None' if none else ''}, got {value!r}.")
+        or_none = OR_NONE if none else ""
+        raise ParameterError(f"{Parameter(name)}{also} must be a whole number {limits}{or_none}, got {value!r}.")
 
 
 def check_bytes(name: str, value: Any, low: int) -> None:
     """A number of bytes."""
     if not _is_whole(value) or value < low:
-        raise ParameterError(f"{name} must be a whole number of bytes, {low >> 20} MiB ({low}) or more, got {value!r}.")
+        wanted = f"a whole number of bytes, {low >> 20} MiB ({low}) or more"
+        raise ParameterError(f"{Parameter(name)} must be {wanted}, got {value!r}.")
 
 
 def check_real(name: str, value: Any, low: float, high: float, none: bool = False) -> None:
@@ -44,15 +46,15 @@ def check_real(name: str, value: Any, low: float, high: float, none: bool = Fals
     real = _is_real(value)
     if not real or not low < value < high:
         raise ParameterError(
-            f"{name} must be a number between {low:g} and {high:g} (both excluded){' or None' if none else ''}, "
-            f"got {value!r}."
+            f"{Parameter(name)} must be a number between {low:g} and {high:g} (both excluded)"
+            f"{OR_NONE if none else ''}, got {value!r}."
         )
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """One of several values."""
     if value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+        raise ParameterError(f"{Parameter(name)} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
 FEATURES = ("sqrt", "log2")
@@ -65,8 +67,8 @@ def check_features(name: str, value: Any) -> None:
     if _is_real(value) and (value >= 1 if _is_whole(value) else 0 < value <= 1):
         return
     raise ParameterError(
-        f"{name} must be a whole number of at least 1, a share of the columns up to 1.0, 'sqrt' or 'log2', or None, "
-        f"got {value!r}."
+        f"{Parameter(name)} must be a whole number of at least 1, a share of the columns up to 1.0, 'sqrt' or 'log2'"
+        f"{OR_NONE}, got {value!r}."
     )
 
 
@@ -74,7 +76,8 @@ def check_jobs(value: Any) -> None:
     """A number of threads; below zero it is counted from the number of cores."""
     whole = _is_whole(value)
     if value is not None and (not whole or value == 0):
-        raise ParameterError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, got {value!r}.")
+        wanted = f"a whole number other than 0 (-1: all cores){OR_NONE}"
+        raise ParameterError(f"{Parameter('n_jobs')} must be {wanted}, got {value!r}.")
 
 
 LEAST_SHARE = 1e-8  # a draw of 32 bits cannot tell a smaller share from none
@@ -90,6 +93,6 @@ def to_share(name: str, value: Any, n_rows: int) -> float:
     if not isinstance(value, numbers.Integral) and LEAST_SHARE <= number <= 1:
         return number
     raise ParameterError(
-        f"{name} must be a share of the rows from {LEAST_SHARE:g} to 1.0, a whole number of rows of at least 1, or "
-        f"None, got {value!r}."
+        f"{Parameter(name)} must be a share of the rows from {LEAST_SHARE:g} to 1.0 or a whole number of rows of at "
+        f"least 1{OR_NONE}, got {value!r}."
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pysirus._message import Parameter
 from pysirus._parameters.check import ParameterError
 
 
@@ -17,10 +18,12 @@ def to_seed(random_state: Any) -> int:
         return int.from_bytes(os.urandom(8), "little")
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, (bool, np.bool_)):
         if not 0 <= int(random_state) < 2**64:
-            raise ParameterError(f"random_state must be from 0 to 2**64 - 1, got {random_state!r}.")
+            raise ParameterError(f"{Parameter('random_state')} must be from 0 to 2**64 - 1, got {random_state!r}.")
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(0, 2**64, dtype=np.uint64))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(0, 2**64, dtype=np.uint64))
-    raise ParameterError(f"random_state must be None, an integer or a NumPy generator, got {random_state!r}.")
+    raise ParameterError(
+        f"{Parameter('random_state')} must be None, an integer or a NumPy generator, got {random_state!r}."
+    )

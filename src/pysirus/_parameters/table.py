@@ -56,7 +56,7 @@ def whole_or_auto(low: int) -> Check:
 
     def check(name: str, value: Any) -> None:
         if not (isinstance(value, str) and value == "auto"):
-            check_integer(f"{name} (a number or 'auto')", value, low)
+            check_integer(name, value, low, also=" (a number or 'auto')")
 
     return check
 

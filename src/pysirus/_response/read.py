@@ -12,9 +12,12 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from pysirus._data.column import DataError, check_same_type, first_row, is_missing
 from pysirus._data.frame import as_frame
+from pysirus._message import TARGET, WEIGHTS, Learner
 
 MAX_CLASSES = 256
-ALL_ZERO = "sample_weight is zero for every row: there is nothing to learn from."
+NO_TARGET = "This estimator requires y to be passed, but the target y is None."
+REGRESSOR, CLASSIFIER = Learner("SirusRegressor"), Learner("SirusClassifier")
+ALL_ZERO = f"{WEIGHTS} is zero for every row: there is nothing to learn from."
 
 
 class UnknownLabelError(DataError):
@@ -31,14 +34,14 @@ def target_name(y: Any) -> str:
 def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
     """A response given as an array, a series or a frame of one column, as an array with one entry per row."""
     if y is None:
-        raise DataError("This estimator requires y to be passed, but the target y is None.")
+        raise DataError(NO_TARGET)
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     frame = None if isinstance(series, nw.Series) else as_frame(y)
     plain = series.to_numpy() if isinstance(series, nw.Series) else y if frame is None else frame.to_numpy()
     array = column_or_1d(plain, warn=frame is None)
     check_consistent_length(array, np.empty(n_rows))
     if array.dtype.kind == "c":
-        raise DataError("Complex data not supported: y holds complex numbers.")
+        raise DataError(f"Complex data not supported: {TARGET} holds complex numbers.")
     return np.asarray(array)
 
 
@@ -46,19 +49,21 @@ def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float
     """A regression response: finite numbers, one per row; the range of a part of it is not judged."""
     array = _as_array(y, n_rows)
     if array.dtype.kind in "MmV":
-        raise DataError("y must be numbers, found dates or times. Predict a number, such as the days since an event.")
+        raise DataError(
+            f"{TARGET} must be numbers, found dates or times. Predict a number, such as the days since an event."
+        )
     if array.dtype.kind in "OUST":
         try:
             array = np.array([np.nan if is_missing(v) else v for v in array.tolist()]).astype(np.float64)
         except (TypeError, ValueError) as error:
             found = array.tolist()[0]
-            raise DataError(f"y must be numbers, found {found!r}. For classes use SirusClassifier.") from error
+            raise DataError(f"{TARGET} must be numbers, found {found!r}. For classes use {CLASSIFIER}.") from error
     array = array.astype(np.float64)
     bad = ~np.isfinite(array)
     if bad.any():
         row = first_row(bad)
         raise DataError(
-            f"Input y contains NaN or infinity: {array[row]} in row {row}"
+            f"{TARGET} contains NaN or infinity: {array[row]} in row {row}"
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
             "Drop rows without a target."
         )
@@ -72,7 +77,7 @@ def check_spread(low: float, high: float) -> None:
     spread = high - low
     if spread and not 1e-140 < spread < 1e140:
         raise DataError(
-            f"The range of y is {spread:g}: its squares overflow or vanish. Rescale y, for example to [0, 1]."
+            f"The range of {TARGET} is {spread:g}: its squares overflow or vanish. Rescale it, for example to [0, 1]."
         )
 
 
@@ -80,26 +85,26 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
     """A response of classes: labels of one type, one per row, none missing."""
     labels = _as_array(y, n_rows)
     if labels.dtype.kind in "MmV":
-        raise DataError("y holds dates or times, which are not labels. Convert them to text or numbers.")
+        raise DataError(f"{TARGET} holds dates or times, which are not labels. Convert them to text or numbers.")
     if labels.dtype.kind in "OT":
         items = labels.tolist()
         missing = np.array([is_missing(v) for v in items], dtype=bool)
-        check_same_type("y", (v for v, bad in zip(items, missing) if not bad))
+        check_same_type(str(TARGET), (v for v, bad in zip(items, missing) if not bad))
         labels = labels if isinstance(next(iter(items), None), str) or missing.any() else np.array(items)
     else:
         missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(n_rows, dtype=bool)
     if missing.any():
         raise DataError(
-            f"Input y contains NaN or a missing label, first in row {first_row(missing)} ({missing.sum()} in all). "
+            f"{TARGET} contains NaN or a missing label, first in row {first_row(missing)} ({missing.sum()} in all). "
             "Drop rows without a label."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise DataError(f"Input y contains infinity, first in row {first_row(np.isinf(labels))}: not a valid label.")
+        raise DataError(f"{TARGET} contains infinity, first in row {first_row(np.isinf(labels))}: not a valid label.")
     if labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
         value = labels[first_row(labels != np.rint(labels))]
         raise DataError(
-            f"Unknown label type: y holds numbers that are not whole ({value}), which are a quantity rather than "
-            "classes. Use SirusRegressor, or turn the labels into text."
+            f"Unknown label type: {TARGET} holds numbers that are not whole ({value}), which are a quantity rather "
+            f"than classes. Use {REGRESSOR}, or turn the labels into text."
         )
     return labels
 
@@ -114,7 +119,9 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8
         if known.all():
             return places.astype(np.uint8)
     unknown = labels[first_row(~known)].item() if labels.dtype.kind != "O" else labels[first_row(~known)]
-    raise UnknownLabelError(f"y holds the label {unknown!r}, which was not there in an earlier pass over the rows.")
+    raise UnknownLabelError(
+        f"{TARGET} holds the label {unknown!r}, which was not there in an earlier pass over the rows."
+    )
 
 
 def _group(labels: NDArray[Any]) -> str:
@@ -127,8 +134,8 @@ def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
     classes = np.unique(labels.astype(object) if labels.dtype.kind == "T" else labels)
     if len(classes) > MAX_CLASSES:
         raise DataError(
-            f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported. Group rare classes, or use "
-            "SirusRegressor if y is a quantity."
+            f"{TARGET} has {len(classes)} classes; at most {MAX_CLASSES} are supported. Group rare classes, or use "
+            f"{REGRESSOR} if it is a quantity."
         )
     return classes
 
@@ -159,21 +166,21 @@ def within_reach(weights: NDArray[np.float64], exponent: int) -> NDArray[np.floa
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """The weights of some rows: finite and not negative."""
     if isinstance(sample_weight, numbers.Number):
-        raise DataError("sample_weight must be one weight per row, found a single number.")
+        raise DataError(f"{WEIGHTS} must be one weight per row, found a single number.")
     series = nw.from_native(sample_weight, pass_through=True, allow_series=True)
     weights = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else sample_weight)
     if weights.ndim != 1:
-        raise DataError(f"Sample weights must be 1D: sample_weight has shape {weights.shape}.")
+        raise DataError(f"Sample weights must be 1D: {WEIGHTS} has shape {weights.shape}.")
     try:
         weights = weights.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers, found {weights.tolist()[0]!r}.") from error
+        raise DataError(f"{WEIGHTS} must be numbers, found {weights.tolist()[0]!r}.") from error
     if len(weights) != n_rows:
-        raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n_rows},): one weight per row.")
+        raise DataError(f"{WEIGHTS} has {len(weights)} entries, the table has {n_rows} rows: one weight per row.")
     for bad, found in ((~np.isfinite(weights), "NaN or infinity"), (weights < 0, "a negative weight")):
         if bad.any():
             raise DataError(
-                f"sample_weight contains {found}: {weights[first_row(bad)]} in row {first_row(bad)}. "
+                f"{WEIGHTS} contains {found}: {weights[first_row(bad)]} in row {first_row(bad)}. "
                 "Weights must be finite and at least 0."
             )
     return weights

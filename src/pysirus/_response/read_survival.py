@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, first_row, is_missing
 from pysirus._data.frame import as_frame
+from pysirus._response.read import NO_TARGET
 
 WANTED = (
     "y must have an event and a time for each row: a structured array such as np.array([(True, 3.5), (False, 9.0)], "
@@ -45,7 +46,7 @@ def read_survival(y: Any, n_rows: int) -> Times:
 def _two_columns(y: Any) -> tuple[list[str], list[NDArray[Any]]]:
     """The two columns as given, and their names."""
     if y is None:
-        raise DataError("This estimator requires y to be passed, but the target y is None.")
+        raise DataError(NO_TARGET)
     frame = as_frame(y)
     if frame is not None:
         names, columns = list(frame.columns), [frame[name].to_numpy() for name in frame.columns]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pysirus._format import format_label, format_levels
+from pysirus._message import PlainError, setting
 from pysirus._plain import one_line
 
 LARGEST = {"adds": 1e100, "odds": 100.0, "times": 100.0}  # of what is added to a score
@@ -21,7 +22,7 @@ NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 EFFECT = re.compile(rf"\s*(?:(?P<adds>[-+]\s*{NUMBER})|[×x*]\s*(?P<times>{NUMBER}))")
 
 
-class EffectError(ValueError):
+class EffectError(PlainError, ValueError):
     """An effect does not go with what is predicted; the message ends without a full stop."""
 
 
@@ -61,7 +62,10 @@ class Effect:
     def settled(self, link: str, labels: Sequence[Any] | None) -> Effect:
         """The effect, once it is known what is predicted; an ``EffectError`` where it does not go with it."""
         if labels is not None and link == "identity":
-            raise EffectError("with weighting='equal' rules have no effect of their own; use weighting='likelihood'")
+            raise EffectError(
+                f"with {setting('weighting', 'equal')} rules have no effect of their own; use "
+                f"{setting('weighting', 'likelihood')}"
+            )
         wants_factor = link in ("log", "hazard")
         if wants_factor and not self.is_factor:
             what = "the hazard" if link == "hazard" else "the prediction"

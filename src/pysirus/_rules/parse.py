@@ -24,7 +24,8 @@ from difflib import get_close_matches
 from typing import Any, Protocol
 
 from pysirus._format import format_level, read_date
-from pysirus._plain import PlainError, one_line
+from pysirus._message import PlainError
+from pysirus._plain import one_line
 from pysirus._rules.effect import EFFECT, Effect, effect_of
 from pysirus._rules.words import ALL_BUT, FOLDED, is_plain
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pysirus._message import Parameter
 from pysirus._model.link import Link
 from pysirus._parameters import ParameterError
 from pysirus._rules.effect import EffectError
@@ -39,7 +40,8 @@ def with_required(training: Training, link: Link, *, strict: bool = True) -> Tra
     for i, (rule, is_fresh) in enumerate(zip(settled, independent_columns(gram)[1:].tolist())):
         fault = _fault(answered.get(i), training, span, is_fresh)
         if fault and strict:
-            raise ParameterError(f"required_rules: the rule '{rule.condition_text}' cannot be kept: {fault}.")
+            what = f"the rule '{rule.condition_text}' cannot be kept"
+            raise ParameterError(f"{Parameter('required_rules')}: {what}: {fault}.")
         if not fault:
             kept.append(rule)
     return replace(training, required=tuple(kept))
@@ -52,7 +54,8 @@ def settle_effect(rule: Rule, link: Link, labels: Sequence[Any] | None, paramete
     try:
         return replace(rule, effect=rule.effect.settled(link, labels))
     except EffectError as error:
-        raise ParameterError(f"{parameter}: the effect of '{rule.text}' cannot be taken: {error}.") from error
+        what = f"the effect of '{rule.text}' cannot be taken"
+        raise ParameterError(f"{Parameter(parameter)}: {what}: {error.message}.") from error
 
 
 def _fault(rule: Rule | None, training: Training, span: Span, is_fresh: bool) -> str:

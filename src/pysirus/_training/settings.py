@@ -7,6 +7,7 @@ from numbers import Integral
 
 from pysirus._constraints.read import Known
 from pysirus._forest.forest import Recipe
+from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, to_share
 
 
@@ -44,5 +45,6 @@ class Settings:
         """Reject more candidate columns than the table has."""
         if isinstance(self.max_features, Integral) and self.max_features > n_columns:
             raise ParameterError(
-                f"max_features must be at most the number of columns ({n_columns}), got {self.max_features}."
+                f"{Parameter('max_features')} must be at most the number of columns ({n_columns}), got "
+                f"{self.max_features}."
             )

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
 from pysirus._data.column import DataError, is_missing
+from pysirus._message import GROUPS, Parameter, setting
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.response import Response
 
@@ -59,11 +60,18 @@ def draw_folds(
     return [_splits(cv, given, response, groups, derive(seed, repeat)) for repeat in range(n_repeats)]
 
 
+def too_few(n_folds: int, what: str, found: int) -> str:
+    """What is said of more folds than there are rows or groups."""
+    return (
+        f"{setting('cv', n_folds)}: so many folds need as many {what}, found {found}. Use a smaller {Parameter('cv')}."
+    )
+
+
 def fold_of_groups(groups: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.unsignedinteger[Any]]:
     """The fold in which each row is held out with its group: the folds of ``GroupKFold``, which shuffles the groups."""
     n_groups = len(np.unique(groups))
     if n_groups < n_folds:
-        raise ParameterError(f"cv={n_folds} folds need at least {n_folds} groups, found {n_groups}: use a smaller cv.")
+        raise ParameterError(too_few(n_folds, "groups", n_groups))
     folds = np.empty(len(groups), dtype=np.min_scalar_type(n_folds - 1))
     drawn = GroupKFold(n_folds, shuffle=True, random_state=seed % 2**32)
     for fold, (_, held_out) in enumerate(drawn.split(groups, groups=groups)):
@@ -86,7 +94,7 @@ def _given_folds(cv: Any, kept: NDArray[np.bool_]) -> list[Split] | None:
     elif isinstance(cv, numbers.Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
         return None
     elif isinstance(cv, str) or not isinstance(cv, Iterable):
-        raise ParameterError(f"cv must be a number of folds, a splitter or a list of folds, got {cv!r}.")
+        raise ParameterError(f"{Parameter('cv')} must be a number of folds, a splitter or a list of folds, got {cv!r}.")
     else:
         listed = cv
     number = np.cumsum(kept) - 1
@@ -116,14 +124,14 @@ def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any,
         splits = cv.split(np.empty((n_rows, 1)), y, groups)
     result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
     if len(result) < 2:
-        raise ParameterError(f"cv must give at least 2 folds to measure stability, got {len(result)}.")
+        raise ParameterError(f"{Parameter('cv')} must give at least 2 folds to measure stability, got {len(result)}.")
     return result
 
 
 def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
     found: NDArray[Any] = np.asarray(column_or_1d(groups))
     if len(found) != n_rows:
-        raise DataError(f"groups has {len(found)} entries, the table has {n_rows} rows: one group per row.")
+        raise DataError(f"{GROUPS} has {len(found)} entries, the table has {n_rows} rows: one group per row.")
     check_known(found)
     return found
 
@@ -131,10 +139,10 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
 def check_known(groups: NDArray[Any]) -> None:
     """Reject groups that are missing."""
     if any(is_missing(group) for group in (groups.tolist() if groups.dtype.kind in "Of" else ())):
-        raise DataError("groups holds missing values. Fill them, for example with a group of their own.")
+        raise DataError(f"{GROUPS} holds missing values. Fill them, for example with a group of their own.")
 
 
 def check_enough(n_folds: int, n_rows: int) -> None:
     """Reject more folds than rows."""
     if n_rows < n_folds:
-        raise DataError(f"cv={n_folds} folds need at least {n_folds} rows, found n_samples={n_rows}: use a smaller cv.")
+        raise DataError(too_few(n_folds, "rows", n_rows))

@@ -25,6 +25,7 @@ from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
 from pysirus._kind.positive import PositiveNumbers
 from pysirus._kind.survival import SurvivalTimes
+from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
@@ -64,7 +65,9 @@ def kind_of(model: Model) -> Kind:
         return SurvivalTimes()
     if model.link == "log" and "loss" in model.facts:
         return PositiveNumbers(model.facts["loss"])
-    raise ParameterError("This model does not say which loss it was fitted by. Fit it again with required_rules.")
+    raise ParameterError(
+        f"This model does not say which loss it was fitted by. Fit it again with {Parameter('required_rules')}."
+    )
 
 
 def read_rows(model: Model, rules: Sequence[Rule], X: Any, y: Any, sample_weight: Any) -> Rows:

@@ -13,6 +13,7 @@ from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._kind.held_out import Predicted, figures_of
 from pysirus._kind.positive import check_positive
+from pysirus._message import TARGET
 from pysirus._model.hazard import BaselineHazard
 from pysirus._model.held_out import Figures, format_figures
 from pysirus._model.model import Model
@@ -122,7 +123,7 @@ def _compare(model: Model, rows: Rows) -> _Compared:
     except DataError as error:
         if rows.name is None:
             raise
-        raise DataError(f"{rows.name}: {error}") from error
+        raise DataError(f"{rows.name}: {error.message}") from error
 
 
 def _predict(model: Model, rows: Rows) -> _Compared:
@@ -177,4 +178,6 @@ def read_codes(model: Model, y: Any, n_rows: int) -> NDArray[np.uint8]:
         known = model.labels.tolist()
         unknown = next(label for label in labels.tolist() if label not in known or type(label) is not type(known[0]))
         shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-        raise DataError(f"y holds {unknown!r}, which is not a class of the model. Its classes are {shown}.") from None
+        raise DataError(
+            f"{TARGET} holds {unknown!r}, which is not a class of the model. Its classes are {shown}."
+        ) from None

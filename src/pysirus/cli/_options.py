@@ -10,17 +10,10 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from pysirus._parameters.table import PARAMETERS
 from pysirus.cli._app import TABLE_HELP
 
 COLUMNS = "Columns"
 FIGURES = (".png", ".pdf", ".svg")
-# what a parameter of an estimator is called on the command line
-OPTION_OF_PARAMETER = {name: own.metadata["option"].name for name, own in PARAMETERS.items() if own.metadata["option"]}
-OPTION_OF_PARAMETER |= {"memory": "--memory", "max_rows": "--max-rows"}
-OPTION_OF_PARAMETER["monotonic_cst"] = "--increasing/--decreasing"
-
-
 FILES_HELP = " Or a folder, a pattern or an address (s3://...) of Parquet or CSV files, which are read in batches."
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + FILES_HELP)]
 Target = Annotated[
@@ -127,16 +120,6 @@ def manner_of(json: bool, quiet: bool, model: Path | None) -> Manner:
             "is printed, and so is the model (--model -): leave one of them out.", param_hint="--json"
         )
     return Manner(json, quiet, alone)
-
-
-def as_typed(message: str) -> str:
-    """A complaint that begins with a parameter, with its option in place of it. Nobody types None."""
-    message = message.replace("Or pass prepare=True:", "Or leave --strict out:")
-    name = re.split(r"\W", message, maxsplit=1)[0]
-    if name not in OPTION_OF_PARAMETER:
-        return message
-    message = re.sub(rf"\b{name}\b", OPTION_OF_PARAMETER[name], message)
-    return re.sub(r", ([^,]+), or None", r" or \1", message).replace(" or None", "")
 
 
 def parse_memory(text: str | None) -> int:

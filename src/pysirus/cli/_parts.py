@@ -91,7 +91,7 @@ def _naming(what: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{what}: {error}") from error
+        raise DataError(f"{what}: {error.message}") from error
 
 
 def _columns_of(rules: Model, file: SourceFile, others: Sequence[str]) -> list[str]:

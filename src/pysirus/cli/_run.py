@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 import typer
 
 from pysirus._console import error_console, wrapped
+from pysirus._message import PlainError
 from pysirus.cli import edit, fit, ship, tune, use
 from pysirus.cli._app import app
-from pysirus.cli._options import as_typed
 from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, open_streams, printing, silence
+from pysirus.cli._words import as_typed
 
 COMMANDS = (fit, tune, use, edit, ship)  # importing a command's file adds it to the application
 
@@ -38,14 +39,14 @@ def _one_line(message: object) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UserWarning):
-        _say("Warning", "yellow", _one_line(message))
+        _say("Warning", "yellow", _one_line(as_typed(message)))
 
 
 def _fail(message: object, code: int) -> int:
     """Say what is wrong: in a line, or in one for each of several complaints about a table."""
-    complaints = getattr(message, "complaints", ())
-    lines = [getattr(message, "head", message), *(f"- {text}" for text in complaints)] if complaints else [message]
-    _say("Error", "red", "\n".join(_one_line(line) for line in lines))
+    said = as_typed(message)
+    lines = said.split("\n") if hasattr(message, "complaints") else [said]
+    _say("Error", "red", "\n".join(map(_one_line, lines)))
     return code
 
 
@@ -69,28 +70,17 @@ def _run(arguments: list[str] | None) -> int:
         return CLOSED_PIPE
     except PrintError as error:
         return _fail(error, 1)
-    except OSError as error:
-        file = f"'{error.filename}': " if error.filename and error.strerror else ""
-        return _fail(f"{file}{error.strerror or error}", 1)
-    except ValueError as error:
-        from pysirus._data.column import DataError
-        from pysirus._data.problems import TableError
-        from pysirus._model.file import ModelFileError
+    except PlainError as error:
         from pysirus._parameters import ParameterError
         from pysirus._rules.parse import RuleTextError
 
         if isinstance(error, RuleTextError):
-            _say("Error", "red", str(error), wrap=False)  # with its line that points at the character
+            _say("Error", "red", as_typed(error), wrap=False)  # with its line that points at the character
             return 2
-        if isinstance(error, ParameterError):
-            return _fail(as_typed(str(error)), 2)
-        from pysirus.export import ExportError
-
-        if isinstance(error, TableError):
-            return _fail(error, 1)
-        if isinstance(error, (DataError, ModelFileError, ExportError)):
-            return _fail(as_typed(str(error)), 1)
-        raise
+        return _fail(error, 2 if isinstance(error, ParameterError) else 1)
+    except OSError as error:
+        file = f"'{error.filename}': " if error.filename and error.strerror else ""
+        return _fail(f"{file}{error.strerror or error}", 1)
     except ImportError as error:
         if "pip install pysirus[" in str(error):
             return _fail(error, 1)

@@ -26,6 +26,7 @@ from pysirus._use.audit import trail_lines
 from pysirus.cli._options import Manner
 from pysirus.cli._streams import print_json, print_prose, print_text, printing
 from pysirus.cli._table import missing_shares
+from pysirus.cli._words import as_typed
 from pysirus.estimators.rule_model import RuleModel
 
 WIDTH = 84  # characters of the conditions of a rule
@@ -102,7 +103,7 @@ def print_learned(estimator: Any, manner: Manner, *, weighed: bool) -> None:
 def print_doubts(model: Model) -> None:
     """Say what held-out rows give reason to doubt."""
     for sentence in doubts(model):
-        print_prose(f"\n{sentence}")
+        print_prose(f"\n{as_typed(sentence)}")
 
 
 def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> None:

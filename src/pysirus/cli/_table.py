@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +11,11 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
-from pysirus._data.problems import TableError
 from pysirus._data.read import STDIN, check_column, did_you_mean, list_names, read_file
 from pysirus._data.remote import Place, is_remote
 from pysirus._data.table import MAX_LEVELS
 from pysirus._data.zero_weights import rows_that_weigh, take
+from pysirus._message import naming
 from pysirus._model.model import Model
 from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus._warn import warn_user
@@ -57,7 +55,7 @@ class Training(NamedTuple):
     def fit(self, estimator: Any) -> None:
         """Learn from the table."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
-        with naming_roles(str(getattr(self.target, "name", "") or "")):
+        with naming(target=str(getattr(self.target, "name", "") or "")):
             estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
 
     def cross_validate(self, estimator: Any) -> None:
@@ -91,7 +89,7 @@ class FileTraining(NamedTuple):
                 "files in batches are taken as they are. Leave it out, or give one table without --memory.",
                 param_hint="--max-levels",
             )
-        with naming_roles(self.target, self.weights):
+        with naming(target=self.target, weights=self.weights):
             estimator.set_params(prepare=False).fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
@@ -105,24 +103,6 @@ class FileTraining(NamedTuple):
         options["labels"] = self.categorical or ()
         rows = FileRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
         return list(rows.ask_response(LabelQuestion()).answer.classes.tolist())
-
-
-@contextmanager
-def naming_roles(target: str, weights: str | None = None) -> Iterator[None]:
-    """The library complains of y, sample_weight and loss='gamma'; the user has typed names and options."""
-    try:
-        yield
-    except DataError as error:
-        if isinstance(error, TableError):  # which names its columns
-            raise
-        message = str(error)
-        if target:
-            said = r"\b(?:Input y|y) (?=contains |must be |is 0 in |holds |has \d)"
-            message = re.sub(said, lambda _: f"column '{target}', the target, ", message)
-        if weights:
-            message = message.replace("sample_weight", f"column '{weights}', the weights,", 1)
-        message = re.sub(r"\bloss='(\w+)'", r"--loss \1", message)
-        raise DataError(message[:1].upper() + message[1:] if message.startswith("column '") else message) from error
 
 
 def missing_shares(estimator: Any) -> dict[str, float]:
@@ -363,11 +343,9 @@ def times_of(table: pa.Table, time: str, event: str) -> pa.Table:
 
 
 def weights_of(table: pa.Table, name: str) -> Any:
-    """The column of weights, once they can be used; the library calls them sample_weight, the user by their name."""
-    try:
+    """The column of weights, once they can be used."""
+    with naming(weights=name):
         check_weights(table[name], table.num_rows)
-    except DataError as error:
-        raise DataError(f"Column '{name}', the weights: {error}") from error
     return table[name]
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pysirus._message import PlainError
 from pysirus._output import write_text
-from pysirus._plain import PlainError
 from pysirus.datasets._bunch import AsFrame, make_bunch
 
 TIMEOUT = 30  # seconds without an answer

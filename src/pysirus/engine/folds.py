@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.fixed_point import Scale
 from pysirus._response.integer_rows import IntegerRows
@@ -219,7 +220,8 @@ def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> tup
     """The folds of every repetition, as they are drawn in memory."""
     if isinstance(cv, bool) or not isinstance(cv, numbers.Integral):
         raise ParameterError(
-            f"cv must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by row number."
+            f"{Parameter('cv')} must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by "
+            "row number."
         )
     check_integer("cv", cv, 2)
     n_folds, extent = int(cv), parts.extent

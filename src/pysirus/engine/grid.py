@@ -16,6 +16,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Cuts
 from pysirus._data.column import MISSING, Column
 from pysirus._data.table import as_feature
+from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
 from pysirus._training.training import features_of
@@ -111,7 +112,8 @@ def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[Shape]) -> list[tuple
         while (grid := grid_of(whole, folds[first:end])) is None:
             if end == first + 1:
                 raise ParameterError(
-                    "n_bins and the cuts of required_rules make more than 256 bins: set a smaller n_bins."
+                    f"{Parameter('n_bins')} and the cuts of {Parameter('required_rules')} make more than 256 bins: "
+                    f"set a smaller {Parameter('n_bins')}."
                 )
             end = first + (end - first + 1) // 2
         groups.append((first, end, grid))

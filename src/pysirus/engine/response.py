@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
 from pysirus._kind.kind import Kind, PartReading
+from pysirus._message import TARGET, WEIGHTS
 from pysirus._response.fixed_point import Scale, all_whole
 from pysirus._response.read import (
     ALL_ZERO,
@@ -39,7 +40,7 @@ def naming(part: Part) -> Iterator[None]:
         with counting(rows_that_weigh(part.weights)):
             yield
     except DataError as error:
-        raise DataError(f"{part.name}: {error}") from error
+        raise DataError(f"{part.name}: {error.message}") from error
 
 
 def exact_sum(values: NDArray[np.float64]) -> Fraction:
@@ -59,7 +60,7 @@ class Labels:
     weights: tuple[Fraction, ...]
 
     def __add__(self, other: Labels) -> Labels:
-        check_same_type("y", [*self.classes.tolist(), *other.classes.tolist()])
+        check_same_type(str(TARGET), [*self.classes.tolist(), *other.classes.tolist()])
         classes = classes_of(np.concatenate([self.classes, other.classes]))
         total = dict.fromkeys(classes.tolist(), Fraction(0))
         for some in (self, other):
@@ -105,7 +106,7 @@ class Reading:
         try:
             response = self._settled(self.read(part.y, self._weights(part), len(part.y)))
         except UnknownLabelError as error:
-            raise DataError(f"{error} {self.advice}".rstrip()) from error
+            raise DataError(f"{error.message} {self.advice}".rstrip()) from error
         if self.scale is not None and response.n_rows:
             self._check_within(response, self.scale)
         return response
@@ -120,9 +121,9 @@ class Reading:
 
     def _check_within(self, response: Response, scale: Scale) -> None:
         """Reject what is beyond the range of an earlier pass: integers of that scale cannot hold it."""
-        ranges = [("y", *response.range, scale.low, scale.high)] if not response.by_class else []
+        ranges = [(TARGET, *response.range, scale.low, scale.high)] if not response.by_class else []
         if response.weights is not None:
-            ranges.append(("sample_weight", response.weights.min(), response.weights.max(), 0.0, scale.heaviest))
+            ranges.append((WEIGHTS, response.weights.min(), response.weights.max(), 0.0, scale.heaviest))
         for what, least, most, low, high in ranges:
             if not low <= least <= most <= high:
                 raise DataError(

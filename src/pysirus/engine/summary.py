@@ -16,6 +16,7 @@ from pysirus._constraints.read import is_binary
 from pysirus._crew import go_on
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.table import check_levels
+from pysirus._message import Parameter
 from pysirus._response.integer_rows import Count, IntegerRows
 from pysirus.engine.tally import Tally, extremes_of, tally_of
 
@@ -101,7 +102,7 @@ def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[ColumnKind, tuple[
         found = " and ".join(sorted((KIND_NAMES[a.kind], KIND_NAMES[b.kind])))
         raise DataError(
             f"Column '{a.name}' holds {found} in different parts of the table. Convert it to one type in all parts, "
-            "or name it under categorical_features if its values are labels."
+            f"or name it under {Parameter('categorical_features')} if its values are labels."
         )
     if a.order != b.order:
         raise DataError(

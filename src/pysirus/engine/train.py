@@ -117,7 +117,7 @@ class Columns:
         except TooManyLevelsError:  # in all parts together
             raise
         except DataError as error:
-            raise DataError(f"{self.part} and {other.part} do not go together: {error}") from error
+            raise DataError(f"{self.part} and {other.part} do not go together: {error.message}") from error
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pysirus._message import Parameter, setting
 from pysirus._parameters import ParameterError
 from pysirus._training.settings import Settings
 from pysirus._warn import warn_user
@@ -39,7 +40,10 @@ class InParts(SirusBase):
         from pysirus.engine.train import train
 
         if self.prepare:
-            warn_user("prepare=True has no effect on files, Dask and Spark: columns must be usable as they are.")
+            warn_user(
+                f"{setting('prepare', True)} has no effect on files, Dask and Spark: columns must be usable as they "
+                "are."
+            )
         if settings is None:  # of rows on other machines
             settings = self._settings_far_away()
         parts = look_at(rows, self._kind, self.categorical_features)
@@ -122,8 +126,8 @@ class InParts(SirusBase):
         settings = self._settings()
         if self.device == "gpu":
             raise ParameterError(
-                'device must be "cpu" or "auto" for Dask and Spark, got "gpu": a card takes rows that are in memory or '
-                "in files."
+                f"{Parameter('device')} must be 'cpu' or 'auto' for Dask and Spark, got 'gpu': a card takes rows "
+                "that are in memory or in files."
             )
         self.device_ = "cpu"
         return settings

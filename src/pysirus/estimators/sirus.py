@@ -27,6 +27,7 @@ from pysirus._kind.class_shares import NO_STAGES, ClassShares
 from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
 from pysirus._kind.positive import PositiveNumbers
+from pysirus._message import Parameter
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -75,8 +76,8 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         if limit is not None:
             if self.device == "gpu":
                 raise ParameterError(
-                    f'device must be "cpu" or "auto" with {limit}, got "gpu": a card grows trees that may put any '
-                    "columns together."
+                    f"{Parameter('device')} must be 'cpu' or 'auto' with {Parameter(limit)}, got 'gpu': a card grows "
+                    "trees that may put any columns together."
                 )
             self.device_ = "cpu"
             return settings

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds
@@ -126,8 +127,8 @@ class TunedSirus(InParts, Folds):
         """Forests of folds grow together, from the same rows, which a card cannot."""
         if self.device == "gpu":
             raise ParameterError(
-                'device must be "cpu" or "auto" to tune on files, got "gpu": tune in memory, or fit files with the p0 '
-                "of a sample."
+                f"{Parameter('device')} must be 'cpu' or 'auto' to tune on files, got 'gpu': tune in memory, or fit "
+                f"files with the {Parameter('p0')} of a sample."
             )
         self.device_ = "cpu"
         return settings

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from pysirus._message import PlainError
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
-from pysirus._plain import PlainError
 from pysirus._rules.rule import Condition, Rule
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import rows_that_count
+from pysirus._message import say
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import FIGURES, Figures, figure_texts
 from pysirus._model.model import Model
@@ -25,7 +26,7 @@ def quality(model: Model, X: Any, table: Table | None, y: Any, weights: Any = No
     return {
         "heldOut": _held_out(model),
         "inSample": None if model.out_of_fold is not None else _in_sample(model, X, table, y, weights),
-        "doubts": doubts(model),
+        "doubts": list(map(say, doubts(model))),
     }
 
 

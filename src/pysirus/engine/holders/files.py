@@ -16,6 +16,7 @@ from pysirus._crew import crew
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
 from pysirus._data.remote import Place
+from pysirus._message import Parameter, PlainError
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
@@ -25,7 +26,16 @@ from pysirus.engine.parts import Answer, Part, sum_of, tables_of, width_of
 from pysirus.engine.shard import Shard
 
 LEAST_MEMORY = 1 << 26
+MEMORY, JOBS = Parameter("memory"), Parameter("n_jobs")
 BUFFER = 1 << 14, 1 << 20  # bytes of a column that are read at once: at least, at most
+
+
+class NoThreadError(PlainError, RuntimeError):
+    """The system starts no further thread."""
+
+
+class NoMemoryError(PlainError, MemoryError):
+    """The system has less memory than is allowed for."""
 
 
 class FileRows:
@@ -58,7 +68,7 @@ class FileRows:
             check_name(schema.names, groups, "groups")
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
         for name in drop:
-            check_name(list(anywhere), name, "option drop")
+            check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
         for role, taken in (("be the weights", [weights]), ("be the groups", [groups]), ("be dropped", drop)):
             if target in taken:
                 raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
@@ -170,8 +180,8 @@ def _submit(
     try:
         return pool.submit(call, *part)
     except RuntimeError as error:  # the limit of the system on threads, or no memory for one more
-        raise RuntimeError(
-            f"n_jobs: the system started no further thread, {n_threads} are wanted ({error}). Set a smaller n_jobs."
+        raise NoThreadError(
+            f"{JOBS}: the system started no further thread, {n_threads} are wanted ({error}). Set a smaller {JOBS}."
         ) from error
 
 
@@ -218,7 +228,7 @@ def within(memory: int) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise MemoryError(
-            f"memory: the system gave less than the {memory:,} bytes that fit_files may take beside the program itself "
-            f"({error}). Set a smaller memory, or a smaller n_jobs."
+        raise NoMemoryError(
+            f"{MEMORY}: the system gave less than the {memory:,} bytes that may be taken beside the program itself "
+            f"({error}). Set a smaller {MEMORY}, or a smaller {JOBS}."
         ) from error

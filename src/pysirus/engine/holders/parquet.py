@@ -18,6 +18,7 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
 from pysirus._data.remote import Place, Remote
+from pysirus._message import Parameter
 from pysirus.engine.parts import tables_of
 
 ADVICE = "Learn from files that nothing writes to, or from a copy of them."
@@ -166,5 +167,5 @@ def check_same_columns(files: Sequence[SourceFile], drop: Sequence[str]) -> None
                 more = f" (and {list_names(only[1:])})" if len(only) > 1 else ""
                 raise DataError(
                     f"'{other.path}' has no column '{only[0]}'{more}, which '{one.path}' has. Give every file the same "
-                    "columns, or name under drop those that only some of them have."
+                    f"columns, or name under {Parameter('drop')} those that only some of them have."
                 )
