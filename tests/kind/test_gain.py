@@ -21,6 +21,7 @@ from pysirus._kind.gain import (
 )
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import HeldOut
+from pysirus._weights.survival_error import Pairs, count_pairs
 from pysirus.cli import main
 
 
@@ -65,6 +66,49 @@ def test_a_concordance_is_one_where_all_pairs_are_right():
     assert concordance_gain([fold([0, 1, 2], truth, [3.0, 2.0, 1.0], 0.0)]).share == 1
     assert concordance_gain([fold([0, 1, 2], truth, [1.0, 1.0, 1.0], 0.0)]).signal == 0
     assert concordance_gain([fold([0], truth[:1], [1.0], 0.0)]) is None
+
+
+def held_out_times(weighted, seed):
+    """Two repetitions of three folds, with ties of times and of scores."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    truth = np.empty(n, dtype=[("event", bool), ("time", float)])
+    truth["event"], truth["time"] = rng.random(n) < 0.6, rng.integers(1, 12, n)
+    score = np.round(rng.normal(size=n) - 0.1 * truth["time"], 1)
+    weights = rng.integers(1, 9, n) / 4 if weighted else None
+    held = [rows for _ in range(2) for rows in np.array_split(rng.permutation(n), 3)]
+    return truth, score, weights, held
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gain_of_a_concordance_is_that_of_loops_over_pairs(weighted, seed):
+    truth, score, weights, held = held_out_times(weighted, seed)
+    w = np.ones(60) if weights is None else weights
+    folds = [fold(rows, truth[rows], score[rows], 0.0, None if weights is None else w[rows]) for rows in held]
+    right, pairs, counted = np.zeros(60), np.zeros(60), Pairs()
+    for rows in held:
+        counted += count_pairs(truth["time"][rows], truth["event"][rows], score[rows], w[rows])
+        for i in rows:
+            for k in rows:
+                later = truth["time"][k] > truth["time"][i] or (
+                    truth["time"][k] == truth["time"][i] and not truth["event"][k]
+                )
+                if truth["event"][i] and later:
+                    right[[i, k]] += w[i] * w[k] * np.sign(score[i] - score[k])
+                    pairs[[i, k]] += w[i] * w[k]
+    found = concordance_gain(folds)
+    assert found.share == pytest.approx(2 * counted.concordance - 1, rel=1e-12)
+    error = 2 * np.sqrt(2 * ((right - found.share * pairs) ** 2).sum()) / pairs.sum()
+    assert found.signal == pytest.approx(found.share / error, rel=1e-12)
+    if weighted:  # the unit of weights does not matter
+        scaled = [FoldRows(f.rows, 7 * f.weights, f.truth, f.values, f.constant) for f in folds]
+        assert astuple(concordance_gain(scaled)) == pytest.approx(astuple(found), rel=1e-12)
+        light = np.where(np.arange(60) % 3 == 0, 1e-12, w)  # rows that hardly count, as if they were not there
+        one = concordance_gain([FoldRows(f.rows, light[f.rows], f.truth, f.values, f.constant) for f in folds])
+        keep = [f.rows[f.rows % 3 != 0] for f in folds]
+        two = concordance_gain([fold(rows, truth[rows], score[rows], 0.0, w[rows]) for rows in keep])
+        assert astuple(one) == pytest.approx(astuple(two), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -94,13 +94,17 @@ def is_index(name: str, source: Source) -> bool:
     return source.dtype.kind in "iu" and len(np.unique(source)) == len(source)
 
 
-def without_index(columns: dict[str, Source]) -> dict[str, Source]:
-    """The columns of a frame but for its row index."""
+def without_index(columns: dict[str, Source]) -> tuple[dict[str, Source], tuple[str, ...]]:
+    """The columns of a frame but for its row index, and what of that has no name of an index."""
     index = [name for name, source in columns.items() if is_index(name, source)]
-    unnamed = [name for name in index if not _STORED_INDEX.fullmatch(name)]
+    unnamed = tuple(name for name in index if not _STORED_INDEX.fullmatch(name))
+    return {name: source for name, source in columns.items() if name not in index} if index else columns, unnamed
+
+
+def say_index(unnamed: Sequence[str]) -> None:
+    """Warn of a column without a name that was taken as a row index."""
     if unnamed:
         warn_user(
             f"Column '{one_line(unnamed[0])}' numbers the rows: it is taken as an index and left out. Rename it to "
             "keep it."
         )
-    return {name: source for name, source in columns.items() if name not in index} if index else columns

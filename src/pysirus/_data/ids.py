@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pysirus._data.column import Column
 from pysirus._message import InCommand
@@ -13,31 +16,71 @@ from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
 COUNTS = "numbers the rows"
+SAMPLE = 1_024  # numbers that are compared
 LEAST_ROWS = 20  # below, numbers in a row and texts that all differ are no surprise
 # rownames, row_id, index; id, customer_id, CustomerID, customerId
 _NAME = re.compile(r"(?i:row[_ .-]?(names?|ids?|numbers?|no|nr)|index|idx|uuid|guid|(.*[_ .-])?ids?)|.*[a-z](ID|Id)")
 
 
-def _numbers_rows(column: Column) -> bool:
-    """Whether whole numbers count the rows, one by one."""
-    values = column.values
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """What tells whether whole numbers are an id, of some rows of a column; ``a + b`` is that of both their rows.
+
+    Whether they all differ is asked of a sample of the numbers, with every row that has one of them: it is the same
+    sample in any order of the rows and in any parts. Up to ``SAMPLE`` rows it is all of them.
+    """
+
+    n_rows: int
+    low: int
+    high: int
+    sample: NDArray[np.uint64]  # the smallest hashes of rows, rising
+
+    def __add__(self, other: Numbering) -> Numbering:
+        if not self.n_rows or not other.n_rows:
+            return self if self.n_rows else other
+        sample = np.sort(np.concatenate([self.sample, other.sample]))[:SAMPLE]
+        return Numbering(self.n_rows + other.n_rows, min(self.low, other.low), max(self.high, other.high), sample)
+
+    @property
+    def differ(self) -> bool:
+        """Whether no number of the sample is in two rows."""
+        return bool((self.sample[1:] != self.sample[:-1]).all())
+
+
+def numbering_of(values: NDArray[Any]) -> Numbering | None:
+    """That of the numbers of some rows; None where they are not whole by their type, as where some are missing."""
+    if not len(values):
+        return Numbering(0, 0, 0, np.zeros(0, dtype=np.uint64))
     if values.dtype.kind not in "iu":
-        return False
-    first, second, last = int(values[0]), int(values[1]), int(values[-1])
-    return second - first == 1 and last - first == len(values) - 1 and bool((np.diff(values) == 1).all())
+        return None
+    # multiples of the golden ratio: neighbours are spread evenly
+    hashes = values.astype(np.uint64, copy=False) * np.uint64(0x9E3779B97F4A7C15)
+    if len(hashes) > 8 * SAMPLE:
+        likely = hashes[hashes < np.uint64(4 * SAMPLE * 2**64 // len(hashes))]
+        hashes = likely if len(likely) >= SAMPLE else np.partition(hashes, SAMPLE)[:SAMPLE]
+    return Numbering(len(values), int(values.min()), int(values.max()), np.sort(hashes)[:SAMPLE])
+
+
+def reason(name: str, n_rows: int, numbers: Numbering | None, n_texts: int | None) -> str | None:
+    """Why a column is likely an id, by its whole numbers or by how many different texts it has; None if it is not."""
+    if n_rows < LEAST_ROWS:
+        return None
+    if n_texts is not None:
+        return "has another text in every row" if n_texts == n_rows else None
+    if numbers is None or not numbers.differ:
+        return None
+    if numbers.high - numbers.low == n_rows - 1:
+        return COUNTS
+    if not is_called_id(name):
+        return None
+    return f"has another number in {'every' if n_rows <= SAMPLE else 'nearly every'} row"
 
 
 def why_id(column: Column) -> str | None:
     """Why a column is likely an id; None if it is not."""
-    n_rows = len(column.values)
-    if n_rows < LEAST_ROWS:
-        return None
     if not column.is_numeric:
-        return "has another text in every row" if column.free_text and len(column.levels) == n_rows else None
-    if _numbers_rows(column):
-        return COUNTS
-    named = column.values.dtype.kind in "iu" and _NAME.fullmatch(column.name) is not None
-    return "has another number in every row" if named and len(np.unique(column.values)) == n_rows else None
+        return reason(column.name, len(column.values), None, len(column.levels) if column.free_text else None)
+    return reason(column.name, len(column.values), numbering_of(column.values), None)
 
 
 def is_certain_id(column: Column) -> bool:
@@ -46,7 +89,7 @@ def is_certain_id(column: Column) -> bool:
     if why_id(column) is None:
         return False
     rising = column.is_numeric and bool((column.values[1:] > column.values[:-1]).all())  # some rows may be gone
-    return not column.is_numeric or (rising and _NAME.fullmatch(column.name) is not None)
+    return not column.is_numeric or (rising and is_called_id(column.name))
 
 
 def is_called_id(name: str) -> bool:

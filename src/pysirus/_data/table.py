@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.arrays import array_columns, array_frame, columns_named
 from pysirus._data.column import UNSEEN, Column, ColumnKind, DataError, check_text, number_labels
-from pysirus._data.frame import Source, as_frame, frame_sources, read_column, without_index
+from pysirus._data.frame import Source, as_frame, frame_sources, read_column, say_index, without_index
 from pysirus._data.ids import warn_of_ids
 from pysirus._data.prepare import prepare
 from pysirus._data.problems import Problems
@@ -33,6 +33,7 @@ class Table:
     n_rows: int
     names: tuple[str, ...] | None  # None for arrays, whose columns are called x0, x1, ...
     recipe: ColumnRecipe | None = None  # how the columns are made of those of the table, where they are not the same
+    index: tuple[str, ...] = ()  # columns without a name that were taken as a row index
 
     @property
     def n_columns(self) -> int:
@@ -43,7 +44,7 @@ class Table:
         """The table at some rows (a mask or row numbers)."""
         columns = tuple(column.take(rows) for column in self.columns)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Table(columns, n_rows, self.names, self.recipe)
+        return Table(columns, n_rows, self.names, self.recipe, self.index)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -134,7 +135,9 @@ def read_table(X: Any, *, categorical: Any = None, part: bool = False, max_level
                 raise
     sources, named = frame_sources(frame)
     named &= not is_array
-    sources = without_index(sources) if named else sources
+    sources, index = without_index(sources) if named else (sources, ())
+    if not part:
+        say_index(index)
     forced, n_rows, recipe = columns_named(categorical, tuple(sources)), len(frame), None
     check_size(n_rows, len(sources), minimum)
     if max_levels is None:
@@ -143,7 +146,7 @@ def read_table(X: Any, *, categorical: Any = None, part: bool = False, max_level
         columns, recipe = prepare(sources, forced, max_levels)
     if named and not part:
         warn_of_ids(columns)
-    return Table(columns, n_rows, tuple(column.name for column in columns) if named else None, recipe)
+    return Table(columns, n_rows, tuple(column.name for column in columns) if named else None, recipe, index)
 
 
 def _read_array(X: Any, categorical: Any, minimum: int, *, part: bool) -> Table:

@@ -124,17 +124,21 @@ def _products(fold: FoldRows, constant: Floats) -> Floats:
 def concordance_gain(folds: Sequence[FoldRows]) -> Gain | None:
     """Of scores of times to an event: 2 C - 1 over pairs within folds.
 
-    C is a mean over pairs, so its error is that of the parts of its rows, twice (each pair has two).
+    A pair weighs the product of its rows' weights. C is a mean over pairs, so its error is that of the parts of its
+    rows, twice (each pair has two).
     """
     n = 1 + max(int(fold.rows.max()) for fold in folds if len(fold.rows))
     right, pairs = np.zeros(n), np.zeros(n)
     for fold in folds:
         step = -(-len(fold.rows) // MOST_ROWS)
-        rows, truth, score = fold.rows[::step], fold.truth[::step], np.round(fold.values[::step, 0], 12)
-        earlier = (truth["time"][:, None] < truth["time"]) & truth["event"][:, None]
-        sign = np.sign(score[:, None] - score) * earlier
-        np.add.at(right, rows, sign.sum(axis=1) + sign.sum(axis=0))
-        np.add.at(pairs, rows, earlier.sum(axis=1) + earlier.sum(axis=0))
+        own = fold.take(slice(None, None, step))
+        weights, score = weights_or_ones(own.weights, own.truth), np.round(own.values[:, 0], 12)
+        time, event = own.truth["time"], own.truth["event"]
+        first = (time[:, None] < time) | ((time[:, None] == time) & ~event)  # at equal times events come first
+        pair = np.outer(weights, weights) * (first & event[:, None])
+        sign = np.sign(score[:, None] - score) * pair
+        np.add.at(right, own.rows, sign.sum(axis=1) + sign.sum(axis=0))
+        np.add.at(pairs, own.rows, pair.sum(axis=1) + pair.sum(axis=0))
     total = float(pairs.sum())
     if total == 0:
         return None

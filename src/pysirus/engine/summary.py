@@ -15,6 +15,7 @@ from pysirus._constraints.order import whole_order
 from pysirus._constraints.read import is_binary
 from pysirus._crew import go_on
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
+from pysirus._data.ids import Numbering, numbering_of
 from pysirus._data.table import check_levels
 from pysirus._message import Parameter
 from pysirus._response.integer_rows import Count, IntegerRows
@@ -50,6 +51,7 @@ class ColumnSummary:
     order: tuple[Any, ...] = ()  # of ordered labels, all
     level_sums: LevelSums | None = None
     free_text: bool = False  # whether the labels are text that nobody called labels
+    numbering: Numbering | None = None  # of whole numbers
 
     def __add__(self, other: ColumnSummary) -> ColumnSummary:
         kind, order = _common_kind(self, other)
@@ -62,6 +64,7 @@ class ColumnSummary:
             windows=tuple(map(add, self.windows, other.windows)),
             order=order,
             free_text=self.free_text or other.free_text,
+            numbering=_both(self.numbering, other.numbering),
         )
         return merged if kind == "numeric" else _with_merged_levels(merged, self, other)
 
@@ -90,7 +93,11 @@ def summary_of(column: Column, rows: IntegerRows, budget: int, *, extremes: bool
         values, weights = values[known], None if weights is None else weights[known]
     count = rows.count(known)
     tally = extremes_of(values, count.weight, budget) if extremes else tally_of(values, weights, budget)
-    return ColumnSummary(column.name, "numeric", count, n_missing, tally)
+    return ColumnSummary(column.name, "numeric", count, n_missing, tally, numbering=numbering_of(column.values))
+
+
+def _both(a: Numbering | None, b: Numbering | None) -> Numbering | None:
+    return None if a is None or b is None else a + b
 
 
 def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[ColumnKind, tuple[Any, ...]]:

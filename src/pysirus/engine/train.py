@@ -15,6 +15,7 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.given import read_given, rows_of_given
 from pysirus._crew import go_on
 from pysirus._data.column import DataError
+from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
@@ -110,6 +111,7 @@ class Columns:
     summaries: tuple[ColumnSummary, ...]
     named: bool
     part: str  # one that is so
+    index: tuple[str, ...] = ()  # columns that were taken as a row index
 
     def __add__(self, other: Columns) -> Columns:
         try:
@@ -133,7 +135,7 @@ class ColumnQuestion:
             return None
         with naming(part):
             summaries = summarise_columns(table, response, budget=self.budget)
-        return Marked(Columns(summaries, table.names is not None, part.name), marks)
+        return Marked(Columns(summaries, table.names is not None, part.name, table.index), marks)
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,9 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
     rows, watch, read, limits = parts.rows, parts.watch, parts.read, limits_of(settings)
     columns = watch(rows.ask(ColumnQuestion(read, options.tally)))
     check_columns(columns.summaries)
-    warn_of_ids(columns.summaries)
+    say_index(columns.index)
+    if columns.named:
+        warn_of_ids(columns.summaries)
     settings.check_columns(len(columns.summaries))
     summaries = in_order(columns.summaries, settings, parts.n_labels)
     watch.names = tuple(summary.name for summary in summaries)
