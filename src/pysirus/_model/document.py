@@ -29,6 +29,7 @@ from pysirus._model.fields import (
 from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.link import LINKS
 from pysirus._model.recipe_text import RECIPE
+from pysirus._model.roles import ROLES
 
 FORMAT = "pysirus-model"
 VERSIONS = (1, 2)  # 2 has a link, and may have a recipe, constraints and given rules
@@ -243,6 +244,7 @@ DOCUMENT = fields(
         "link": one_of(*LINKS),
         "survival": SURVIVAL,
         "recipe": RECIPE,
+        "roles": ROLES,
         "tuning": optional(TUNING),
         "moments": optional(MOMENTS),
         "likelihood": optional(LIKELIHOOD),

@@ -26,6 +26,7 @@ from pysirus._model.moment_text import moments_from_json, moments_to_json, numbe
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
 from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
 from pysirus._model.recipe_text import recipe_from_json, recipe_to_json
+from pysirus._model.roles import roles_from_json, roles_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
 from pysirus._rules.effect import Effect
@@ -230,7 +231,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
     signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
     swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
-    old = model.link == "identity" and model.recipe is None and not signed and not swept
+    old = model.link == "identity" and model.recipe is None and model.roles is None and not signed and not swept
     version = 1 if old else 2  # the lowest that can say it
     return {
         "format": FORMAT,
@@ -241,6 +242,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "named": model.named,
         "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
         **({} if model.recipe is None else {"recipe": recipe_to_json(model.recipe)}),
+        **roles_to_json(model.roles),
         "mean": _output(model.mean),
         "intercept": _output(model.intercept),
         "aggregation": model.aggregation,
@@ -298,6 +300,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         constraints=constraints,
         survival=survival,
         recipe=recipe,
+        roles=roles_from_json(document.get("roles")),
     )
 
 

@@ -28,6 +28,7 @@ from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.moments import Moments
 from pysirus._model.points import Points
 from pysirus._model.quadratic import Quadratic
+from pysirus._model.roles import ColumnRoles
 from pysirus._model.step_function import step_functions
 from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
@@ -101,6 +102,9 @@ class Model:
         What every rule obeys: directions of columns, and which columns stand in one rule.
     recipe : ColumnRecipe or None
         How features are made of the columns of a table; None where each is a column as it is.
+    roles : ColumnRoles or None
+        The training table's columns of weights, exposure and groups, and of the target; None where only the target,
+        or nothing, is known.
     """
 
     selected: RuleSet
@@ -121,6 +125,17 @@ class Model:
     constraints: Constraints | None = None
     survival: Survival | None = None
     recipe: ColumnRecipe | None = None
+    roles: ColumnRoles | None = None
+
+    @property
+    def target_column(self) -> str:
+        """The column of a table that has the truth: with an exposure that of the counts, else what is predicted."""
+        return self.target if self.roles is None else self.roles.target
+
+    @property
+    def exposure(self) -> str | None:
+        """The column of the exposure, if counts per unit of one are predicted."""
+        return None if self.roles is None else self.roles.exposure
 
     @property
     def schema(self) -> Schema:

@@ -26,9 +26,14 @@ class UnknownLabelError(DataError):
 
 def target_name(y: Any) -> str:
     """What the response is called: the name of a series or of a frame's column, or y."""
-    frame = as_frame(y)
-    name = frame.columns[0] if frame is not None and frame.columns else getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "y"
+    return name_of(y) or "y"
+
+
+def name_of(values: Any) -> str | None:
+    """The name of a series or of a frame's first column; None where there is none."""
+    frame = as_frame(values)
+    name = frame.columns[0] if frame is not None and frame.columns else getattr(values, "name", None)
+    return name if isinstance(name, str) and name else None
 
 
 def _as_array(y: Any, n_rows: int) -> NDArray[Any]:

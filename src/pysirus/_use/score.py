@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from pysirus._response.read import (
     UnknownLabelError,
     check_weights,
     class_codes,
+    name_of,
     read_labels,
     read_numbers,
     read_weights,
@@ -50,22 +51,27 @@ class Score:
         Rows that weigh something.
     target : str
         What is predicted.
+    weighted_by : str or None
+        The name of the weights; None where every row counts once.
     """
 
     figures: Figures
     n_rows: int
     target: str
+    weighted_by: str | None = None
 
     def __getitem__(self, name: str) -> float:
         return self.figures[name][0]
 
     def __str__(self) -> str:
-        return f"{one_line(self.target)}, {self.n_rows:,} rows\n\n{format_figures(self.figures)}"
+        weighted = "" if self.weighted_by is None else f", weighted by {one_line(self.weighted_by)}"
+        return f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}\n\n{format_figures(self.figures)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         figures = {name: {"value": value, "standard_error": error} for name, (value, error) in self.figures.items()}
-        return {"target": self.target, "n_rows": self.n_rows, "figures": figures}
+        weighted = {} if self.weighted_by is None else {"weighted_by": self.weighted_by}
+        return {"target": self.target, "n_rows": self.n_rows, **weighted, "figures": figures}
 
 
 class Rows(NamedTuple):
@@ -88,7 +94,9 @@ class _Compared(NamedTuple):
 
 def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
     """Compare predictions with the truth; see ``RuleModel.figures``."""
-    return score_parts(model, [Rows(X, y, sample_weight)])
+    found = score_parts(model, [Rows(X, y, sample_weight)])
+    weighted_by = None if sample_weight is None else name_of(sample_weight) or "sample_weight"
+    return replace(found, weighted_by=weighted_by)
 
 
 def score_parts(model: Model, parts: Iterable[Rows]) -> Score:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +22,8 @@ from pysirus._use.score import Rows, Score, score_parts
 from pysirus.cli._options import check_output
 from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
 from pysirus.cli._streams import print_data, say
-from pysirus.cli._table import names_of, split_names, text_columns, times_of, weights_of
+from pysirus.cli._table import names_of, split_names, text_columns
+from pysirus.cli._truth import Columns
 from pysirus.engine.holders.csv import ENDINGS
 from pysirus.engine.holders.parquet import READING, SourceFile, tables_in
 from pysirus.engine.holders.sources import find_files, look_at_all
@@ -36,40 +37,6 @@ class Write(Protocol):
     """Takes rows to be written, batch after batch."""
 
     def __call__(self, table: pa.Table) -> None: ...
-
-
-class Truth(NamedTuple):
-    """Where the truth of a table stands: names of columns as typed, by default those of the model."""
-
-    target: str | None = None
-    weights: str | None = None
-    time: str | None = None
-    event: str | None = None
-
-    def columns(self, rules: Model) -> list[str]:
-        """The columns that are no features."""
-        weights = [] if self.weights is None else [self.weights]
-        if rules.survival is not None:
-            if self.target is not None:
-                raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
-            return [self.time or rules.target, self.event or rules.survival.event, *weights]
-        for given, option in ((self.time, "--time"), (self.event, "--event")):
-            if given is not None:
-                raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint=option)
-        return [rules.target if self.target is None else self.target, *weights]
-
-    def read(self, rules: Model, table: pa.Table, name: str | None = None) -> Rows:
-        """Features, targets and weights of a table."""
-        aside = self.columns(rules)
-        if rules.survival is None:
-            check_column(table, aside[0], "target")
-            y = table[aside[0]]
-        else:
-            y = times_of(table, aside[0], aside[1])
-        if self.weights is not None:
-            check_column(table, self.weights, "weights")
-        features = features_of(table if rules.named else table.drop_columns(aside), rules)
-        return Rows(features, y, None if self.weights is None else weights_of(table, self.weights), name)
 
 
 # -------------------------------------------------------------------------------------------------------------- files
@@ -108,17 +75,15 @@ def _batches(file: SourceFile, columns: Sequence[str]) -> Iterator[tuple[str, pa
     return tables_in(file, columns, n_rows)
 
 
-def score_files(rules: Model, name: str, truth: Truth) -> Score:
+def score_files(rules: Model, name: str, truth: Columns) -> Score:
     """Compare the predictions for the rows of all files with the truth."""
-    aside = truth.columns(rules)
     has_words = any(isinstance(label, str) for label in rules.classes or ())
 
     def rows() -> Iterator[Rows]:
-        for file in _look_at(rules, find_files(name), aside[:1] if has_words else []):
+        for file in _look_at(rules, find_files(name), [truth.target] if has_words else []):
             with _naming(f"'{file.path}'"):
-                for column, role in zip(aside, ("event time" if rules.survival else "target", "event", "weights")):
-                    check_column(file.schema.empty_table(), column, role)
-            for part, table in _batches(file, _columns_of(rules, file, aside)):
+                truth.check(file.schema.empty_table())
+            for part, table in _batches(file, _columns_of(rules, file, truth.names)):
                 with _naming(part):
                     read = truth.read(rules, table, part)
                 yield read
@@ -141,14 +106,16 @@ def predict_files(
     from pysirus.cli._show import model_of
 
     rules = model_of(loaded)
-    others = [name for name in split_names(keep) if name not in rules.columns]
+    others = [name for name in split_names(keep) if name not in rules.columns and name != wanted.exposure]
     files = _look_at(rules, paths, [] if is_parquet(output) or (output and not output.suffix) else others)
     wanted = wanted._replace(keep=names_of(files[0].schema.empty_table(), keep, "--keep"))
     for file in files:
         with _naming(f"'{file.path}'"):
             for name in wanted.keep:
                 check_column(file.schema.empty_table(), name, "option --keep")
-    columns = [_columns_of(rules, file, wanted.keep) for file in files]
+            if wanted.exposure is not None:
+                check_column(file.schema.empty_table(), wanted.exposure, "exposure")
+    columns = [_columns_of(rules, file, wanted.others) for file in files]
     if output is None or output.suffix:
         with _open(output, paths, spreadsheet) as write:
             for file, names in zip(files, columns):

@@ -21,7 +21,9 @@ from pysirus._output import write_text, writing
 from pysirus._rules.rule import Rule
 from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data
+from pysirus.cli._table import exposures_of
 
+EXPECTED = "expected_count"  # the column of rates times exposures
 # how a formula begins: the last four are the same signs at full width
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
@@ -47,24 +49,37 @@ class Wanted(NamedTuple):
     keep: list[str]
     probabilities: bool = False
     at: str | None = None
+    exposure: str | None = None  # what rates are multiplied by
+
+    @property
+    def others(self) -> list[str]:
+        """Columns that are read besides features."""
+        return [*self.keep, *([] if self.exposure is None or self.exposure in self.keep else [self.exposure])]
 
 
 def predict_table(loaded: Any, rows: pa.Table, wanted: Wanted) -> pa.Table:
     """The columns that are kept, then the predictions."""
     rules = model_of(loaded)
     kept = {name: rows[name] for name in wanted.keep}
-    features = features_of(rows if rules.named else rows.drop_columns(list(kept)), rules)
+    features = features_of(rows if rules.named else rows.drop_columns(wanted.others), rules)
     if wanted.probabilities:
         found = rules.decision(rules.align(features))
         columns = {"prediction": rules.labels[found.argmax(axis=1)]}
         columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
     else:
-        columns = {"prediction": loaded.predict(features)}
+        columns = _predictions(rules, loaded.predict(features), rows, wanted.exposure)
     if wanted.at is not None:
         columns |= survival_columns(rules, features, wanted.at)
     for name in kept.keys() & columns:
         raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
     return pa.table(kept | {name: pa.array(values) for name, values in columns.items()})
+
+
+def _predictions(rules: Model, found: Any, rows: pa.Table, exposure: str | None) -> dict[str, Any]:
+    """Predictions by the name of their column, which says of counts whether they are rates or expected counts."""
+    if exposure is not None:
+        return {EXPECTED: found * exposures_of(rows, exposure).to_numpy()}
+    return {"prediction" if rules.exposure is None else f"prediction_per_{rules.exposure}": found}
 
 
 def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pysirus._data.table import MAX_LEVELS
 from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._message import naming
 from pysirus._model.model import Model
+from pysirus._model.roles import ColumnRoles
 from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus._warn import warn_user
 from pysirus.cli._options import parse_memory
@@ -51,12 +52,15 @@ class Training(NamedTuple):
     categorical: list[str] | None = None
     monotonic: dict[str, int] | None = None
     groups: Any = None  # rows of one group stay in one fold
+    roles: ColumnRoles | None = None
 
     def fit(self, estimator: Any) -> None:
-        """Learn from the table."""
+        """Learn from the table, whose columns the model remembers."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
         with naming(target=str(getattr(self.target, "name", "") or "")):
             estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
+        if self.roles is not None:
+            estimator._remember(self.roles)
 
     def cross_validate(self, estimator: Any) -> None:
         """Judge a list of this size by rows that are held out."""
@@ -271,7 +275,11 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         _check_labels(target, response)
     task = _task_of(response, roles)
     if roles.exposure is not None:
-        response, weights = _rates(table, response, roles.exposure, weights, task == "regression")
+        if task != "regression":
+            raise typer.BadParameter(
+                f"counts have an exposure, and '{target}' has classes. Leave the option out.", param_hint="--exposure"
+            )
+        response, weights = rates_of(table, target, roles.exposure, weights)
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
@@ -280,6 +288,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
         groups=_groups_of(table, roles),
+        roles=ColumnRoles(target, roles.weights, roles.exposure, roles.groups),
     )
 
 
@@ -332,6 +341,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
         categorical=names_of(table, roles.categorical, "--categorical") or None,
         monotonic=_directions(table, roles),
         groups=_groups_of(table, roles),
+        roles=ColumnRoles(time, roles.weights, groups=roles.groups),
     )
 
 
@@ -349,21 +359,26 @@ def weights_of(table: pa.Table, name: str) -> Any:
     return table[name]
 
 
-def _rates(table: pa.Table, counts: Any, name: str, weights: Any, is_regression: bool) -> tuple[Any, Any]:
+def rates_of(table: pa.Table, target: str, name: str, weights: Any) -> tuple[Any, Any]:
     """Counts per unit of exposure, and the exposure as weight."""
-    if not is_regression:
-        raise typer.BadParameter(
-            f"counts have an exposure, and '{counts.name}' has classes. Leave the option out.", param_hint="--exposure"
-        )
+    counts, exposure = nw.from_native(table, eager_only=True)[target], exposures_of(table, name)
+    if not counts.dtype.is_numeric():
+        raise DataError(f"Column '{target}', the target, must hold counts, numbers of at least 0.")
+    rate = (counts / exposure).alias(f"{target} per {name}")
+    mass = exposure if weights is None else exposure * nw.from_native(weights, series_only=True)
+    return rate, mass.to_numpy()
+
+
+def exposures_of(table: pa.Table, name: str) -> Any:
+    """The column of exposures, once they can be used."""
     exposure = nw.from_native(table, eager_only=True)[name]
-    if not exposure.dtype.is_numeric() or exposure.null_count() or not (exposure > 0).all():
+    usable = exposure.dtype.is_numeric() and not exposure.null_count() and exposure.is_finite().all()
+    if not usable or not (exposure > 0).all():
         raise DataError(
             f"Column '{name}', the exposure, must hold numbers above 0 in every row. Drop rows without exposure: "
             "nothing could be counted there."
         )
-    rate = (counts / exposure).alias(f"{counts.name} per {name}")
-    mass = exposure if weights is None else exposure * nw.from_native(weights, series_only=True)
-    return rate, mass.to_numpy()
+    return exposure
 
 
 def split_names(given: list[str] | None) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 
 from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
 from pysirus.cli._options import check_output
-from pysirus.cli.use import load_model
+from pysirus.cli.use import Weights, load_model
 
 
 @app.command()
@@ -33,7 +33,7 @@ def edit(
         list[str] | None,
         typer.Option("--add", metavar="RULE", help="Add a rule: its text, such as 'age < 25 & job in {cook, clerk}'."),
     ] = None,
-    weights: Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights of the table.")] = None,
+    weights: Weights = None,
     note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why, for the model's trail.")] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who, for the model's trail.")] = None,
 ) -> None:
@@ -98,11 +98,11 @@ def _which(text: str, n_rules: int) -> int | str:
 def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
     from pysirus._data.zero_weights import rows_that_count
-    from pysirus.cli._parts import Truth
     from pysirus.cli._table import open_table
+    from pysirus.cli._truth import Truth
 
-    truth = Truth(weights=weights)
-    labels = truth.columns(model)[:1] if any(isinstance(c, str) for c in model.classes or ()) else []
+    truth = Truth(weights=weights).of(model)
+    labels = [truth.target] if any(isinstance(c, str) for c in model.classes or ()) else []
     found = truth.read(model, open_table(name, model, text=labels))
     with rows_that_count(found.X, found.y, found.weights, need_target=True) as taken:
         return taken

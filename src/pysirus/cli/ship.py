@@ -10,7 +10,7 @@ import typer
 from pysirus.cli._app import BELOW, MODEL_HELP, TABLE_HELP, app
 from pysirus.cli._options import check_output, standard_output
 from pysirus.cli._streams import print_data, print_json, print_text, say
-from pysirus.cli.use import Json, Model, load_model
+from pysirus.cli.use import Json, Model, Weights, load_model
 
 if TYPE_CHECKING:
     from pysirus.estimators.rule_model import RuleModel
@@ -29,18 +29,28 @@ def explain(
             "--raw", help="Contributions as weight times output, from the intercept, not from the average row."
         ),
     ] = False,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            "--exposure",
+            metavar="COL",
+            help="Counts: the column of exposures, for the expected count. Default: the model's, if the table has it.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show which rules fire in a row and what each adds to its prediction, from the average training row.
 
     Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
     """
-    from pysirus.cli._predict import features_of
+    from pysirus.cli._predict import EXPECTED, features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table
+    from pysirus.cli._truth import expected_count
 
     rules = model_of(load_model(model))
-    features = features_of(open_table(table, rules), rules)
+    rows = open_table(table, rules)
+    features = features_of(rows, rules)
     if not -features.num_rows <= row < features.num_rows:
         raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
     if raw and rules.aggregation == "mean":
@@ -50,10 +60,12 @@ def explain(
             param_hint="--raw",
         )
     explanation = rules.explain(features.slice(row % features.num_rows, 1), raw=raw)
+    expected = expected_count(rules, rows.slice(row % features.num_rows, 1), exposure, explanation.prediction[0])
     if json:
-        print_json({"row": row % features.num_rows, **explanation.to_dict()})
+        count = {} if expected is None else {"exposure": expected.exposure, EXPECTED: expected.count}
+        print_json({"row": row % features.num_rows, **explanation.to_dict(), **count})
     else:
-        print_text(explanation)
+        print_text(explanation if expected is None else f"{explanation}\n\n{expected}")
 
 
 @app.command()
@@ -140,11 +152,12 @@ def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[st
     """The rows of a table as ``X`` and, where it has the target, ``y``."""
     from pysirus.cli._predict import features_of
     from pysirus.cli._table import open_table
+    from pysirus.cli._truth import Truth
 
     rows = open_table(table, model)
     found: dict[str, object] = {"X": features_of(rows, model)}
-    if with_target and model.target in rows.column_names and model.target not in model.columns:
-        found["y"] = rows[model.target].to_pylist()
+    if with_target:
+        found |= Truth(unweighted=True).shown(model, rows)
     return found
 
 
@@ -160,6 +173,15 @@ def report(
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="A column that names the rows. Default: their numbers.")
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+    ] = None,
+    weights: Weights = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option("--exposure", metavar="COL", help="Counts: the column of exposures. Default: the model's."),
+    ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading of the report.")] = None,
     max_rows: Annotated[int, typer.Option(metavar="N", help="At most N rows go into the file.")] = 1000,
 ) -> None:
@@ -167,12 +189,14 @@ def report(
 
     Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
     """
-    if label is not None and table is None:
-        raise typer.BadParameter("names the rows of a TABLE: give one.", param_hint="--label")
+    for given, option in ((label, "--label"), (target, "--target"), (weights, "--weights"), (exposure, "--exposure")):
+        if given is not None and table is None:
+            raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table, paths_of, times_of
+    from pysirus.cli._table import open_table, paths_of
+    from pysirus.cli._truth import Truth
 
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])])
@@ -184,11 +208,7 @@ def report(
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()
-        if loaded.survival is not None:
-            if {loaded.target, loaded.survival.event} <= set(rows.column_names):
-                options["y"] = times_of(rows, loaded.target, loaded.survival.event)
-        elif loaded.target in rows.column_names and loaded.target not in loaded.columns:
-            options["y"] = rows[loaded.target].to_pylist()
+        options |= Truth(target, weights, exposure=exposure).shown(loaded, rows)
     loaded.report(output, title=title, max_rows=max_rows, **options)
     say(f"Report written to {output}")
 

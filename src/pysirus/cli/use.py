@@ -26,6 +26,7 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
+Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights. Default: the model's.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -62,7 +63,14 @@ def score(
         str | None,
         typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
     ] = None,
-    weights: Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.")] = None,
+    weights: Weights = None,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="Every row counts once, also if the model was learned with weights.")
+    ] = False,
+    exposure: Annotated[
+        str | None,
+        typer.Option("--exposure", metavar="COL", help="Counts: the column of exposures. Default: the model's."),
+    ] = None,
     time: Annotated[
         str | None, typer.Option("--time", metavar="COL", help="Survival: the column of times. Default: the model's.")
     ] = None,
@@ -74,28 +82,35 @@ def score(
     """Compare the predictions for a table with the truth.
 
     Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
-    unexplained variance. Survival: concordance and the integrated Brier score. After ± stands the standard error.
+    unexplained variance. Counts and amounts: D², deviances and errors; with an exposure those of rates, weighted by
+    the exposure. Survival: concordance and the integrated Brier score. After ± stands the standard error.
+
+    A model remembers the columns of its target, exposure and weights.
 
     Rows of one table that have no target are left out. A folder or a pattern of files is read in batches.
 
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
+    from dataclasses import replace
+
     from pysirus._data.zero_weights import rows_that_count
     from pysirus._use.score import Rows, score_parts
-    from pysirus.cli._parts import Truth, score_files
+    from pysirus.cli._parts import score_files
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
+    from pysirus.cli._truth import Truth
 
     rules = model_of(load_model(model))
-    truth = Truth(target, weights, time, event)
+    truth = Truth(target, weights, time, event, exposure, unweighted).of(rules)
     if is_files(table):
         found = score_files(rules, table, truth)
     else:
-        labels = truth.columns(rules)[:1] if any(isinstance(c, str) for c in rules.classes or ()) else []
+        labels = [truth.target] if any(isinstance(c, str) for c in rules.classes or ()) else []
         rows = truth.read(rules, open_table(table, rules, text=labels))
         with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
             found = score_parts(rules, [Rows(*taken)])
+    found = replace(found, weighted_by=truth.weighted_by)
     if json:
         print_json(found.to_dict())
     else:
@@ -122,6 +137,14 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),
     ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            "--exposure",
+            metavar="COL",
+            help="Counts: multiply rates by this column: a column named expected_count instead of prediction_per_...",
+        ),
+    ] = None,
     at: Annotated[
         str | None,
         typer.Option("--at", metavar="T,...", help="Survival: also the probability of no event until these times."),
@@ -132,6 +155,9 @@ def predict(
     ] = False,
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows. Survival: the risk score.
+
+    A model of counts with an exposure, say of claims and years, predicts rates, in a column named prediction_per_years;
+    with --exposure years the expected counts of the rows. Other columns than features need not be in the table.
 
     A folder or a pattern of files is read in batches. If the output is a folder, each file has its own in it.
 
@@ -150,11 +176,13 @@ def predict(
         raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
     if spreadsheet and output is not None and (to_folder or output.suffix.lower() == ".parquet"):
         raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
+    from pysirus._data.read import check_column
     from pysirus._output import PARQUET
     from pysirus.cli._parts import predict_files
     from pysirus.cli._predict import Wanted, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
+    from pysirus.cli._truth import exposure_of
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
@@ -165,11 +193,14 @@ def predict(
             f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
             param_hint="--probabilities",
         )
+    wanted = Wanted([], probabilities, at, exposure_of(rules, exposure))
     if in_batches:
-        predict_files(loaded, paths_of(table), there or output, keep, Wanted([], probabilities, at), spreadsheet)
+        predict_files(loaded, paths_of(table), there or output, keep, wanted, spreadsheet)
         return
-    others = [name for name in split_names(keep) if name not in rules.columns]
+    others = [name for name in split_names(keep) if name not in rules.columns and name != exposure]
     # from CSV to CSV what is kept stays as it is written
     rows = open_table(table, rules, labels=others, text=[] if is_parquet(output) else others)
-    wanted = Wanted(names_of(rows, keep, "--keep"), probabilities, at)
+    if exposure is not None:
+        check_column(rows, exposure, "exposure")
+    wanted = wanted._replace(keep=names_of(rows, keep, "--keep"))
     write_predictions(predict_table(loaded, rows, wanted), output, spreadsheet=spreadsheet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._model.fields import Damage, ensure
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.model import Model
+from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import check_jobs
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus.estimators.rule_model import Actions, RuleModel
@@ -91,6 +93,10 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         for name in self._fitted_facts:
             setattr(self, f"{name}_", model.facts[name])
+
+    def _remember(self, roles: ColumnRoles) -> None:
+        """Keep with the model what the columns of its table were for, where that is more than its target."""
+        self.model_ = replace(self.model_, roles=roles if roles.says_more else None)
 
     def _n_threads(self) -> int:
         check_jobs(self.n_jobs)

@@ -23,6 +23,7 @@ except ImportError as error:
 from pysirus._data.column import DataError
 from pysirus._data.read import check_name
 from pysirus._model.model import Model
+from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus.engine.holders.dask import Block, DaskRows, Partition
 from pysirus.engine.options import EngineOptions, tally_of_bytes
@@ -61,11 +62,18 @@ def fit_dask(estimator: Estimator, X: Any, y: Any, sample_weight: Any, groups: A
     # a column of the table is taken from its block, so that the block is made once
     inside = [[c] * X.npartitions if isinstance(c, str) else own for c, own in zip(given, apart)]
     rows = DaskRows(_number(blocks, *inside), _number(none, *apart))
-    name = y if isinstance(y, str) else getattr(y, "name", None)
-    named = isinstance(name, str) and name and not isinstance(y, da.Array)
     n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
     options = replace(OPTIONS, tally=min(OPTIONS.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
-    return estimator._fit_parts(rows, str(name) if named else "y", options)
+    target = _name(y) or "y"
+    estimator._fit_parts(rows, target, options)
+    estimator._remember(ColumnRoles(target, _name(weights), groups=_name(groups)))
+    return estimator
+
+
+def _name(column: Any) -> str | None:
+    """The name of a column of the table, or of a series beside it; that of an array is Dask's own."""
+    name = column if isinstance(column, str) else getattr(column, "name", None)
+    return name if isinstance(name, str) and name and not isinstance(column, da.Array) else None
 
 
 def _number(*blocks: Sequence[Block]) -> list[Partition]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._message import Parameter, setting
+from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._training.settings import Settings
 from pysirus._warn import warn_user
@@ -115,7 +116,9 @@ class InParts(SirusBase):
         )
         settings = self._choose_device_of_files(settings, rows.n_rows, len(rows.features))
         with within(memory):
-            return self._fit_parts(rows, target, options, settings)
+            self._fit_parts(rows, target, options, settings)
+        self._remember(ColumnRoles(target, given.get("weights"), groups=given.get("groups")))
+        return self
 
     def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
         """Settle where trees on the rows of files are grown."""

@@ -13,7 +13,9 @@ from pysirus._data.table import recode_table
 from pysirus._kind.gain import FoldRows
 from pysirus._kind.held_out import Predicted, held_out_of
 from pysirus._model.held_out import HeldOut
+from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.table import ListSize
+from pysirus._response.read import name_of
 from pysirus._select.select import Span
 from pysirus._stages.correct import StageLimits, correct
 from pysirus._training.grow import grow_paths
@@ -58,6 +60,7 @@ class PlainSirus(InParts, ListSize):
         settings = self._choose_device(settings, table.n_rows, table.n_columns)
         training = bin_rows(table, response, settings, target)
         self._learn(with_required(training, self._kind.link), settings)
+        self._remember(ColumnRoles(target, name_of(sample_weight)))
         return self
 
     def cross_validate(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature
 from pysirus._model.model import Model
+from pysirus._model.roles import ColumnRoles
 from pysirus._rules.rule import RuleSet
 from pysirus.engine.holders.spark import SparkRows
 from pysirus.engine.options import EngineOptions, tally_of_bytes
@@ -141,9 +142,11 @@ def fit_spark(estimator: Any, frame: DataFrame, target: str, *, drop: Sequence[s
     rows = SparkRows(frame, target, drop=[drop] if isinstance(drop, str) else list(drop), **columns)
     try:
         options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, rows.n_features), sum_bytes=ANSWER_BYTES)
-        return estimator._fit_parts(rows, target, options)
+        estimator._fit_parts(rows, target, options)
     finally:
         rows.close()
+    estimator._remember(ColumnRoles(target, columns.get("weights"), groups=columns.get("groups")))
+    return estimator
 
 
 class OnSpark:

@@ -14,11 +14,12 @@ from pysirus._data.problems import together
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._data.zero_weights import rows_that_count
 from pysirus._model.model import Model
+from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.peers import TreeTable
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import check_parameters
 from pysirus._peers.trees import Candidates, CodedTable, code_table
-from pysirus._response.read import read_numbers, read_weights, target_name
+from pysirus._response.read import name_of, read_numbers, read_weights, target_name
 from pysirus._response.response import NumberResponse
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus.estimators.base import RuleRegressor
@@ -109,6 +110,7 @@ class TreeRuleRegressor(RuleRegressor, TreeTable):
         training = self._read(X, y, sample_weight)
         candidates, model = self._learn(training)
         self._set_model(model)
+        self._remember(ColumnRoles(training.target, name_of(sample_weight)))
         self._candidates = replace(candidates, inside=candidates.inside[:0])
         self._cuts = replace(training.coded, codes=training.coded.codes[:0])
         return self

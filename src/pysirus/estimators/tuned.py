@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pysirus._message import Parameter
 from pysirus._model.model import Model
+from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds
+from pysirus._response.read import name_of
 from pysirus._training.required import with_required
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
@@ -63,7 +65,9 @@ class TunedSirus(InParts, Folds):
         training = with_required(bin_rows(table, response, settings, target), self._kind.link)
         plan = self._plan(settings, len(splits))
         folds = partial(fit_folds, table, response, splits, plan)
-        return self._choose(training, folds, share_left_out(splits), plan)
+        self._choose(training, folds, share_left_out(splits), plan)
+        self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
+        return self
 
     def fit_files(
         self: Self,

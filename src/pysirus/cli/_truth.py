@@ -1,0 +1,155 @@
+"""Options and a model in, the truth of a table out: targets and weights, by default of the columns it remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import typer
+
+from pysirus._data.read import check_column, list_names
+from pysirus._format import format_number
+from pysirus._model.model import Model
+from pysirus._plain import one_line
+from pysirus._use.score import Rows
+from pysirus.cli._predict import features_of
+from pysirus.cli._table import exposures_of, rates_of, times_of, weights_of
+
+
+class Truth(NamedTuple):
+    """Where the truth of a table stands: names of columns as typed, by default those of the model."""
+
+    target: str | None = None
+    weights: str | None = None
+    time: str | None = None
+    event: str | None = None
+    exposure: str | None = None
+    unweighted: bool = False
+
+    def of(self, rules: Model) -> Columns:
+        """The columns for a model."""
+        survival = rules.survival
+        if survival is not None:
+            if self.target is not None:
+                raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
+            target, event = self.time or rules.target_column, self.event or survival.event
+            return Columns(target, event, None, *self._weights(rules))
+        for given, option in ((self.time, "--time"), (self.event, "--event")):
+            if given is not None:
+                raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint=option)
+        exposure = exposure_of(rules, self.exposure) or rules.exposure
+        return Columns(self.target or rules.target_column, None, exposure, *self._weights(rules))
+
+    def shown(self, rules: Model, table: pa.Table) -> dict[str, Any]:
+        """Targets and weights for a report; nothing where nobody named them and the table lacks some."""
+        columns = self.of(rules)
+        if columns.remembers_weights and columns.weights not in table.column_names:
+            columns = replace(columns, weights=None)
+        named = any(name is not None for name in (self.target, self.weights, self.exposure))
+        if not named and (not columns.are_in(table) or columns.target in rules.columns):
+            return {}
+        y, weights = columns.response(table)
+        return {"y": y} if weights is None else {"y": y, "sample_weight": weights}
+
+    def _weights(self, rules: Model) -> tuple[str | None, bool]:
+        """The column of weights, and whether the model remembers it."""
+        if self.weights is not None and self.unweighted:
+            raise typer.BadParameter("give --weights or --unweighted, not both.", param_hint="--weights")
+        if self.weights is not None or self.unweighted or rules.roles is None:
+            return self.weights, False
+        return rules.roles.weights, True
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table that have the truth."""
+
+    target: str  # of survival the times
+    event: str | None
+    exposure: str | None
+    weights: str | None
+    remembers_weights: bool = False  # nobody typed them
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, the target first."""
+        return [name for name in (self.target, self.event, self.exposure, self.weights) if name is not None]
+
+    @property
+    def weighted_by(self) -> str | None:
+        """By what rows are weighted, in words."""
+        return " × ".join(name for name in (self.exposure, self.weights) if name is not None) or None
+
+    def check(self, table: pa.Table) -> None:
+        """Complain of the first that the table does not have."""
+        if self.remembers_weights and self.weights is not None and self.weights not in table.column_names:
+            raise typer.BadParameter(
+                f"the model was learned with the weights '{self.weights}', a column that the table does not have (it "
+                f"has {list_names(table.column_names)}). Name another one, or say --unweighted.",
+                param_hint="--weights",
+            )
+        check_column(table, self.target, "target" if self.event is None else "event time")
+        for name, role in ((self.event, "event"), (self.exposure, "exposure"), (self.weights, "weights")):
+            if name is not None:
+                check_column(table, name, role)
+
+    def are_in(self, table: pa.Table) -> bool:
+        """Whether the table has all of them."""
+        return set(self.names) <= set(table.column_names)
+
+    def response(self, table: pa.Table) -> tuple[Any, Any]:
+        """Targets and weights of a table that has them: of counts with an exposure rates, and exposures as weights."""
+        self.check(table)
+        weights = None if self.weights is None else weights_of(table, self.weights)
+        if self.event is not None:
+            return times_of(table, self.target, self.event), weights
+        if self.exposure is None:
+            return table[self.target], weights
+        return rates_of(table, self.target, self.exposure, weights)
+
+    def read(self, rules: Model, table: pa.Table, name: str | None = None) -> Rows:
+        """Features, targets and weights of a table."""
+        y, weights = self.response(table)
+        features = features_of(table if rules.named else table.drop_columns(list(dict.fromkeys(self.names))), rules)
+        return Rows(features, y, weights, name)
+
+
+def exposure_of(rules: Model, given: str | None) -> str | None:
+    """The exposure that was typed, once it is found that the model predicts rates."""
+    if given is not None and rules.exposure is None:
+        raise typer.BadParameter(
+            f"the model was learned without an exposure: it predicts '{rules.target}' as it is. Leave the option out.",
+            param_hint="--exposure",
+        )
+    return given
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected count of a row: its rate times its exposure."""
+
+    target: str
+    rate: float
+    exposure: float
+    unit: str
+
+    @property
+    def count(self) -> float:
+        """The rate times the exposure."""
+        return self.rate * self.exposure
+
+    def __str__(self) -> str:
+        rate, count = (format_number(value, 4) for value in (self.rate, self.count))
+        return one_line(f"expected {self.target}: {rate} × {self.exposure:.15g} {self.unit} = {count}")
+
+
+def expected_count(rules: Model, row: pa.Table, given: str | None, rate: Any) -> Expected | None:
+    """The expected count of one row, where the model predicts rates and the row has an exposure."""
+    exposure = exposure_of(rules, given)
+    if exposure is not None:
+        check_column(row, exposure, "exposure")
+    elif rules.exposure is None or rules.exposure not in row.column_names:
+        return None
+    unit = exposure or str(rules.exposure)
+    return Expected(rules.target_column, float(rate), float(exposures_of(row, unit)[0]), unit)
