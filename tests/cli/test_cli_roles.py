@@ -241,3 +241,9 @@ def test_damaged_roles_are_refused(counts: Path, tmp_path: Path, roles: object, 
     (tmp_path / "m.json").write_text(json.dumps({**document, "roles": roles}))
     with pytest.raises(pysirus.ModelFileError, match=message):
         pysirus.load(tmp_path / "m.json")
+
+
+def test_a_truth_without_deviance_is_said_by_its_column(run, counts: Path, tmp_path: Path) -> None:
+    insured(seed=1).assign(claims=-1).to_csv(tmp_path / "negative.csv", index=False)
+    code, out, err = run("score", counts, tmp_path / "negative.csv")
+    assert code == 1 and out == "" and "column 'claims', the target" in err.lower() and "--loss poisson" in err

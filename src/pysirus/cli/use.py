@@ -94,6 +94,7 @@ def score(
     from dataclasses import replace
 
     from pysirus._data.zero_weights import rows_that_count
+    from pysirus._message import naming
     from pysirus._use.score import Rows, score_parts
     from pysirus.cli._parts import score_files
     from pysirus.cli._show import model_of
@@ -103,13 +104,14 @@ def score(
 
     rules = model_of(load_model(model))
     truth = Truth(target, weights, time, event, exposure, unweighted).of(rules)
-    if is_files(table):
-        found = score_files(rules, table, truth)
-    else:
-        labels = [truth.target] if any(isinstance(c, str) for c in rules.classes or ()) else []
-        rows = truth.read(rules, open_table(table, rules, text=labels))
-        with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
-            found = score_parts(rules, [Rows(*taken)])
+    with naming(target=truth.target, weights=truth.weights):
+        if is_files(table):
+            found = score_files(rules, table, truth)
+        else:
+            labels = [truth.target] if any(isinstance(c, str) for c in rules.classes or ()) else []
+            rows = truth.read(rules, open_table(table, rules, text=labels))
+            with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
+                found = score_parts(rules, [Rows(*taken)])
     found = replace(found, weighted_by=truth.weighted_by)
     if json:
         print_json(found.to_dict())
