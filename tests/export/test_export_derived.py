@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus.export import FORMATS, LISTS, ExportError
+from pysirus.export import DATED, FORMATS, LISTS, ExportError
 
 N = 300
 
@@ -72,7 +72,7 @@ def test_grouped_levels_in_other_formats_list_what_is_kept(grouped, format):
     assert model.export(format)
 
 
-@pytest.mark.parametrize("format", [format for format in FORMATS if format not in LISTS])
+@pytest.mark.parametrize("format", [format for format in FORMATS if format not in (*LISTS, *DATED)])
 def test_dates_are_refused_by_name(format):
     X = rows(0)
     y = np.array([day.weekday() >= 5 for day in X["when"]])

@@ -35,6 +35,11 @@ def _minutes(offset: str) -> int:
     return (-1 if offset[0] == "-" else 1) * (60 * int(digits[:2]) + int(digits[2:] or 0))
 
 
+def offset_minutes(zone: str) -> int | None:
+    """Minutes east of UTC of a zone that is an offset; None for one with a name."""
+    return _minutes(zone) if zone[:1] in ("+", "-") else None
+
+
 def offset_name(minutes: int) -> str:
     """The zone of an offset: UTC, +05:00."""
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else UTC
@@ -48,8 +53,8 @@ def read_offsets(texts: Sequence[str]) -> list[int | None]:
 
 def in_zone(utc: NDArray[np.datetime64], zone: str) -> NDArray[np.datetime64]:
     """What the clock on the wall of a zone shows at moments of UTC."""
-    if zone[:1] in ("+", "-"):
-        return utc + np.timedelta64(_minutes(zone) * MINUTE, "us")
+    if (minutes := offset_minutes(zone)) is not None:
+        return utc + np.timedelta64(minutes * MINUTE, "us")
     try:
         wall = pc.local_timestamp(pa.array(utc, pa.timestamp("us", tz=zone)))
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:

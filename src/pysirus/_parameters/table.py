@@ -244,9 +244,9 @@ class Growing:
         False,
         "bool, default=False",
         "Whether to make the best of columns that cannot be used as they are: dates and times become year, month, "
-        "weekday, hour and days, written numbers (`$1,234.50`, `12 km`, `0.4%`) are read, rare levels are grouped, "
-        "and a column of which nothing can be made is set aside; rows without a target are left out. Warnings say "
-        "what was left out. False refuses such tables.",
+        "weekday, hour and the date itself, written numbers (`$1,234.50`, `12 km`, `0.4%`) are read, rare levels are "
+        "grouped, and a column of which nothing can be made is set aside; rows without a target are left out. Warnings "
+        "say what was left out. False refuses such tables.",
         lambda name, value: check_choice(name, value, (True, False)),
         Option(
             "--strict",

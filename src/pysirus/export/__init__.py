@@ -33,6 +33,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 
 
+DATED = ("sql", "python", "excel")  # formats that know dates
 LISTS = ("latex", "markdown", "html", "json")  # which are read, or hold the recipe: nothing is computed there
 # format -> what needs which library, of the extra that has the name of the format
 LIBRARIES = {
@@ -90,7 +91,7 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
     if format == "scorecard" and path is not None and "kind" not in options:
         options["kind"] = kind_of(path) or "text"
     if format not in LISTS:
-        check_derived(model, format)
+        check_derived(model, format, dates=format in DATED)
     if path is not None:
         check_output(path, kind=MODEL if format == "json" else None)
     content: str | bytes = write(model, **options)

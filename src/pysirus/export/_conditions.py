@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from pysirus._data.recipe import DATES, Derived
 from pysirus._message import PlainError
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._rules.rule import Condition, Rule
+
+ISO = ("", "ymd")  # dates of a type of dates, or written so that everybody reads them alike
 
 
 class ExportError(PlainError, ValueError):
@@ -124,17 +127,32 @@ def all_sums(model: Model) -> list[Sums]:
     return [sums_of(model, k) for k in range(len(model.classes or (None,)))]
 
 
-def check_derived(model: Model, format: str) -> None:
-    """Reject features that are made of a column in a way that only Python knows; levels that are grouped are fine."""
+def check_derived(model: Model, format: str, *, dates: bool = False) -> None:
+    """Reject features that are made of a column in a way that the format does not know; grouped levels are fine.
+
+    ``dates`` says that it knows dates, of a type of dates or as year, month, day.
+    """
     for index in used_features(model):
         own = None if model.recipe is None else model.recipe.of(model.features[index].name)
-        if own is not None and own.take != "group":
+        if own is not None and own.take in DATES and dates:
+            _check_date(model, own, index, format)
+        elif own is not None and own.take != "group":
             what = {"number": "a number written as text", "finite": "numbers with infinite ones", "time": "a time"}
             raise ExportError(
                 f"The rules use '{own.feature}', made of column '{own.column}' "
                 f"({what.get(own.take, 'a length of time' if own.take == 'duration' else 'a date')}), which {format} "
                 f"does not do. Make that column in the table itself and fit again, or predict in Python."
             )
+
+
+def _check_date(model: Model, own: Derived, index: int, format: str) -> None:
+    if own.order not in ISO:
+        raise ExportError(
+            f"The rules use '{own.feature}', made of column '{own.column}', which held dates as text in training, not "
+            f"written as 2024-05-31: {format} may read them in another way. Make it a column of dates and fit again."
+        )
+    if format != "python" and any(term.index == index for term in model.terms):
+        raise ExportError(f"The model has a linear term of '{own.feature}', a date, which {format} does not do.")
 
 
 def used_features(model: Model) -> list[int]:

@@ -14,6 +14,15 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from pysirus.export._clock import (
+    DUCKDB_CLOCK,
+    MYSQL_CLOCK,
+    POSTGRES_CLOCK,
+    SPARK_CLOCK,
+    SQLITE_CLOCK,
+    STANDARD_CLOCK,
+    Clock,
+)
 from pysirus.export._conditions import ExportError, number
 from pysirus.export._guessed import DUCKDB_GUESSES, SPARK_GUESSES, Guesses
 
@@ -155,6 +164,7 @@ class Dialect:
     has_exp: bool = True  # where not, the engine may lack exp()
     guesses: Guesses | None = None
     truth: Callable[[str], str] | None = None
+    clock: Clock | None = None  # how it reads dates; None where engines differ too much
 
     def identifier(self, name: str, what: str = "Column") -> str:
         """A delimited name."""
@@ -199,10 +209,13 @@ ANSI = Dialect(
     fold=folded,
     portable=True,
 )
-PIVOT = replace(ANSI, name="PIVOT", longest_sum=200, fold=str.casefold, portable=False)  # what sqlglot translates
+PIVOT = replace(
+    ANSI, name="PIVOT", longest_sum=200, fold=str.casefold, portable=False, clock=STANDARD_CLOCK
+)  # what sqlglot translates
 POSTGRES = replace(
     PIVOT,
     name="PostgreSQL",
+    clock=POSTGRES_CLOCK,
     longest_sum=2000,
     start=None,
     number=_postgres_number,
@@ -218,6 +231,7 @@ POSTGRES = replace(
 DUCKDB = replace(
     PIVOT,
     name="DuckDB",
+    clock=DUCKDB_CLOCK,
     longest_sum=900,
     start=None,
     as_number="NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))".format,
@@ -229,6 +243,7 @@ DUCKDB = replace(
 SQLITE = replace(
     PIVOT,
     name="SQLite",
+    clock=SQLITE_CLOCK,
     longest_sum=900,
     start=None,
     quote="`",  # SQLite reads a name in double quotes as text if it is not a column
@@ -242,6 +257,7 @@ SQLITE = replace(
 MYSQL = replace(
     PIVOT,
     name="MySQL",
+    clock=MYSQL_CLOCK,
     longest_sum=500,
     start=None,
     quote="`",
@@ -256,6 +272,7 @@ MYSQL = replace(
 SPARK = replace(
     PIVOT,
     name="Spark",
+    clock=SPARK_CLOCK,
     longest_sum=400,
     start=None,
     quote="`",

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pysirus._data.dates import WEEKDAYS
+from pysirus._data.recipe import Derived
 from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
-from pysirus.export._conditions import Sums, Test, all_sums, is_odds, level_type, tests_of
-from pysirus.export._dialects import Dialect, smallest_factor
+from pysirus.export._clock import column_of, date_of
+from pysirus.export._conditions import ExportError, Sums, Test, all_sums, is_odds, level_type, tests_of
+from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor
 
 LARGEST_EXPONENT = 700.0  # some engines fail above 709, and below -708
 TRUTH = {True: ("1", "1.0", "true"), False: ("0", "0.0", "false")}  # as numbers and as text
@@ -39,7 +42,34 @@ class Writer:
         column = self.dialect.identifier(name)
         return column if self.source is None else f"{self.dialect.identifier(self.source)}.{column}"
 
+    def feature(self, index: int) -> str:
+        """The column that a feature is made of."""
+        return self.column(column_of(self.model, index))
+
     # ------------------------------------------------------------------------------------------------------- rules
+
+    def _moment(self, own: Derived, column: str) -> str:
+        """The moment of a column of dates, or the part of it that a feature is."""
+        if self.dialect.clock is None:
+            raise ExportError(
+                f"The rules use '{own.feature}', a date, which engines read in different ways. {NAME_ONE}"
+            )
+        write = self.dialect.clock.read(column, own, self.dialect.name, self._level)
+        return self.dialect.clock.part(write, own, self.dialect.name)
+
+    def _known_date(self, test: Test, own: Derived, value: str) -> str:
+        """What is asked of a date or of a part of it."""
+        assert self.dialect.clock is not None
+        if test.kind != "interval":
+            levels = ", ".join(str(WEEKDAYS.index(level)) for level in test.levels)
+            return f"{value} {'IN' if test.kind == 'in' else 'NOT IN'} ({levels})"
+        clock, whole = self.dialect.clock, own.take in ("date", "days")
+        ends = [(">=", test.lower), ("<", test.upper)]
+        return " AND ".join(
+            f"{value} {sign} {clock.compared(end, own) if whole else self.dialect.number(end)}"
+            for sign, end in ends
+            if end is not None
+        )
 
     def _known(self, test: Test, column: str) -> str:
         """What is asked of known values; NULL, which is not true, for missing ones."""
@@ -70,14 +100,17 @@ class Writer:
         return self.dialect.as_text(column)
 
     def _test(self, test: Test) -> str:
-        column = value = self.column(test.feature)
-        if self.dialect.has_nan and (test.numeric or level_type(self.model, test.index, "SQL") is float):
+        column = value = self.feature(test.index)
+        own = date_of(self.model, test.index)
+        if own is not None:
+            value = self._moment(own, column)
+        elif self.dialect.has_nan and (test.numeric or level_type(self.model, test.index, "SQL") is float):
             value = self.dialect.as_number(column)
         if test.kind == "never":
             return f"{value} IS NULL" if test.missing else "1 = 0"
         if test.kind == "known":
             return "1 = 1" if test.missing else f"{value} IS NOT NULL"
-        known = self._known(test, column)
+        known = self._known(test, column) if own is None else self._known_date(test, own, value)
         if not test.missing:
             return known
         return f"({column} IS NULL OR {known})" if value is column else f"COALESCE({known}, TRUE)"

@@ -8,20 +8,29 @@ digits only. An empty cell is a missing value.
 
 from __future__ import annotations
 
+import datetime
 import io
 import re
 from typing import Any
 
-from pysirus._data.table import Feature
+import numpy as np
+
+from pysirus._data.dates import DAY, WEEKDAYS
+from pysirus._data.recipe import Derived
+from pysirus._data.table import Feature, Table
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
+from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import ExportError, Test, all_sums, is_odds, level_type, tests_of, used_features
 from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
 OWN_ROW = re.compile(r"(\$[A-Z]+)2\b")  # a cell of row 2 in a formula for that row: $AB2, while $AB$2 stays where it is
+FIRST_DAY = 25_569  # 1970-01-01, as Excel counts days
+LEAST_DAY = 61  # 1900-03-01; Excel takes 1900 for a leap year
+PARTS = {"year": "YEAR({})", "month": "MONTH({})", "hour": "HOUR({})", "weekday": "(WEEKDAY({},2)-1)"}
 FONT = "Calibri"  # that of cells without one, so that bold cells have it too
 
 
@@ -61,6 +70,15 @@ def _threshold(value: float) -> float:
     return value
 
 
+def _serial(days: float, own: Derived) -> float:
+    """A date as Excel counts days."""
+    first = int(np.datetime64(own.since or "1970-01-01", "D").astype(np.int64))
+    serial = days + first + FIRST_DAY
+    if serial < LEAST_DAY:
+        raise ExportError(f"A rule compares '{own.column}' with a date before March 1900, which Excel cannot hold.")
+    return serial
+
+
 def _check_levels(feature: Feature) -> None:
     """Reject text that a cell does not keep."""
     for level in feature.levels:
@@ -94,6 +112,7 @@ class Workbook:
         self.rules = self.book.create_sheet("Rules")
         self.tests = self.book.create_sheet("Conditions")
         self.features = used_features(model)
+        self.inputs = list(dict.fromkeys(column_of(model, index) for index in self.features))
         self.sums = all_sums(model)
         self.labels = model.classes or ("prediction",)
         self.parts = self.labels[-1:] if is_odds(model) else self.labels  # what has a sum
@@ -151,6 +170,8 @@ class Workbook:
     def _test_formula(self, test: Test, column: str) -> str:
         """What a condition asks of the cell of its feature, as a formula for row 2."""
         cell, missing = f"${column}2", "TRUE" if test.missing else "FALSE"
+        own = date_of(self.model, test.index)
+        value = cell if own is None else PARTS.get(own.take, "{}").format(cell)
         sheet = self.tests
         row = sheet.max_row + 1
         write_text(sheet.cell(row, 1), test.feature)
@@ -162,17 +183,17 @@ class Workbook:
             ends = []
             for c, (end, sign) in enumerate(((test.lower, ">="), (test.upper, "<")), start=3):
                 if end is not None:
-                    sheet.cell(row, c, _threshold(end))
-                    ends.append(f"{cell}{sign}{address}${_letters(c)}${row}")
+                    sheet.cell(row, c, _threshold(end if own is None or own.take in PARTS else _serial(end, own)))
+                    ends.append(f"{value}{sign}{address}${_letters(c)}${row}")
             known = ends[0] if len(ends) == 1 else f"AND({','.join(ends)})"
         else:
             for c, level in enumerate(test.levels, start=5):
-                write_text(sheet.cell(row, c), level)
+                write_text(sheet.cell(row, c), level if own is None else WEEKDAYS.index(level))
             span = f"{address}$E${row}:${_letters(4 + len(test.levels))}${row}"
             kind = level_type(self.model, test.index, "Excel")
-            match = f"EXACT({cell},{span})" if kind is str else f"({cell}={span})"
+            match = f"EXACT({value},{span})" if kind is str and own is None else f"({value}={span})"
             known = f"SUMPRODUCT(--{match}){'>' if test.kind == 'in' else '='}0"
-        is_known = f"ISNUMBER({cell})" if test.numeric else f'NOT({cell}="")'
+        is_known = f"ISNUMBER({cell})" if test.numeric or own is not None else f'NOT({cell}="")'
         return f"IF({is_known},{known},{missing})"
 
     def _formulas(self) -> list[tuple[str, str]]:
@@ -180,8 +201,8 @@ class Workbook:
         sheet = self.tests
         for c, name in enumerate(["feature", "test", "at least", "below", "levels"], start=1):
             write_text(sheet.cell(1, c), name)
-        column = {index: _letters(c) for c, index in enumerate(self.features, start=1)}
-        first_sum = len(self.features) + 1 + self._n_answers()
+        column = {index: _letters(1 + self.inputs.index(column_of(self.model, index))) for index in self.features}
+        first_sum = len(self.inputs) + 1 + self._n_answers()
         first_rule = first_sum + len(self.parts)
         fires = []
         for r, rule in enumerate(self.model.rules, start=1):
@@ -271,15 +292,15 @@ class Workbook:
                     f"The formula of '{name}' has {len(formula)} characters; Excel takes {LONGEST_FORMULA}. "
                     "Export fewer rules: model.with_rules(k)."
                 )
-        for c, index in enumerate(self.features, start=1):
-            write_text(sheet.cell(1, c), self.model.features[index].name)
-        for c, (name, _) in enumerate(formulas, start=len(self.features) + 1):
+        for c, name in enumerate(self.inputs, start=1):
+            write_text(sheet.cell(1, c), name)
+        for c, (name, _) in enumerate(formulas, start=len(self.inputs) + 1):
             write_text(sheet.cell(1, c), name)
         for i in range(BLANK_ROWS if rows is None else len(rows)):
             for c, value in enumerate(rows[i] if rows is not None else [], start=1):
                 if value is not None:
                     write_text(sheet.cell(i + 2, c), value)
-            for c, (_, formula) in enumerate(formulas, start=len(self.features) + 1):
+            for c, (_, formula) in enumerate(formulas, start=len(self.inputs) + 1):
                 sheet.cell(i + 2, c, OWN_ROW.sub(rf"\g<1>{i + 2}", formula))
 
     def _dress(self) -> None:
@@ -299,18 +320,33 @@ class Workbook:
 
 
 def rows_of(model: Model, X: Any) -> list[list[Any]]:
-    """The values of the features in use, None for missing."""
+    """The values of the columns in use, None for missing."""
     table = model.align(X)
-    columns = []
+    columns, seen = [], set()
     for index in used_features(model):
+        own, name = date_of(model, index), column_of(model, index)
+        if name in seen:
+            continue
+        seen.add(name)
         column = table.columns[index]
-        if column.is_numeric:
+        if own is not None:
+            columns.append(_moments(model, own, table))
+        elif column.is_numeric:
             columns.append([None if v != v else v for v in column.values.tolist()])
         else:
             names = dict(enumerate(column.levels))
             # an unseen category is some other text
             columns.append([names.get(code, None if code == -1 else "(unseen)") for code in column.values.tolist()])
     return [list(row) for row in zip(*columns)] if columns else [[] for _ in range(table.n_rows)]
+
+
+def _moments(model: Model, own: Derived, table: Table) -> list[Any]:
+    """The dates of a column as the workbook holds them: by the clock of training."""
+    every = {i: date_of(model, i) for i in range(len(model.features)) if column_of(model, i) == own.column}
+    index, whole = next((i, found) for i, found in every.items() if found and found.take in ("date", "days"))
+    start = datetime.datetime.fromisoformat(whole.since or "1970-01-01")
+    days = table.columns[index].values.tolist()
+    return [None if v != v else start + datetime.timedelta(microseconds=round(v * DAY)) for v in days]
 
 
 def content_of(workbook: Workbook) -> bytes:

@@ -11,9 +11,13 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
+from pysirus._data.dates import WEEKDAYS
+from pysirus._data.recipe import Derived
+from pysirus._data.zones import offset_minutes
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.term import LinearTerm
+from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import (
     Sums,
     Test,
@@ -27,8 +31,29 @@ from pysirus.export._conditions import (
 )
 from pysirus.export._table import link_lines, rule_lines, what_is_predicted
 
+EPOCH = "1970-01-01"
 # what the module calls itself
-TAKEN = frozenset({"_known", "_number", "_mean", "_exp", "exp", "sum", "float", "min", "max", "dict"})
+TAKEN = frozenset(
+    {
+        "datetime",
+        "timedelta",
+        "timezone",
+        "ZoneInfo",
+        "_moment",
+        "_days",
+        "_part",
+        "_known",
+        "_number",
+        "_mean",
+        "_exp",
+        "exp",
+        "sum",
+        "float",
+        "min",
+        "max",
+        "dict",
+    }
+)
 
 
 def _known(test: Test, value: str) -> str:
@@ -72,13 +97,28 @@ def _sum(model: Model, name: str, sums: Sums) -> list[str]:
 def _body(model: Model) -> list[str]:
     lines = []
     for i in used_features(model):
+        own, cell = date_of(model, i), f"row.get({column_of(model, i)!r})"
         read = "_number" if model.features[i].kind == "numeric" else "_known"
-        lines.append(f"    x{i} = {read}(row.get({model.features[i].name!r}))")
+        lines.append(f"    x{i} = {read}({cell})" if own is None else f"    x{i} = {_date_call(own, cell)}")
     rules = model.rules
     for r, (rule, line) in enumerate(zip(rules, rule_lines(rules, model)), start=1):
         condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
         lines += [f"    # {one_line(line)}", f"    rule{r} = {condition}"]
     return lines
+
+
+def _date_call(own: Derived, cell: str) -> str:
+    """What reads a date, or a part of it."""
+    zone = "None" if not own.zone else f"ZoneInfo({own.zone!r})"
+    if own.zone and (minutes := offset_minutes(own.zone)) is not None:
+        zone = f"timezone(timedelta(minutes={minutes}))"
+    if own.take in ("date", "days"):
+        return f"_days(_moment({cell}, {zone}), datetime({', '.join(map(_digits, (own.since or EPOCH).split('-')))}))"
+    return f"_part(_moment({cell}, {zone}), {own.take!r})"
+
+
+def _digits(text: str) -> str:
+    return str(int(text))
 
 
 TITLE = '''"""{title}
@@ -102,6 +142,39 @@ def _number(value):
 
 
 '''
+
+
+DATE_IMPORTS = "from datetime import datetime, timedelta, timezone\nfrom zoneinfo import ZoneInfo\n\n"
+
+
+DATE = '''def _moment(value, zone):
+    """The clock on the wall of a datetime, a date or a text such as 2024-05-31 14:30; None for a missing value."""
+    if _known(value) is None:
+        return None
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+    elif hasattr(value, "astype"):  # of NumPy
+        value = value.astype("M8[us]").item()
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if (value.tzinfo is None) != (zone is None):
+        raise ValueError(f"{value} has {'no' if value.tzinfo is None else 'a'} time zone, unlike the training rows")
+    return value if zone is None else value.astimezone(zone).replace(tzinfo=None)
+
+
+def _days(moment, start):
+    """The days from a start."""
+    return None if moment is None else ((moment - start) // timedelta(microseconds=1)) / 86400000000
+
+
+def _part(moment, part):
+    """The year, month, hour or weekday."""
+    if moment is None or part != "weekday":
+        return None if moment is None else float(getattr(moment, part))
+    return WEEKDAYS[moment.weekday()]
+
+
+'''.replace("WEEKDAYS", repr(WEEKDAYS))
 
 
 MEAN = '''def _mean(base, total, weight):
@@ -225,7 +298,10 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     _check(model, name)
     title = repr(f"Predicts {what_is_predicted(model)}.")[1:-1].replace('"', '\\"')
     parts = [TITLE.format(title=title, name=name)]
+    dated = any(date_of(model, i) is not None for i in used_features(model))
+    parts += [DATE_IMPORTS] if dated else []
     parts += ["from math import exp\n\n", READ, EXP] if not model.predicts_sum else [READ]
+    parts += [DATE] if dated else []
     parts += [MEAN] if model.aggregation == "mean" else []
     parts += [f"# {one_line(line)}\n" for line in link_lines(model)]
     return "".join([*parts, _function(model)(model, name), "\n"])

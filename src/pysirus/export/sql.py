@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
+from pysirus.export._clock import column_of
 from pysirus.export._conditions import ExportError, check_labels, is_odds, used_features
 from pysirus.export._dialects import (
     NAME_BYTES,
@@ -34,7 +35,8 @@ ANY = "some engines"
 
 def _check_added(model: Model, added: list[str]) -> None:
     """Reject to add a column twice, or one that the table has: databases would read the wrong one, or none."""
-    taken = {feature.name.casefold(): feature.name for feature in model.features}  # many do not tell case apart
+    names = [column_of(model, index) for index in range(len(model.features))]
+    taken = {name.casefold(): name for name in names}  # many do not tell case apart
     for name in added:
         if (old := taken.get(name.casefold())) is not None:
             raise ExportError(
@@ -48,7 +50,7 @@ def _check_inputs(model: Model, dialect: Dialect, engine: str) -> None:
     """Reject columns that are one to the engine: a table there cannot have both."""
     seen: dict[str, str] = {}
     for index in used_features(model):
-        name = model.features[index].name
+        name = column_of(model, index)
         if (old := seen.setdefault(dialect.fold(name), name)) != name:
             raise ExportError(f"Columns '{old}' and '{name}' may be one and the same in {engine}. Rename one of them.")
 
