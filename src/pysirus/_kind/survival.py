@@ -53,9 +53,14 @@ IN_MEMORY = (
 )
 
 
-def read_times(y: Any, n_rows: int) -> Times:
+def read_times(y: Any, n_rows: int, event: Any = None) -> Times:
     """Times and events, at least one of them."""
-    found = read_survival(y, n_rows)
+    found = read_survival(y, n_rows, event)
+    if not found.events.any() and event is not None:
+        raise DataError(
+            f"The event {event!r} is in no row of '{found.event_name}': nothing can be learned of when it happens. "
+            "Check which value is the event."
+        )
     if not found.events.any():
         raise DataError(
             f"There are no events in '{found.event_name}': nothing can be learned of when they happen. Check "
@@ -66,7 +71,9 @@ def read_times(y: Any, n_rows: int) -> Times:
 
 @dataclass(frozen=True)
 class SurvivalTimes(LikelihoodKind):
-    """A time per row, and whether it ended with an event."""
+    """A time per row, and whether it ended with an event; ``event`` is the value that is one, where it is not 1."""
+
+    event: Any = None
 
     if_constant: ClassVar[str] = "all rows have their event, or are censored, at the same time"
     mean_name: ClassVar[str] = "same hazard for all rows"
@@ -74,7 +81,7 @@ class SurvivalTimes(LikelihoodKind):
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> SurvivalResponse:
         """Times above zero, with at least one event."""
-        found = read_times(y, n_rows)
+        found = read_times(y, n_rows, self.event)
         weights = read_weights(sample_weight, n_rows)
         return survival_response(found.times, found.events, weights, found.time_name, found.event_name)
 
@@ -172,7 +179,7 @@ class SurvivalTimes(LikelihoodKind):
         response = _times_of(training)
         every = outcome(response, np.ones(response.n_rows, dtype=bool))
         hazard = BaselineHazard(weighted.hazard_times, weighted.hazards[row])
-        survival = Survival(response.event_name, every.n_events, every.median, hazard)
+        survival = Survival(response.event_name, every.n_events, every.median, hazard, self.event)
         return replace(Kind.model(self, training, weighted, row, n_trees), survival=survival, moments=None)
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:

@@ -218,7 +218,8 @@ MOMENTS = fields(
 LIKELIHOOD = fields({"linear": text, "curvature": text})
 
 SURVIVAL = fields(
-    {"event": text, "n_events": COUNT, "median": optional(number(0)), "times": text, "cumulative_hazard": text}
+    {"event": text, "n_events": COUNT, "median": optional(number(0)), "times": text, "cumulative_hazard": text},
+    {"event_value": label},
 )
 
 ESTIMATOR = fields({"name": text, "parameters": mapping(anything)})

@@ -88,12 +88,19 @@ class Survival:
     n_events: int
     median: float | None  # of all training rows
     hazard: BaselineHazard
+    event_value: Any = None  # of the column of events, where it is not 1, true or yes
+
+    @property
+    def event_text(self) -> str:
+        """What is waited for: the column, and the value that is the event where it was said."""
+        return self.event if self.event_value is None else f"{self.event} = {self.event_value}"
 
 
 def survival_to_json(survival: Survival) -> dict[str, Any]:
     """As it stands in a model file."""
     return {
         "event": survival.event,
+        **({} if survival.event_value is None else {"event_value": survival.event_value}),
         "n_events": survival.n_events,
         "median": survival.median,
         "times": number_line(survival.hazard.times),
@@ -108,4 +115,4 @@ def survival_from_json(d: Mapping[str, Any] | None) -> Survival | None:
     times = times_from_line(d["times"], "survival.times")
     hazard = hazard_from_line(d["cumulative_hazard"], len(times), "survival.cumulative_hazard")
     median = None if d["median"] is None else float(d["median"])
-    return Survival(d["event"], d["n_events"], median, BaselineHazard(times, hazard))
+    return Survival(d["event"], d["n_events"], median, BaselineHazard(times, hazard), d.get("event_value"))

@@ -135,7 +135,7 @@ class Points:
         assert self.survival is not None
         median, n_events = self.survival.median, self.survival.n_events
         shown = median_text(median) + (unit_of(self.target) if median is not None else "")
-        return one_line(f"{self.survival.event}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
+        return one_line(f"{self.survival.event_text}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
 
     @property
     def adds_name(self) -> str:

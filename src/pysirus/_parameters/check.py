@@ -32,6 +32,13 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, none
         raise ParameterError(f"{Parameter(name)}{also} must be a whole number {limits}{or_none}, got {value!r}.")
 
 
+def check_scalar(name: str, value: Any) -> None:
+    """A number, a text, true or false, or None."""
+    plain = value is None or isinstance(value, (str, numbers.Real)) or type(value).__name__ == "bool_"
+    if not plain or value != value:
+        raise ParameterError(f"{name} must be a number, a text, true or false, or None, got {value!r}.")
+
+
 def check_bytes(name: str, value: Any, low: int) -> None:
     """A number of bytes."""
     if not _is_whole(value) or value < low:

@@ -19,6 +19,7 @@ from pysirus._parameters.check import (
     check_integer,
     check_jobs,
     check_real,
+    check_scalar,
     to_share,
 )
 
@@ -399,6 +400,19 @@ class Loss:
 
 
 @dataclass(eq=False, repr=False)
+class Event:
+    """Which value is an event."""
+
+    event: Any = parameter(
+        None,
+        "number, str or bool, optional",
+        "The value of the event column that is an event, where it is not 1, true or yes: 2 where 1 is censored and 2 "
+        "is dead. All other values are censored. The model keeps it for ``score``, figures and reports.",
+        check_scalar,
+    )
+
+
+@dataclass(eq=False, repr=False)
 class Stages:
     """Corrections of the list."""
 
@@ -449,7 +463,7 @@ class Running:
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 
 
-GROUPS = (ListSize, Folds, Growing, Constraining, ClassWeight, Weighting, Loss, Stages, Running)
+GROUPS = (ListSize, Folds, Growing, Constraining, ClassWeight, Weighting, Loss, Event, Stages, Running)
 PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 

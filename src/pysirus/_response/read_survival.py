@@ -1,6 +1,7 @@
 """A target of times and events as given in, checked arrays out; all errors about them are raised here.
 
-As in scikit-survival it is a structured array with a flag and a time. A table of two columns does as well.
+As in scikit-survival it is a structured array with a flag and a time. A table of two columns does as well, in either
+order. Where events are coded otherwise (1 and 2 in R's lung and pbc), ``event`` says which value is one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, first_row, is_missing
 from pysirus._data.frame import as_frame
+from pysirus._message import InCommand, InPython
 from pysirus._response.read import NO_TARGET
 
 WANTED = (
@@ -20,6 +22,8 @@ WANTED = (
     "dtype=[('event', bool), ('time', float)]), or a table of two columns"
 )
 FLAGS = {"true": True, "false": False, "yes": True, "no": False}
+EVENT_NAMES = {"event", "events", "status", "dead", "death", "died", "censor", "cens", "delta", "observed", "failure"}
+SHOWN = 5  # values of a column in a message
 
 
 @dataclass(frozen=True)
@@ -32,15 +36,18 @@ class Times:
     event_name: str = "event"
 
 
-def read_survival(y: Any, n_rows: int) -> Times:
-    """Times and events, checked."""
+def read_survival(y: Any, n_rows: int, event: Any = None) -> Times:
+    """Times and events, checked; ``event`` is the value that is one, where it is not 1, true or yes."""
     names, columns = _two_columns(y)
     for name, column in zip(names, columns):
         if len(column) != n_rows:
-            raise DataError(f"y has {len(column)} rows in '{name}', the table has {n_rows}: one of each per row.")
-    event, time = _which(names, columns)
-    events = _flags(columns[event], names[event])
-    return Times(_times(columns[time], names[time]), events, names[time], names[event])
+            where = f" in '{name}'" if name else ""
+            raise DataError(f"y has {len(column)} rows{where}, the table has {n_rows}: one of each per row.")
+    flags, time = _which(names, columns, event)
+    if not any(names):  # an array without names
+        names[flags], names[time] = "event", "time"
+    events = _flags(columns[flags], names[flags], event)
+    return Times(_times(columns[time], names[time]), events, names[time], names[flags])
 
 
 def _two_columns(y: Any) -> tuple[list[str], list[NDArray[Any]]]:
@@ -55,7 +62,7 @@ def _two_columns(y: Any) -> tuple[list[str], list[NDArray[Any]]]:
         if array.dtype.names is not None and array.ndim == 1:
             names, columns = list(array.dtype.names), [array[name] for name in array.dtype.names]
         elif array.ndim == 2:
-            names, columns = ["event", "time"][: array.shape[1]], list(array.T)
+            names, columns = [""] * array.shape[1], list(array.T)
         else:
             raise DataError(f"{WANTED}. Found an array of shape {array.shape} without fields.")
     if len(columns) != 2:
@@ -64,17 +71,47 @@ def _two_columns(y: Any) -> tuple[list[str], list[NDArray[Any]]]:
 
 
 def _listed(names: list[str]) -> str:
-    return f": {', '.join(names[:5])}" if names and len(names) > 2 else ""
+    return f": {', '.join(names[:5])}" if any(names) and len(names) > 2 else ""
 
 
-def _which(names: list[str], columns: list[NDArray[Any]]) -> tuple[int, int]:
-    """Which column has the events, and which the times: as in scikit-survival the first has the events, unless only
-    the second can."""
-    if _can_be_flags(columns[0]) or not _can_be_flags(columns[1]):
-        return 0, 1
-    if names == ["event", "time"]:  # an array without names
-        names.reverse()
-    return 1, 0
+def _which(names: list[str], columns: list[NDArray[Any]], event: Any) -> tuple[int, int]:
+    """Which column has the events, and which the times.
+
+    As in scikit-survival the first has the events, unless only the second can, or is called so. Where the values leave
+    it open, a column that cannot be times has them, then one that is called so, then the one of fewer values.
+    """
+    can = [_can_be_flags(column) for column in columns]
+    named = [name.strip().lower() in EVENT_NAMES for name in names]
+    if event is None and can[0] != can[1]:
+        is_first = can[0]
+    elif event is None and can[0]:
+        is_first = named[0] >= named[1]
+    else:
+        ranks = [(not _can_be_times(own), called, -len(set(own.tolist()))) for own, called in zip(columns, named)]
+        is_first = ranks[0] >= ranks[1]
+    return (0, 1) if is_first else (1, 0)
+
+
+def _can_be_times(column: NDArray[Any]) -> bool:
+    try:
+        return column.dtype.kind not in "bMm" and bool((np.asarray(column, dtype=np.float64) > 0).all())
+    except (TypeError, ValueError):
+        return False
+
+
+def _says_itself(column: NDArray[Any], event: Any) -> bool:
+    """Whether a column is true and false, and the event another value: rows were compared with it already."""
+    return column.dtype.kind == "b" and not isinstance(event, (bool, str))
+
+
+def is_event(value: Any, event: Any) -> bool:
+    """Whether a value is the event; 2, 2.0 and a written 2 are one, as are true and a written true."""
+    return bool(value == event) or (isinstance(value, str) != isinstance(event, str) and _text(value) == _text(event))
+
+
+def _text(value: Any) -> str:
+    number = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value) if number else value).strip().lower()
 
 
 def _can_be_flags(column: NDArray[Any]) -> bool:
@@ -94,19 +131,24 @@ def _flag_of(value: Any) -> bool | None:
     return None
 
 
-def _flags(column: NDArray[Any], name: str) -> NDArray[np.bool_]:
+def _flags(column: NDArray[Any], name: str, event: Any) -> NDArray[np.bool_]:
+    """Whether each row had the event."""
+    values = column.tolist()
+    row = next((i for i, value in enumerate(values) if is_missing(value)), None)
+    if row is not None:
+        raise DataError(f"The event column '{name}' is missing in row {row}. Drop rows without it.")
+    if event is not None and not _says_itself(column, event):
+        return np.array([is_event(value, event) for value in values], dtype=bool)
     if column.dtype.kind == "b":
         return np.asarray(column)
-    values = column.tolist()
     flags = [_flag_of(value) for value in values]
     if None in flags:
-        row = flags.index(None)
-        found = values[row]
-        if is_missing(found):
-            raise DataError(f"The event column '{name}' is missing in row {row}. Drop rows without it.")
+        found = sorted(set(values), key=lambda value: (isinstance(value, str), value))
+        shown = ", ".join(map(repr, found[:SHOWN])) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+        wish = f"{InPython(f', for example event={found[-1]!r}')}{InCommand('event', f'{name}={found[-1]}')}"
         raise DataError(
-            f"The event column '{name}' must be 0 or 1, or true or false, found {found!r} in row {row}. Say which "
-            f"value is the event, for example y['{name}'] == {found!r}."
+            f"The event column '{name}' must be 0 or 1, or true or false, found {shown}. Say which value is the "
+            f"event{wish}."
         )
     return np.array(flags, dtype=bool)
 

@@ -62,7 +62,7 @@ def kind_of(model: Model) -> Kind:
     if model.link == "softmax":
         return ClassLikelihood()
     if model.link == "hazard":
-        return SurvivalTimes()
+        return SurvivalTimes(model.followed.event_value)
     if model.link == "log" and "loss" in model.facts:
         return PositiveNumbers(model.facts["loss"])
     raise ParameterError(

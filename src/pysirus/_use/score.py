@@ -141,7 +141,7 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         found = model.decision(table)
         if model.survival is not None:
-            read = read_survival(y, n_rows)
+            read = read_survival(y, n_rows, model.survival.event_value)
             return _Compared(found, read.events, read.times, weights)
         if model.classes is not None:
             return _Compared(found, read_codes(model, y, n_rows), None, weights)

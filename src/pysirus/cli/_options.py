@@ -72,8 +72,9 @@ Event = Annotated[
     str | None,
     typer.Option(
         "--event",
-        metavar="COL",
-        help="Survival: whether the time ended with the event (1, true) or was censored (0, false).",
+        metavar="COL[=VALUE]",
+        help="Survival: whether the time ended with the event (1, true) or was censored (0, false). status=2: 2 is the "
+        "event, all else is censored.",
         rich_help_panel=COLUMNS,
     ),
 ]

@@ -19,6 +19,7 @@ from pysirus._message import naming
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._response.read import check_weights, classes_of, read_labels
+from pysirus._response.read_survival import is_event
 from pysirus._warn import warn_user
 from pysirus.cli._options import parse_memory
 from pysirus.datasets._catalog import SHIPPED
@@ -53,10 +54,13 @@ class Training(NamedTuple):
     monotonic: dict[str, int] | None = None
     groups: Any = None  # rows of one group stay in one fold
     roles: ColumnRoles | None = None
+    event: Any = None  # the value that is an event
 
     def fit(self, estimator: Any) -> None:
         """Learn from the table, whose columns the model remembers."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
+        if self.event is not None:
+            estimator.set_params(event=self.event)
         with naming(target=str(getattr(self.target, "name", "") or "")):
             estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
         if self.roles is not None:
@@ -327,6 +331,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
     if roles.task != "auto":
         raise typer.BadParameter(f"'{roles.task}' does not go with --time and --event.", param_hint="--task")
     table = open_table(name, labels=split_names(roles.categorical))
+    event, value = event_of(table, event)
     y = times_of(table, time, event)
     if roles.weights is not None:
         check_column(table, roles.weights, "weights")
@@ -342,7 +347,24 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
         monotonic=_directions(table, roles),
         groups=_groups_of(table, roles),
         roles=ColumnRoles(time, roles.weights, groups=roles.groups),
+        event=value,
     )
+
+
+def event_of(table: pa.Table, typed: str) -> tuple[str, Any]:
+    """The column of events, and the value that is one where it is typed, as in status=2."""
+    if typed in table.column_names or "=" not in typed:
+        return typed, None
+    name, _, text = (part.strip() for part in typed.rpartition("="))
+    check_column(table, name, "event")
+    values = table[name].unique().drop_null().to_pylist()
+    found = [value for value in values if is_event(value, text)]
+    if not found:
+        raise typer.BadParameter(
+            f"'{text}' is no value of '{name}', which has {list_names([str(value) for value in values])}.",
+            param_hint="--event",
+        )
+    return name, found[0]
 
 
 def times_of(table: pa.Table, time: str, event: str) -> pa.Table:

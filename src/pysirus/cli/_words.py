@@ -10,7 +10,7 @@ OPTIONS: dict[str, str] = {
     name: own.metadata["option"].name for name, own in PARAMETERS.items() if own.metadata["option"]
 }
 OPTIONS |= {"memory": "--memory", "max_rows": "--max-rows", "categorical_features": "--categorical"}
-OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop"}
+OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "event": "--event"}
 SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from pysirus._data.column import DataError
 from pysirus._data.table import Table
 from pysirus._kind.survival import IN_MEMORY, SurvivalTimes
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._parameters.table import Constraining, Growing, ListSize, Running, Stages, documented
+from pysirus._parameters.table import Constraining, Event, Growing, ListSize, Running, Stages, documented
+from pysirus._response.read_survival import WANTED
 from pysirus._response.response import Response
 from pysirus._response.survival import SurvivalResponse
 from pysirus.estimators.plain import PlainSirus
@@ -27,14 +29,18 @@ class SurvivalBase(SirusBase):
     _task: ClassVar[str] = "survival"
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
 
+    event: Any
     unique_times_: NDArray[np.float64]
     event_times_: NDArray[np.float64]
 
     @property
     def _kind(self) -> SurvivalTimes:
-        return SurvivalTimes()
+        return SurvivalTimes(self.event.item() if isinstance(self.event, np.generic) else self.event)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
+        if y is not None and np.ndim(y) == 1 and getattr(np.asarray(y).dtype, "names", None) is None:
+            third = " The third argument of fit is sample_weight." if sample_weight is not None else ""
+            raise DataError(f"{WANTED}, such as df[['time', 'status']]. Found one number for each row.{third}")
         table, response, _ = super()._read(X, y, sample_weight)
         assert isinstance(response, SurvivalResponse)
         return table, response, response.time_name
@@ -127,7 +133,7 @@ class SurvivalBase(SirusBase):
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constraining, ListSize):
+class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constraining, Event, ListSize):
     """Stable and interpretable rules for times to an event, some of which are censored.
 
     The forest is grown on martingale residuals of the model without columns. The rules multiply the hazard; their

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import Constraining, Folds, Growing, Running, Stages, documented
+from pysirus._parameters.table import Constraining, Event, Folds, Growing, Running, Stages, documented
 from pysirus.estimators.survival import SurvivalBase
 from pysirus.estimators.tuned import TunedSirus
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusSurvivalCV(SurvivalBase, TunedSirus, Running, Stages, Growing, Constraining, Folds):
+class SirusSurvivalCV(SurvivalBase, TunedSirus, Running, Stages, Growing, Constraining, Event, Folds):
     """Stable and interpretable rules for times to an event, with the number of rules chosen by cross-validation.
 
     The error is 2 (1 - C), C being the concordance of the held-out rows, compared within folds. The choice is the list

@@ -133,7 +133,7 @@ def what_is_predicted(model: Model) -> str:
     """The target, or the risk score of an event."""
     if model.survival is None:
         return model.target
-    return f"risk score of {model.survival.event} ({model.target}): logarithm of the hazard, 0 on average"
+    return f"risk score of {model.survival.event_text} ({model.target}): logarithm of the hazard, 0 on average"
 
 
 def link_lines(model: Model) -> list[str]:

@@ -102,7 +102,12 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Tim
     if model.survival is None:
         raise ParameterError("This figure is for times to an event (SirusSurvival), which this model does not predict.")
     table = model.align(X)
-    return model, table, read_survival(y, table.n_rows), read_weights(sample_weight, table.n_rows)
+    return (
+        model,
+        table,
+        read_survival(y, table.n_rows, model.survival.event_value),
+        read_weights(sample_weight, table.n_rows),
+    )
 
 
 def _curve(times: Times, rows: Flags, weights: Any) -> Curve:
@@ -119,7 +124,7 @@ def _finish(ax: Any, model: Any) -> Any:
     ax.set_ylim(0, 1.03)
     ax.set_xlim(left=0)
     ax.set_xlabel(plain(model.target))
-    ax.set_ylabel(plain(f"share without {model.survival.event}"))
+    ax.set_ylabel(plain(f"share without {model.survival.event_text}"))
     ax.legend(frameon=False, fontsize=8)
     bare(ax, "left", "bottom")
     return ax

@@ -124,7 +124,7 @@ def _truth(model: Model, y: Any, n_rows: int) -> list[str]:
     """What came true, as text; of times to an event whether it was one."""
     if model.survival is None:
         return [_number_text(v) if isinstance(v, float) else str(v) for v in _as_list(y, "y", n_rows)]
-    found = read_survival(y, n_rows)
+    found = read_survival(y, n_rows, model.survival.event_value)
     return [
         f"{_number_text(time)} ({'event' if event else 'censored'})"
         for time, event in zip(found.times.tolist(), found.events.tolist())
