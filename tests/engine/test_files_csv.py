@@ -118,7 +118,7 @@ REFUSED = {
     "utf-16": ("x,y\n1,2\n".encode("utf-16"), "is in UTF-16"),
     "nothing": (b"", "is empty"),
     "ragged": (b"x,y\n1,2\n3\n", "cannot be read as CSV: .*Expected 2 columns"),
-    "commas": (b"x;y\n1,5;2\n", "'x' of .* has numbers with decimal commas"),
+    "commas": (b"x;y\n1,5;2.5\n", "'x' of .* has numbers with decimal commas"),
     "twice": (b"x,x,y\n1,2,3\n", "'x' occurs more than once"),
     "no rows": (b"x,y\n", "no rows"),
     "long row": (b"x,y\n" + b"a" * (1 << 14) + b",2\n", "cannot be read as CSV"),

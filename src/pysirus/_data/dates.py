@@ -24,15 +24,17 @@ ORDERS = ("ymd", "dmy", "mdy", "named")
 DURATIONS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 DAY = 86_400_000_000  # microseconds
 
-_TIME = (
-    r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>[.,]\d+)?)?"
-    r"\s*(?P<noon>[AaPp]\.?[Mm]\.?)?"
-)
+_SECONDS = r"(?::(?P<second>[0-5]\d)(?P<fraction>[.,]\d+)?)?"
+_NOON = r"\s*(?P<noon>[AaPp]\.?[Mm]\.?)?"
+_TIME = rf"(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d){_SECONDS}{_NOON}"
+_ISO_TIME = rf"(?P<hour>\d{{1,2}})(?::(?P<minute>[0-5]\d){_SECONDS})?{_NOON}"  # as Arrow reads 2024-05-09T10
 _REST = rf"(?:(?:T|,?\s+){_TIME}\s*{OFFSET}?)?\s*$"
 _NAMES = r"(?P<name>(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[A-Za-z]{0,6})"
 _WEEKDAY = r"^\s*(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,?\s+)?"
 _PATTERNS = {
-    "ymd": (rf"^\s*(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_REST}",),
+    "ymd": (
+        rf"^\s*(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_REST.replace(_TIME, _ISO_TIME)}",
+    ),
     "dmy": (rf"^\s*(?P<day>\d{{1,2}})[-/.](?P<month>\d{{1,2}})[-/.](?P<year>\d{{4}}|\d{{2}}){_REST}",),
     "mdy": (rf"^\s*(?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})[-/.](?P<year>\d{{4}}|\d{{2}}){_REST}",),
     "named": (

@@ -41,9 +41,10 @@ class _SetAside(Exception):
 class Preparation:
     """Turns the columns of a training table into features."""
 
-    def __init__(self, names: Sequence[str], max_levels: int) -> None:
+    def __init__(self, names: Sequence[str], max_levels: int, decimal: str = "") -> None:
         self._taken = set(names)
         self._max_levels = max_levels
+        self._decimal = decimal
         self._deriver = Deriver(warn=False)
 
     def features(self, name: str, source: Source, forced: bool) -> list[Feature]:
@@ -124,7 +125,7 @@ class Preparation:
             raise _SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
         if are_times(texts):
             return self._one(Derived(self._name(f"{name} (hours)"), name, "time"), source)
-        form = number_form(texts)
+        form = number_form(texts, self._decimal)
         if form is None:
             return []
         named = not form.unit or form.unit.casefold() in re.split(r"[\W_]+", name.casefold())
@@ -199,9 +200,12 @@ def _reason(name: str, error: DataError) -> str:
 Made = tuple[tuple[Column, ...], ColumnRecipe | None]
 
 
-def prepare(sources: dict[str, Source], forced: set[int], max_levels: int) -> Made:
-    """The columns that can be made of a frame, and how; None where they are as they were."""
-    preparation = Preparation(list(sources), max_levels)
+def prepare(sources: dict[str, Source], forced: set[int], max_levels: int, decimal: str = "") -> Made:
+    """The columns that can be made of a frame, and how; None where they are as they were.
+
+    ``decimal`` is the decimal mark of the file that it was read from, where that is known.
+    """
+    preparation = Preparation(list(sources), max_levels, decimal)
     columns: list[Column] = []
     derived: list[Derived] = []
     aside: dict[str, str] = {}

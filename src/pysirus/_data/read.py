@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -18,7 +18,10 @@ import pyarrow.parquet
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
+from pysirus._data.known import KnownColumn
+from pysirus._data.marks import COMMA, Shown, comma_schema, has_decimal_commas, read_numbers
 from pysirus._data.remote import Place, Remote
+from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
 # Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most this many bytes
@@ -34,8 +37,6 @@ _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "
 _DELIMITERS = (",", ";", "\t")
 # a quoted name, also with a line break or a doubled quote in it: it stands between delimiters or ends of lines
 _QUOTED = re.compile(rb'(?:^|(?<=[,;\t\r\n])|(?<=\xef\xbb\xbf))"(?:[^"]|"")*"(?=[,;\t\r\n]|$)')
-# a comma before other than three digits, after a zero or after four digits: it parts no thousands
-_DECIMAL_COMMA = r"^\s*[-+]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+)\s*$"
 _LEADING_ZERO = r"^\s*0\d+\s*$"
 # how files begin that are often taken for CSV
 _FOREIGN = {
@@ -43,17 +44,20 @@ _FOREIGN = {
 }
 _ZIP_MAGIC = b"PK\x03\x04"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# numbers with a decimal comma and points between thousands; those that show which is which
-_GERMAN = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*$"
-_SURELY_GERMAN = r"^\s*[-+]?\d{1,3}(\.\d{3})+,\d+\s*$"
+_NAMELESS = re.compile(r"Unnamed: 0|column_\d+")  # what a column is called that has no name in its file
 STDIN = "-"
 
 
-def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Sequence[str] = ()) -> pa.Table:
+Known = Mapping[str, KnownColumn]
+
+
+def read_file(
+    path: str | os.PathLike[str], text: Sequence[str] = (), labels: Sequence[str] = (), known: Known | None = None
+) -> pa.Table:
     """Read a CSV (comma, semicolon or tab; also .gz), Parquet or Excel file that has rows and distinct column names.
 
     A name of ``-`` is standard input. Of a CSV file the columns ``text`` are text, and the columns ``labels`` where a
-    number begins with a zero.
+    number begins with a zero. ``known`` is what a model knows of its columns: nothing of these is guessed.
     """
     path = Path(path)
     if not path.exists() and str(path) != STDIN:
@@ -75,7 +79,7 @@ def read_file(path: str | os.PathLike[str], text: Sequence[str] = (), labels: Se
             elif path.suffix == ".parquet":
                 raise DataError(f"'{path}' is not a Parquet file: its content says otherwise.")
             else:
-                table = _read_csv(path, _read_text(path, file, start), text, labels)
+                table = _read_csv(path, _read_text(path, file, start), text, labels, known)
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     check_names(table.column_names)
@@ -179,27 +183,45 @@ def _width(kind: pa.DataType) -> int:
         return 4
 
 
-def _read_csv(path: Path, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
+def _read_csv(
+    path: Path, content: pa.Buffer, text: Sequence[str], labels: Sequence[str], known: Known | None
+) -> pa.Table:
     if content.size > 1 and memoryview(content)[:2].tobytes() in _UTF16_MARKS:
         content = _transcoded(path, content, "utf-16")
+    words = [*text, *as_headers(known or ())]
     try:
         delimiter = _delimiter(content)
-        table = _parse_csv(content, delimiter, text)
+        table = _parse_csv(content, delimiter, words)
         if not _is_utf8(table):
             raise pa.ArrowInvalid("invalid UTF8 data")
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if "UTF8" not in str(error):
             raise DataError(f"'{path}' cannot be read as CSV, Parquet or Excel: {_first_line(error)}.") from error
         warn_user(f"'{path}' is not in UTF-8. It is read as Windows-1252 (Latin-1).")
-        return _read_csv(path, _transcoded(path, content, "cp1252"), text, labels)
+        return _read_csv(path, _transcoded(path, content, "cp1252"), text, labels, known)
     if zoned := [field.name for field in table.schema if getattr(field.type, "tz", None) is not None]:
-        table = _parse_csv(content, delimiter, [*text, *zoned])  # Arrow converts to UTC and forgets the offsets
-    if delimiter == ";":
+        table = _parse_csv(content, delimiter, [*words, *zoned])  # Arrow converts to UTC and forgets the offsets
+    if delimiter == ";" and known is None:  # or the model knows
         table = _with_commas(table, content, text, labels)
-    known = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1]
-    if known:
-        table = _with_zeros(table, _parse_csv(content, delimiter, known, only=known))
-    return table.rename_columns(named_columns(table.column_names))
+    codes = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1 and name not in words]
+    if codes:
+        table = _with_zeros(table, _parse_csv(content, delimiter, codes, only=codes))
+    metadata = table.schema.metadata
+    table = table.rename_columns(named_columns(table.column_names)).replace_schema_metadata(metadata)
+    return table if known is None else as_known(table, {name: how for name, how in known.items() if name not in text})
+
+
+def as_known(table: pa.Table, known: Known) -> pa.Table:
+    """A table with the columns of text that a model knows as it knows them."""
+    for i, name in enumerate(table.column_names):
+        if name in known:
+            table = table.set_column(i, name, known[name].read(name, table.column(i)))
+    return table
+
+
+def as_headers(names: Iterable[str]) -> list[str]:
+    """Names as they may stand in a header, where a column may have none."""
+    return [*names, *([""] if any(map(_NAMELESS.fullmatch, names)) else [])]
 
 
 def named_columns(header: Sequence[str]) -> list[str]:
@@ -207,9 +229,7 @@ def named_columns(header: Sequence[str]) -> list[str]:
     return [name or ("Unnamed: 0" if i == 0 else f"column_{i + 1}") for i, name in enumerate(header)]
 
 
-def _parse_csv(
-    content: pa.Buffer, delimiter: str, text: Sequence[str], only: Sequence[str] = (), decimal_point: str = "."
-) -> pa.Table:
+def _parse_csv(content: pa.Buffer, delimiter: str, text: Sequence[str], only: Sequence[str] = ()) -> pa.Table:
     # one block: types are inferred from every row, not from the first megabyte
     block = min(max(content.size + 1, 1 << 20), 1 << 30)
     return pyarrow.csv.read_csv(
@@ -220,19 +240,8 @@ def _parse_csv(
             strings_can_be_null=True,
             column_types=dict.fromkeys(text, pa.string()),
             include_columns=only,
-            decimal_point=decimal_point,
         ),
     )
-
-
-def has_decimal_comma(column: pa.ChunkedArray) -> bool:
-    """Whether text holds a number whose comma can only be a decimal comma."""
-    return pa.types.is_string(column.type) and _matches(column, _DECIMAL_COMMA)
-
-
-def is_surely_german(column: pa.ChunkedArray) -> bool:
-    """Whether text holds a number with points between thousands and a decimal comma."""
-    return pa.types.is_string(column.type) and _matches(column, _SURELY_GERMAN)
 
 
 def has_leading_zero(column: pa.ChunkedArray) -> bool:
@@ -243,19 +252,6 @@ def has_leading_zero(column: pa.ChunkedArray) -> bool:
 def _matches(column: pa.ChunkedArray, pattern: str) -> bool:
     """Whether any value of a text column matches a pattern."""
     return bool(pyarrow.compute.any(pyarrow.compute.match_substring_regex(column, pattern)).as_py())
-
-
-def _better(points: pa.Table, commas: pa.Table) -> pa.Table:
-    """A file read with decimal points or with decimal commas: commas where a column has them and none has points."""
-    pairs = list(zip(points.columns, commas.columns))
-    has_points = any(pa.types.is_floating(old.type) and _needs_point(new) for old, new in pairs)
-    has_commas = any(pa.types.is_floating(new.type) and has_decimal_comma(old) for old, new in pairs)
-    return commas if has_commas and not has_points else points
-
-
-def _needs_point(column: pa.ChunkedArray) -> bool:
-    """Whether a column read with decimal commas shows that its points are decimal: they part no thousands."""
-    return pa.types.is_string(column.type) and not _all_match(column, _GERMAN)
 
 
 def _with_zeros(table: pa.Table, codes: pa.Table) -> pa.Table:
@@ -289,27 +285,25 @@ def _transcoded(path: Path, content: pa.Buffer, encoding: str) -> pa.Buffer:
 
 def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
     """A table of a file with semicolons, whose numbers may have decimal commas, and points between thousands."""
-    german = False
-    if any(map(has_decimal_comma, table.columns)):
-        better = _better(table, _parse_csv(content, ";", text, decimal_point=","))
-        table, german = better, better is not table
-    sure = _GERMAN if german else None
-    for i, name in enumerate(table.column_names):
-        column = table.column(i)
-        if not pa.types.is_string(column.type) or name in text or name in labels or not column.length():
-            continue
-        if not (sure or _matches(column, _SURELY_GERMAN)) or not _all_match(column, _GERMAN):
-            continue
-        plain = pyarrow.compute.replace_substring(pyarrow.compute.replace_substring(column, ".", ""), ",", ".")
-        numbers = pyarrow.compute.utf8_trim_whitespace(plain).cast(pa.float64())
-        table = table.set_column(i, name, numbers)
-    return table
-
-
-def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
-    """Whether all known values of a text column match a pattern, and there is one."""
-    found = pyarrow.compute.match_substring_regex(column, pattern)
-    return bool(pyarrow.compute.all(found).as_py()) and column.null_count < column.length()
+    aside = {*text, *labels}
+    columns = list(enumerate(zip(table.column_names, table.schema.types)))
+    words = [i for i, (name, kind) in columns if pa.types.is_string(kind) and name not in aside]
+    shown = {i: Shown().add(table.column(i)) for i in words}
+    if not has_decimal_commas(shown.values(), []):
+        for i in (i for i in words if shown[i].fits and _matches(table.column(i), ",")):
+            name = one_line(table.column_names[i])
+            warn_user(
+                f"Column '{name}' has commas before three digits, as in 1,234: they are taken for thousands marks."
+            )
+        return table
+    texts = _parse_csv(content, ";", table.column_names)
+    numbers = {i: Shown().add(texts.column(i)) for i, (_, kind) in columns if pa.types.is_floating(kind)}
+    if not has_decimal_commas(shown.values(), numbers.values()):
+        return table
+    for i, found in (shown | numbers).items():
+        if found.is_comma_column and table.column_names[i] not in aside:
+            table = table.set_column(i, table.column_names[i], read_numbers(texts.column(i), COMMA)[0])
+    return table.replace_schema_metadata(comma_schema(table.schema).metadata)
 
 
 def sniff_codec(path: Place) -> str | None:
@@ -339,10 +333,13 @@ def sniff_delimiter(path: Place) -> str:
 
 
 def _delimiter(content: pa.Buffer) -> str:
-    """The delimiter that the header has most of, outside of quotes."""
+    """The delimiter that the header has most of, outside of quotes; of a single column, one that is not in it."""
     start = _QUOTED.sub(b"", memoryview(content)[: 1 << 16].tobytes())
     header = re.split(rb"[\r\n]", start, maxsplit=1)[0]
-    return max(_DELIMITERS, key=lambda delimiter: header.count(delimiter.encode()))
+    counts = {delimiter: header.count(delimiter.encode()) for delimiter in _DELIMITERS}
+    if not any(counts.values()):
+        counts = {delimiter: -start.count(delimiter.encode()) for delimiter in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda delimiter: counts[delimiter])
 
 
 def _first_line(error: Exception) -> str:

@@ -27,7 +27,7 @@ from pysirus._data.dates import (
     seconds_of,
 )
 from pysirus._data.frame import Source
-from pysirus._data.written import NumberForm, is_missing_word, read_written
+from pysirus._data.written import NumberForm, is_missing_word, number_form, read_written, written_otherwise
 from pysirus._data.zones import MINUTE, UnknownZoneError, has_several_zones, in_zone, read_offsets
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
@@ -111,7 +111,7 @@ def spread(values: NDArray[Any], texts: Column) -> NDArray[Any]:
 
 def as_numbers(array: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
     """Numbers as doubles, NaN for missing and for infinite ones."""
-    values = np.array(array.cast(pa.float64(), safe=False).to_numpy())
+    values = np.array(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     values[np.isinf(values)] = np.nan
     return values
 
@@ -175,8 +175,15 @@ class Deriver:
         return spread(values, texts)
 
     def _complain(self, own: Derived, texts: Column, unread: NDArray[np.bool_], what: str) -> None:
-        """Warn of texts that are not what they were in training; those that say that nothing is known are fine."""
+        """Warn of texts that are not what they were in training; those that say that nothing is known are fine.
+
+        A number with other marks is an error: it has a value, and nobody can tell which.
+        """
         odd = [i for i in np.flatnonzero(unread) if not is_missing_word(texts.levels[i])] if self._warn else []
+        if odd and own.take == "number":
+            text = written_otherwise([texts.levels[i] for i in odd], own.form.unit)
+            if text is not None:
+                raise wrong_form(own.column, own.form, text)
         if odd:
             n_rows = int(np.isin(texts.values, odd).sum())
             warn_user(
@@ -219,6 +226,18 @@ def _wrong_zone(own: Derived, found: str) -> DataError:
     wanted = "an offset or a time zone, in which they are converted" if own.zone else "neither offset nor time zone"
     return DataError(
         f"Column '{own.column}' held moments {held} in training, now it holds moments {found}. Give them with {wanted}."
+    )
+
+
+def wrong_form(name: str, form: NumberForm, text: str) -> DataError:
+    """The error for text that is no number in the form that the numbers of a column had in training."""
+    if number_form([text]) is None:
+        return DataError(
+            f"Column '{name}' was numeric in training, now it holds labels such as {text!r}. Convert it to numbers."
+        )
+    return DataError(
+        f"Column '{name}' holds {text!r}. In training its numbers were written {form}. Write them as in training, or "
+        "learn the model from files that are written like this one."
     )
 
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.arrays import array_columns, array_frame, columns_named
 from pysirus._data.column import UNSEEN, Column, ColumnKind, DataError, check_text, number_labels
 from pysirus._data.frame import Source, as_frame, frame_sources, read_column, say_index, without_index
 from pysirus._data.ids import warn_of_ids
+from pysirus._data.marks import decimal_of
 from pysirus._data.prepare import prepare
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import ColumnRecipe
@@ -143,7 +145,9 @@ def read_table(X: Any, *, categorical: Any = None, part: bool = False, max_level
     if max_levels is None:
         columns = _read_columns(sources, forced, part=part)
     else:
-        columns, recipe = prepare(sources, forced, max_levels)
+        schema = getattr(frame.to_native(), "schema", None)
+        decimal = decimal_of(schema) if isinstance(schema, pa.Schema) else ""
+        columns, recipe = prepare(sources, forced, max_levels, decimal)
     if named and not part:
         warn_of_ids(columns)
     return Table(columns, n_rows, tuple(column.name for column in columns) if named else None, recipe, index)

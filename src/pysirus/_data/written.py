@@ -28,6 +28,7 @@ _UNITS = (
 )
 UNITS = frozenset(_UNITS.split("|"))
 MARKS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"))  # decimal, thousands
+_MARK_NAMES = {"": "nothing", ",": "a comma", ".": "a point", " ": "a space", "'": "an apostrophe"}
 DECIMALS, THOUSANDS = (".", ","), ("", ",", ".", " ", "'")
 _BEFORE = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
 _AFTER = rf"{_BEFORE}|[%‰]|°?[A-Za-z]+(?:/[A-Za-z]+)?[²2]?"
@@ -48,13 +49,24 @@ class NumberForm:
     thousands: str = ""
 
     @property
-    def pattern(self) -> str:
-        """A number without its sign and unit."""
+    def digits(self) -> str:
+        """A pattern of a number without its sign, exponent and unit."""
         point = re.escape(self.decimal)
         whole = r"\d+"
         if self.thousands:
             whole = rf"(?:[1-9]\d{{0,2}}(?:{re.escape(self.thousands)}\d{{3}})+|\d+)"
-        return rf"^(?:{whole}(?:{point}\d*)?|{point}\d+)$"
+        return rf"(?:{whole}(?:{point}\d*)?|{point}\d+)"
+
+    @property
+    def pattern(self) -> str:
+        """The same of a whole text."""
+        return rf"^{self.digits}$"
+
+    def __str__(self) -> str:
+        thousands = _MARK_NAMES[self.thousands]
+        unit = f", in {self.unit}" if self.unit else ""
+        example = f"1{self.thousands}234{self.decimal}5"
+        return f"with {_MARK_NAMES[self.decimal]} before decimals and {thousands} between thousands ({example}){unit}"
 
 
 def is_missing_word(text: str) -> bool:
@@ -90,12 +102,17 @@ def _unit_of(units: Sequence[str]) -> str | None:
     return longest if known and all(_same_unit(longest, unit) for unit in named) else None
 
 
-def _forms(unit: str) -> Iterator[NumberForm]:
-    return (NumberForm(unit, decimal, thousands) for decimal, thousands in MARKS)
+def _forms(unit: str, decimal: str) -> Iterator[NumberForm]:
+    """The forms that numbers may have; first those with the decimal mark of their file, where it is known."""
+    marks = sorted(MARKS, key=lambda pair: (pair[0] != decimal, not pair[1])) if decimal else MARKS
+    return (NumberForm(unit, *pair) for pair in marks)
 
 
-def number_form(texts: Sequence[str]) -> NumberForm | None:
-    """How all of these texts write numbers; None where one of them is none, or they are codes such as 0123."""
+def number_form(texts: Sequence[str], decimal: str = "") -> NumberForm | None:
+    """How all of these texts write numbers; None where one of them is none, or they are codes such as 0123.
+
+    ``decimal`` is the decimal mark of their file, where that is known: `4.000 km` may be read in two ways.
+    """
     known = [text for text in texts if not is_missing_word(text)]
     if not known:
         return None
@@ -106,7 +123,7 @@ def number_form(texts: Sequence[str]) -> NumberForm | None:
     digits = parts["digits"]
     if unit is None or (not unit and pc.any(pc.match_substring_regex(digits, r"^0\d")).as_py()):
         return None
-    for form in _forms(unit):
+    for form in _forms(unit, decimal):
         if pc.all(pc.match_substring_regex(digits, form.pattern)).as_py():
             return form
     return None
@@ -118,7 +135,7 @@ def read_written(texts: Sequence[str], form: NumberForm) -> tuple[NDArray[np.flo
     parts = _parts(array)
     fits = pc.match_substring_regex(parts["digits"], form.pattern)
     units = _units(parts).to_pylist()
-    right = pa.array([not unit or _same_unit(form.unit, unit) for unit in units])
+    right = pa.array([not unit or _same_unit(form.unit, unit) for unit in units], pa.bool_())
     fits = pc.fill_null(pc.and_(fits, right), False)
     digits: Any = parts["digits"]
     if form.thousands:
@@ -132,3 +149,12 @@ def read_written(texts: Sequence[str], form: NumberForm) -> tuple[NDArray[np.flo
     values[np.isinf(values)] = np.nan
     odd = [text for text, unread in zip(texts, np.isnan(values)) if unread and not is_missing_word(text)]
     return values, odd
+
+
+def written_otherwise(texts: Sequence[str], unit: str) -> str | None:
+    """The first of these texts that writes a number of this unit, or of none, with any marks; None if none does."""
+    for form in _forms(unit, ""):
+        values, _ = read_written(texts, form)
+        if not np.isnan(values).all():
+            return texts[int(np.flatnonzero(~np.isnan(values))[0])]
+    return None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pysirus._data.table import MAX_LEVELS
 from pysirus._model.effect_agreement import check_effect
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
-from pysirus._model.recipe_text import check_recipe
+from pysirus._model.recipe_text import check_marks, check_recipe
 from pysirus._model.survival_agreement import check_survival
 from pysirus._model.threshold_agreement import check_thresholds
 from pysirus._response.read import MAX_CLASSES
@@ -31,6 +31,9 @@ LARGEST_LOG = 700.0  # of a prediction: its exponential is a number still
 def check_agreement(document: Entry) -> None:
     """Hold the sections of a document against each other."""
     _check_columns(document["features"])
+    if "marks" in document:
+        ensure(document["version"] == 2, "marks", "are in files of version 2 only")
+        check_marks(document["marks"])
     if "recipe" in document:
         ensure(document["version"] == 2, "recipe", "is in files of version 2 only")
         check_recipe(document["recipe"], document["features"])

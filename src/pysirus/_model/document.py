@@ -28,7 +28,7 @@ from pysirus._model.fields import (
 )
 from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.link import LINKS
-from pysirus._model.recipe_text import RECIPE
+from pysirus._model.recipe_text import MARKS, RECIPE
 from pysirus._model.roles import ROLES
 
 FORMAT = "pysirus-model"
@@ -246,6 +246,7 @@ DOCUMENT = fields(
         "survival": SURVIVAL,
         "recipe": RECIPE,
         "roles": ROLES,
+        "marks": MARKS,
         "tuning": optional(TUNING),
         "moments": optional(MOMENTS),
         "likelihood": optional(LIKELIHOOD),

@@ -25,7 +25,7 @@ from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json, number_line
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
 from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
-from pysirus._model.recipe_text import recipe_from_json, recipe_to_json
+from pysirus._model.recipe_text import marks_from_json, marks_to_json, recipe_from_json, recipe_to_json
 from pysirus._model.roles import roles_from_json, roles_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import write_text
@@ -231,7 +231,8 @@ def model_to_json(model: Model) -> dict[str, Any]:
     """A model as a JSON document."""
     signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
     swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
-    old = model.link == "identity" and model.recipe is None and model.roles is None and not signed and not swept
+    said = model.recipe is not None or model.roles is not None or bool(model.marks)
+    old = model.link == "identity" and not said and not signed and not swept
     version = 1 if old else 2  # the lowest that can say it
     return {
         "format": FORMAT,
@@ -243,6 +244,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
         **({} if model.recipe is None else {"recipe": recipe_to_json(model.recipe)}),
         **roles_to_json(model.roles),
+        **({"marks": marks_to_json(model.marks)} if model.marks else {}),
         "mean": _output(model.mean),
         "intercept": _output(model.intercept),
         "aggregation": model.aggregation,
@@ -301,6 +303,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         survival=survival,
         recipe=recipe,
         roles=roles_from_json(document.get("roles")),
+        marks=marks_from_json(document.get("marks", {})),
     )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pysirus._constraints.constraints import Constraints
 from pysirus._data.align import Schema, align_table, warn_unseen
+from pysirus._data.marks import Marks
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._format import decimals_for, format_number, format_shares
@@ -105,6 +106,8 @@ class Model:
     roles : ColumnRoles or None
         The training table's columns of weights, exposure and groups, and of the target; None where only the target,
         or nothing, is known.
+    marks : mapping of str to NumberForm
+        How numbers were written in the text files of training, by column; decimal points where nothing is said.
     """
 
     selected: RuleSet
@@ -126,6 +129,7 @@ class Model:
     survival: Survival | None = None
     recipe: ColumnRecipe | None = None
     roles: ColumnRoles | None = None
+    marks: Marks = field(default_factory=dict)
 
     @property
     def target_column(self) -> str:

@@ -1,4 +1,4 @@
-"""A recipe of columns in, JSON out, and back; a ``Damage`` where it does not go with the features of the model."""
+"""A recipe of columns, and marks of numbers, in, JSON out, and back; a ``Damage`` where they do not fit the model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._data.dates import DURATIONS, ORDERS, WEEKDAYS
+from pysirus._data.marks import Marks
 from pysirus._data.recipe import TAKES, ColumnRecipe, Derived
 from pysirus._data.written import DECIMALS, THOUSANDS, NumberForm
 from pysirus._data.zones import ZONE
@@ -65,6 +66,8 @@ RECIPE = fields(
     }
 )
 
+MARKS = mapping(fields({"decimal": BESIDES["decimal"], "thousands": BESIDES["thousands"]}))
+
 
 def _derived(own: Derived) -> dict[str, Any]:
     form = {"unit": own.form.unit, "decimal": own.form.decimal, "thousands": own.form.thousands}
@@ -96,6 +99,16 @@ def recipe_from_json(d: Entry | None) -> ColumnRecipe | None:
         rest = {name: entry.get(name, "") for name in ("order", "since", "other")} | {"zone": entry.get("zone")}
         derived.append(Derived(entry["feature"], entry["column"], entry["take"], form, **rest))
     return ColumnRecipe(tuple(d["columns"]), tuple(derived), dict(d["aside"]))
+
+
+def marks_to_json(marks: Marks) -> dict[str, Any]:
+    """How numbers are written in text files, by column, as JSON."""
+    return {name: {"decimal": form.decimal, "thousands": form.thousands} for name, form in marks.items()}
+
+
+def marks_from_json(d: Mapping[str, Entry]) -> Marks:
+    """The same back from a document that was checked."""
+    return {name: NumberForm("", entry["decimal"], entry["thousands"]) for name, entry in d.items()}
 
 
 # -------------------------------------------------------------------------------------------------------- agreement
@@ -135,5 +148,14 @@ def _check_entry(entry: Entry, feature: Entry, place: str) -> None:
     if take == "duration":
         ensure(entry["unit"] in DURATIONS, place, f"has a unit that is none of {', '.join(DURATIONS)}")
     if take == "number":
-        marks = entry.get("decimal", "."), entry.get("thousands", "")
-        ensure(marks[0] != marks[1], place, "has the same mark for decimals and thousands")
+        _check_pair(entry.get("decimal", "."), entry.get("thousands", ""), place)
+
+
+def check_marks(marks: Mapping[str, Entry]) -> None:
+    """Hold the marks of each column against one another."""
+    for name, entry in marks.items():
+        _check_pair(entry["decimal"], entry["thousands"], f"marks[{name!r:.60}]")
+
+
+def _check_pair(decimal: str, thousands: str, place: str) -> None:
+    ensure(decimal != thousands, place, "has the same mark for decimals and thousands")

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import typer
 
 from pysirus._data.column import DataError
-from pysirus._data.read import check_column
+from pysirus._data.read import Known, check_column
 from pysirus._data.remote import Place, Remote, check_remote_output, writing_remote
 from pysirus._model.model import Model
 from pysirus._output import PARQUET, streaming
@@ -22,7 +22,7 @@ from pysirus._use.score import Rows, Score, score_parts
 from pysirus.cli._options import check_output
 from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
 from pysirus.cli._streams import print_data, say
-from pysirus.cli._table import names_of, split_names, text_columns
+from pysirus.cli._table import kept_columns, known_columns, names_of, split_names
 from pysirus.cli._truth import Columns
 from pysirus.engine.holders.csv import ENDINGS
 from pysirus.engine.holders.parquet import READING, SourceFile, tables_in
@@ -42,11 +42,13 @@ class Write(Protocol):
 # -------------------------------------------------------------------------------------------------------------- files
 
 
-def _look_at(rules: Model, paths: Sequence[Place], text: Sequence[str] = ()) -> list[SourceFile]:
-    """The files, none of which is to change while it is read; what was text for the model is text in CSV."""
+def _look_at(
+    rules: Model, paths: Sequence[Place], text: Sequence[str] = (), known: Known | None = None
+) -> list[SourceFile]:
+    """The files, none of which is to change while it is read; of CSV files the columns are read as in training."""
     advice = "Give files that nothing writes to, or a copy of them."
-    words = text_columns(rules) if rules.named else []
-    files = [replace(file, when=READING, advice=advice) for file in look_at_all(paths, [*words, *text])]
+    found = look_at_all(paths, text, known=known_columns(rules) if known is None else known)
+    files = [replace(file, when=READING, advice=advice) for file in found]
     if not any(file.n_rows for file in files):
         raise DataError(f"'{files[0].path}' has columns but no rows{', as have the others' if files[1:] else ''}.")
     return files
@@ -77,10 +79,10 @@ def _batches(file: SourceFile, columns: Sequence[str]) -> Iterator[tuple[str, pa
 
 def score_files(rules: Model, name: str, truth: Columns) -> Score:
     """Compare the predictions for the rows of all files with the truth."""
-    has_words = any(isinstance(label, str) for label in rules.classes or ())
+    text, numbers = truth.kinds(rules)
 
     def rows() -> Iterator[Rows]:
-        for file in _look_at(rules, find_files(name), [truth.target] if has_words else []):
+        for file in _look_at(rules, find_files(name), text, known_columns(rules, numbers)):
             with _naming(f"'{file.path}'"):
                 truth.check(file.schema.empty_table())
             for part, table in _batches(file, _columns_of(rules, file, truth.names)):
@@ -107,8 +109,11 @@ def predict_files(
 
     rules = model_of(loaded)
     others = [name for name in split_names(keep) if name not in rules.columns and name != wanted.exposure]
-    files = _look_at(rules, paths, [] if is_parquet(output) or (output and not output.suffix) else others)
-    wanted = wanted._replace(keep=names_of(files[0].schema.empty_table(), keep, "--keep"))
+    to_csv = not is_parquet(output) and not (output and not output.suffix)
+    numbers = [] if wanted.exposure is None else [wanted.exposure]
+    kept, known = kept_columns(rules, split_names(keep) if to_csv else [], numbers)
+    files = _look_at(rules, paths, others if to_csv else [], known)
+    wanted = wanted._replace(keep=names_of(files[0].schema.empty_table(), keep, "--keep"), written=kept)
     for file in files:
         with _naming(f"'{file.path}'"):
             for name in wanted.keep:

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -14,7 +15,8 @@ import pyarrow.parquet
 import typer
 
 from pysirus._data.column import DataError
-from pysirus._data.read import list_names
+from pysirus._data.read import Known, as_known, list_names
+from pysirus._data.recipe import is_text
 from pysirus._data.remote import Place
 from pysirus._model.model import Model
 from pysirus._output import write_text, writing
@@ -50,6 +52,7 @@ class Wanted(NamedTuple):
     probabilities: bool = False
     at: str | None = None
     exposure: str | None = None  # what rates are multiplied by
+    written: Known = MappingProxyType({})  # features that are kept, which a CSV file left as text
 
     @property
     def others(self) -> list[str]:
@@ -62,6 +65,7 @@ def predict_table(loaded: Any, rows: pa.Table, wanted: Wanted) -> pa.Table:
     rules = model_of(loaded)
     kept = {name: rows[name] for name in wanted.keep}
     features = features_of(rows if rules.named else rows.drop_columns(wanted.others), rules)
+    features = as_known(features, {name: how for name, how in wanted.written.items() if is_text(rows.field(name).type)})
     if wanted.probabilities:
         found = rules.decision(rules.align(features))
         columns = {"prediction": rules.labels[found.argmax(axis=1)]}

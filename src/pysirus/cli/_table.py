@@ -11,7 +11,9 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
-from pysirus._data.read import STDIN, check_column, did_you_mean, list_names, read_file
+from pysirus._data.known import KnownColumn
+from pysirus._data.marks import POINT, Marks, marks_of
+from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_names, read_file
 from pysirus._data.remote import Place, is_remote
 from pysirus._data.table import MAX_LEVELS
 from pysirus._data.zero_weights import rows_that_weigh, take
@@ -55,6 +57,7 @@ class Training(NamedTuple):
     groups: Any = None  # rows of one group stay in one fold
     roles: ColumnRoles | None = None
     event: Any = None  # the value that is an event
+    marks: Marks | None = None  # how numbers are written in the file
 
     def fit(self, estimator: Any) -> None:
         """Learn from the table, whose columns the model remembers."""
@@ -65,6 +68,7 @@ class Training(NamedTuple):
             estimator.fit(self.features, self.target, sample_weight=self.weights, **folds)
         if self.roles is not None:
             estimator._remember(self.roles)
+        estimator._keep_marks(self.marks or {})
 
     def cross_validate(self, estimator: Any) -> None:
         """Judge a list of this size by rows that are held out."""
@@ -139,13 +143,45 @@ def text_columns(model: Model) -> list[str]:
     return [feature.name for feature in model.features if any(isinstance(level, str) for level in feature.levels)]
 
 
-def open_table(name: str, model: Model | None = None, labels: Sequence[str] = (), text: Sequence[str] = ()) -> pa.Table:
+def known_columns(model: Model, truth: Sequence[str] = ()) -> dict[str, KnownColumn]:
+    """What a model knows of the columns of text files; ``truth`` are numbers besides its features."""
+    if not model.named:
+        return {}
+    known = {name: KnownColumn(model.marks.get(name, POINT)) for name in truth}
+    known |= {name: KnownColumn(form, needed=name in truth) for name, form in model.marks.items()}
+    asked = model.columns_of(model.rules)
+    for i, feature in enumerate(model.features):
+        own = None if model.recipe is None else model.recipe.of(feature.name)
+        form = model.marks.get(feature.name, POINT)
+        is_text = own is not None and own.take != "finite"
+        if is_text or any(isinstance(level, str) for level in feature.levels):
+            known[model.schema.column_of(feature)] = KnownColumn()
+        else:
+            known[feature.name] = KnownColumn(form, feature.levels, needed=i in asked)
+    return known
+
+
+def kept_columns(model: Model, keep: Sequence[str], numbers: Sequence[str]) -> tuple[Known, Known]:
+    """The features that are kept as they are written, and all columns that a model knows, these as text."""
+    known = known_columns(model, numbers)
+    kept = {name: known[name] for name in keep if name in model.columns and name in known}
+    return kept, known | dict.fromkeys(kept, KnownColumn())
+
+
+def open_table(
+    name: str,
+    model: Model | None = None,
+    labels: Sequence[str] = (),
+    text: Sequence[str] = (),
+    known: Known | None = None,
+) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name.
 
-    What was text when a model was learned is text in a CSV file of new rows, also where they all look like numbers.
-    Numbers that are ``labels`` keep their leading zeros, and ``text`` is text too.
+    For a model its columns are read from a CSV file as they were in training, also where a few rows look otherwise:
+    as ``known``, by default its features. Numbers that are ``labels`` keep their leading zeros, and ``text`` is text.
     """
     words = [] if model is None or not model.named else text_columns(model)
+    known = known_columns(model) if known is None and model is not None else known
     if is_files(name):
         raise DataError(
             f"'{name}' is a folder or a pattern, and only `pysirus fit`, `tune`, `predict` and `score` take several "
@@ -157,12 +193,12 @@ def open_table(name: str, model: Model | None = None, labels: Sequence[str] = ()
     elif not path.exists() and name in SHIPPED:
         path = SHIPPED[name].path
     elif not path.exists() and path.parent == Path():
-        known = did_you_mean(name, list(SHIPPED)) if not path.suffix else ""
+        hint = did_you_mean(name, list(SHIPPED)) if not path.suffix else ""
         raise DataError(
-            f"There is no file '{name}', and no shipped dataset of that name.{known} "
+            f"There is no file '{name}', and no shipped dataset of that name.{hint} "
             f"Shipped are: {list_names(list(SHIPPED))}."
         )
-    return read_file(path, [*words, *text], labels)
+    return read_file(path, [*words, *text], labels, known)
 
 
 def open_rows(name: str, target: str | None, roles: Roles, memory: str | None) -> Training | FileTraining:
@@ -293,7 +329,14 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         monotonic=_directions(table, roles),
         groups=_groups_of(table, roles),
         roles=ColumnRoles(target, roles.weights, roles.exposure, roles.groups),
+        marks=_marks_of(table, roles),
     )
+
+
+def _marks_of(table: pa.Table, roles: Roles) -> Marks:
+    """How the numbers of a table are written in its file, but for columns that are dropped."""
+    dropped = names_of(table, roles.drop, "--drop")
+    return {name: form for name, form in marks_of(table.schema).items() if name not in dropped}
 
 
 def _groups_of(table: pa.Table, roles: Roles) -> Any:
@@ -348,6 +391,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
         groups=_groups_of(table, roles),
         roles=ColumnRoles(time, roles.weights, groups=roles.groups),
         event=value,
+        marks=_marks_of(table, roles),
     )
 
 

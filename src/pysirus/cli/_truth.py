@@ -81,6 +81,13 @@ class Columns:
         """By what rows are weighted, in words."""
         return " × ".join(name for name in (self.exposure, self.weights) if name is not None) or None
 
+    def kinds(self, rules: Model) -> tuple[list[str], list[str]]:
+        """Those that are text in a text file, and those that are numbers."""
+        numbers = [name for name in (self.exposure, self.weights) if name is not None]
+        if rules.classes is None:
+            return [], [self.target, *numbers]
+        return [self.target] if any(isinstance(label, str) for label in rules.classes) else [], numbers
+
     def check(self, table: pa.Table) -> None:
         """Complain of the first that the table does not have."""
         if self.remembers_weights and self.weights is not None and self.weights not in table.column_names:

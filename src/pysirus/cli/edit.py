@@ -98,11 +98,11 @@ def _which(text: str, n_rules: int) -> int | str:
 def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
     from pysirus._data.zero_weights import rows_that_count
-    from pysirus.cli._table import open_table
+    from pysirus.cli._table import known_columns, open_table
     from pysirus.cli._truth import Truth
 
     truth = Truth(weights=weights).of(model)
-    labels = [truth.target] if any(isinstance(c, str) for c in model.classes or ()) else []
-    found = truth.read(model, open_table(name, model, text=labels))
+    text, numbers = truth.kinds(model)
+    found = truth.read(model, open_table(name, model, text=text, known=known_columns(model, numbers)))
     with rows_that_count(found.X, found.y, found.weights, need_target=True) as taken:
         return taken

@@ -151,10 +151,11 @@ def export(
 def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
     """The rows of a table as ``X`` and, where it has the target, ``y``."""
     from pysirus.cli._predict import features_of
-    from pysirus.cli._table import open_table
+    from pysirus.cli._table import known_columns, open_table
     from pysirus.cli._truth import Truth
 
-    rows = open_table(table, model)
+    text, numbers = Truth(unweighted=True).of(model).kinds(model)
+    rows = open_table(table, model, text=text, known=known_columns(model, numbers))
     found: dict[str, object] = {"X": features_of(rows, model)}
     if with_target:
         found |= Truth(unweighted=True).shown(model, rows)
@@ -195,7 +196,7 @@ def report(
     from pysirus._data.read import check_column
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table, paths_of
+    from pysirus.cli._table import known_columns, open_table, paths_of
     from pysirus.cli._truth import Truth
 
     output = standard_output(output) or output
@@ -203,12 +204,14 @@ def report(
     loaded = model_of(load_model(model))
     options: dict[str, object] = {}
     if table is not None:
-        rows = open_table(table, loaded)
+        truth = Truth(target, weights, exposure=exposure)
+        text, numbers = truth.of(loaded).kinds(loaded)
+        rows = open_table(table, loaded, text=text, known=known_columns(loaded, numbers))
         options["X"], options["data"] = features_of(rows, loaded, loaded.all_rules), Path(table).name
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()
-        options |= Truth(target, weights, exposure=exposure).shown(loaded, rows)
+        options |= truth.shown(loaded, rows)
     loaded.report(output, title=title, max_rows=max_rows, **options)
     say(f"Report written to {output}")
 

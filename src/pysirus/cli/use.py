@@ -99,7 +99,7 @@ def score(
     from pysirus.cli._parts import score_files
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
-    from pysirus.cli._table import is_files, open_table
+    from pysirus.cli._table import is_files, known_columns, open_table
     from pysirus.cli._truth import Truth
 
     rules = model_of(load_model(model))
@@ -108,8 +108,8 @@ def score(
         if is_files(table):
             found = score_files(rules, table, truth)
         else:
-            labels = [truth.target] if any(isinstance(c, str) for c in rules.classes or ()) else []
-            rows = truth.read(rules, open_table(table, rules, text=labels))
+            text, numbers = truth.kinds(rules)
+            rows = truth.read(rules, open_table(table, rules, text=text, known=known_columns(rules, numbers)))
             with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
                 found = score_parts(rules, [Rows(*taken)])
     found = replace(found, weighted_by=truth.weighted_by)
@@ -183,7 +183,7 @@ def predict(
     from pysirus.cli._parts import predict_files
     from pysirus.cli._predict import Wanted, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import names_of, open_table, paths_of, split_names
+    from pysirus.cli._table import kept_columns, names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
 
     if not to_folder and there is None:
@@ -201,8 +201,10 @@ def predict(
         return
     others = [name for name in split_names(keep) if name not in rules.columns and name != exposure]
     # from CSV to CSV what is kept stays as it is written
-    rows = open_table(table, rules, labels=others, text=[] if is_parquet(output) else others)
+    is_text = not is_parquet(output)
+    kept, known = kept_columns(rules, split_names(keep) if is_text else [], [] if exposure is None else [exposure])
+    rows = open_table(table, rules, labels=others, text=others if is_text else [], known=known)
     if exposure is not None:
         check_column(rows, exposure, "exposure")
-    wanted = wanted._replace(keep=names_of(rows, keep, "--keep"))
+    wanted = wanted._replace(keep=names_of(rows, keep, "--keep"), written=kept)
     write_predictions(predict_table(loaded, rows, wanted), output, spreadsheet=spreadsheet)

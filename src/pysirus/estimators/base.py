@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from pysirus._data.marks import Marks
 from pysirus._model.fields import Damage, ensure
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.model import Model
@@ -97,6 +98,10 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     def _remember(self, roles: ColumnRoles) -> None:
         """Keep with the model what the columns of its table were for, where that is more than its target."""
         self.model_ = replace(self.model_, roles=roles if roles.says_more else None)
+
+    def _keep_marks(self, marks: Marks) -> None:
+        """Keep how numbers were written in the files that the model was learned from."""
+        self.model_ = replace(self.model_, marks=marks)
 
     def _n_threads(self) -> int:
         check_jobs(self.n_jobs)

@@ -118,6 +118,7 @@ class InParts(SirusBase):
         with within(memory):
             self._fit_parts(rows, target, options, settings)
         self._remember(ColumnRoles(target, given.get("weights"), groups=given.get("groups")))
+        self._keep_marks(rows.marks)
         return self
 
     def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:

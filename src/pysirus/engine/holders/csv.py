@@ -2,15 +2,16 @@
 
 pyarrow reads a file in memory by the first type, in an order of its own, that every value of a column can be read as.
 Its reader of batches takes the types of the first batch for granted. So the files are read once to find the types,
-before the first pass over their rows, and a column that has a value of another type goes on to the next.
+before the first pass over their rows, and a column that has a value of another type goes on to the next. Whether
+numbers have decimal commas is found in the same way; where a model knows its columns, nothing is to be found.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import pyarrow as pa
@@ -18,14 +19,9 @@ import pyarrow.csv
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
-from pysirus._data.read import (
-    decompressed,
-    has_decimal_comma,
-    has_leading_zero,
-    is_surely_german,
-    named_columns,
-    sniff_delimiter,
-)
+from pysirus._data.known import KnownColumn
+from pysirus._data.marks import COMMA, Shown, comma_schema, has_decimal_commas
+from pysirus._data.read import decompressed, has_leading_zero, named_columns, sniff_delimiter
 from pysirus._data.remote import Place, Remote
 from pysirus.engine.holders.parquet import SourceFile, State, reason
 
@@ -40,6 +36,7 @@ TYPES = (
 _COLUMN = re.compile(r"In CSV column #(\d+)")
 
 Types = Mapping[str, pa.DataType]
+Known = Mapping[str, KnownColumn]
 
 
 def is_csv(path: Place) -> bool:
@@ -67,6 +64,7 @@ class CsvFile(SourceFile):
     delimiter: str = ","
     header: tuple[str, ...] = ()  # names as they stand in the file, one for each of the schema
     types: Types = field(default_factory=dict)
+    known: Known = field(default_factory=dict)  # by the names of the schema: columns of text, and what it stands for
 
     def state_now(self) -> State:
         """Its state at this moment."""
@@ -78,7 +76,13 @@ class CsvFile(SourceFile):
         written = dict(zip(self.schema.names, self.header))
         raw = [written[name] for name in columns]
         with closing(_open(self.path, self.delimiter, self.types, raw)) as reader:
-            yield (batch.rename_columns(list(columns)) for batch in reader)
+            yield (self._read(batch.rename_columns(list(columns))) for batch in reader)
+
+    def _read(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch with the values that its texts stand for."""
+        columns = dict(zip(batch.schema.names, batch.columns))
+        read = {name: self.known[name].read(name, columns[name]) for name in columns if name in self.known}
+        return pa.RecordBatch.from_arrays([read.get(name, columns[name]) for name in columns], names=list(columns))
 
 
 def _open(path: Place, delimiter: str, types: Types, only: Sequence[str] = ()) -> pa.csv.CSVStreamingReader:
@@ -93,25 +97,34 @@ def _open(path: Place, delimiter: str, types: Types, only: Sequence[str] = ()) -
     )
 
 
-def look_at_csv(paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = ()) -> list[SourceFile]:
+def look_at_csv(
+    paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = (), known: Known | None = None
+) -> list[SourceFile]:
     """The files, the types that the values of all of them agree on, and their states.
 
-    The columns ``text`` are text, and the columns ``labels`` where a number begins with a zero.
+    The columns ``text`` are text, and the columns ``labels`` where a number begins with a zero. ``known`` is what a
+    model knows of its columns: nothing of these is guessed.
     """
     files = [_look_at(path) for path in paths]
     types: dict[str, pa.DataType] = {}
     for file in files:
-        for name, kind in file.types.items():
-            known = types.get(name, pa.null())
-            types[name] = pa.string() if name in text else max(kind, known, key=_rung)
+        for name, raw in zip(file.schema.names, file.header):
+            is_text = raw in text or name in (known or ())
+            types[raw] = pa.string() if is_text else max(file.types[raw], types.get(raw, pa.null()), key=_rung)
     for name in labels:
         if name in types and types[name] == pa.int64() and any(_begins_with_zero(file, name) for file in files):
             types[name] = pa.string()
     counts = _settle(files, types)
+    commas = _comma_columns(files, types, {*text, *labels}) if known is None else []
+    types |= dict.fromkeys(commas, pa.string())
+    given = {name: how for name, how in (known or {}).items() if name not in text}
     found: list[SourceFile] = []
     for file, n_rows in zip(files, counts):
-        schema = pa.schema([(name, types[raw]) for name, raw in zip(file.schema.names, file.header)])
-        file = CsvFile(file.path, schema, n_rows, file.state, delimiter=file.delimiter, header=file.header, types=types)
+        raws = dict(zip(file.schema.names, file.header))
+        own = {name: KnownColumn(COMMA) for name, raw in raws.items() if raw in commas}
+        own |= {name: given[name] for name in raws if name in given}
+        schema = pa.schema([(name, own[name].type if name in own else types[raw]) for name, raw in raws.items()])
+        file = replace(file, schema=comma_schema(schema) if commas else schema, n_rows=n_rows, types=types, known=own)
         file.check()
         found.append(file)
     return found
@@ -162,14 +175,10 @@ def _go_on(files: Sequence[CsvFile], types: dict[str, pa.DataType], name: str) -
 def _count(file: CsvFile, types: Types, only: Sequence[str] = ()) -> int | str:
     """The rows of a file, or the name of a column that has a value of another type."""
     known = {name: kind for name, kind in types.items() if name in file.header}
-    n_rows = 0
     with _complaining(file.path):
         try:
             with closing(_open(file.path, file.delimiter, known, only)) as reader:
-                for batch in reader:
-                    n_rows += len(batch)
-                    if file.delimiter == ";":
-                        _refuse_commas(file, batch)
+                n_rows = sum(map(len, reader))
         except pa.ArrowInvalid as error:
             found = _COLUMN.match(str(error))
             name = None if found is None else file.header[int(found[1])]
@@ -179,14 +188,45 @@ def _count(file: CsvFile, types: Types, only: Sequence[str] = ()) -> int | str:
     return n_rows
 
 
-def _refuse_commas(file: CsvFile, batch: pa.RecordBatch) -> None:
-    """Numbers with decimal commas are known by a look at all rows; nobody should get them as text unasked."""
-    for name, column in zip(batch.schema.names, batch.columns):
-        if has_decimal_comma(column) or is_surely_german(column):
+def _comma_columns(files: Sequence[CsvFile], types: Types, aside: Container[str]) -> list[str]:
+    """The columns of numbers with decimal commas: by files with semicolons, unless a column has decimal points."""
+    kinds = {name: kind for name, kind in types.items() if name not in aside}
+    shown = {name: Shown() for name, kind in kinds.items() if kind == pa.string()}
+    for file in files:
+        if file.delimiter == ";":
+            _show(file, shown)
+    if not any(column.shows for column in shown.values()):
+        return []
+    numbers = {name: Shown() for name, kind in kinds.items() if kind == pa.float64()}
+    for file in files:
+        _show(file, numbers)
+        if file.delimiter != ";":
+            _show(file, shown)
+    found = [name for name, column in (shown | numbers).items() if column.is_comma_column]
+    if not has_decimal_commas(shown.values(), numbers.values()):
+        found = []
+    for name, column in shown.items():
+        if column.shows and name not in found:
+            path = next(file.path for file in files if name in file.header)
             raise DataError(
-                f"Column '{name}' of '{file.path}' has numbers with decimal commas. In batches only decimal points are "
-                "read. Save the file as Parquet, or with decimal points."
+                f"Column '{name}' of '{path}' has numbers with decimal commas, and it or another column has text or "
+                "decimal points beside them. In batches all numbers have the same marks. Write them so, or as Parquet."
             )
+    return found
+
+
+def _show(file: CsvFile, shown: Mapping[str, Shown]) -> None:
+    """Look at the texts of some columns of a file."""
+    names = [name for name in shown if name in file.header]
+    if names:
+        with _complaining(file.path), closing(_open(file.path, file.delimiter, _texts(names), names)) as reader:
+            for batch in reader:
+                for name, column in zip(names, batch.columns):
+                    shown[name].add(column)
+
+
+def _texts(names: Sequence[str]) -> Types:
+    return dict.fromkeys(names, pa.string())
 
 
 def _begins_with_zero(file: CsvFile, name: str) -> bool:

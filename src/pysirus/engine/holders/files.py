@@ -14,6 +14,7 @@ import pyarrow as pa
 from pysirus import _parameters as params
 from pysirus._crew import crew
 from pysirus._data.column import DataError
+from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._data.remote import Place
 from pysirus._message import Parameter, PlainError
@@ -87,6 +88,13 @@ class FileRows:
     def n_rows(self) -> int:
         """Rows of all files."""
         return sum(file.n_rows for file in self._files)
+
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in the files, by column, where these are text."""
+        used = {*self.features, self._target, self._weights}
+        found = {name: form for file in self._files for name, form in marks_of(file.schema).items()}
+        return {name: form for name, form in found.items() if name in used}
 
     @property
     def scratch_bytes(self) -> int:

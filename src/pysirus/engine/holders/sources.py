@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pysirus._data.column import DataError
 from pysirus._data.remote import Place, Remote, find_remote, is_remote
-from pysirus.engine.holders.csv import is_csv, look_at_csv
+from pysirus.engine.holders.csv import Known, is_csv, look_at_csv
 from pysirus.engine.holders.parquet import SourceFile, look_at
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -49,7 +49,9 @@ def _find_remote(address: str) -> list[Place]:
     return list(found)
 
 
-def look_at_all(paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = ()) -> list[SourceFile]:
+def look_at_all(
+    paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = (), known: Known | None = None
+) -> list[SourceFile]:
     """The files, their types and their states; of CSV files the columns ``text`` are text, see ``look_at_csv``."""
-    tables = {file.path: file for file in look_at_csv([path for path in paths if is_csv(path)], text, labels)}
+    tables = {file.path: file for file in look_at_csv([path for path in paths if is_csv(path)], text, labels, known)}
     return [tables[path] if path in tables else look_at(path) for path in paths]

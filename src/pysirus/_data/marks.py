@@ -1,0 +1,126 @@
+"""Text of CSV files in, numbers out, and how they are written: with decimal points or, after semicolons, with commas.
+
+A file shows by all of its rows which marks it has. A few rows of another file may show nothing, or something else: so a
+model keeps the marks of the files that it was learned from, and new files are read by them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pysirus._data.column import label_column
+from pysirus._data.recipe import is_number_type, spread
+from pysirus._data.written import MISSING_WORDS, NumberForm, read_written
+
+Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
+Marks: TypeAlias = Mapping[str, NumberForm]  # of columns of numbers; those that are not there have decimal points
+
+POINT = NumberForm()
+COMMA = NumberForm("", ",", ".")
+_DECIMAL = b"pysirus.decimal"  # in the metadata of a table that was read from a file with decimal commas
+_PLAIN = r"^\s*(?:[-+]?{digits}(?:[eE][-+]?\d+)?|[-+]?(?i:inf|infinity|nan))\s*$"
+_HEXADECIMAL = re.compile(r"\s*0[xX][0-9a-fA-F]{1,15}\s*")  # which pyarrow takes for whole numbers
+# a decimal comma: one before other than three digits or an exponent, after a zero, four digits or a point
+_SHOWS_COMMA = r"^\s*[-+]?(?:\d*,(?:\d{1,2}|\d{4,})|(?:0?|\d{4,}),\d+|\d{1,3}(?:\.\d{3})+,\d+|\d*,\d+[eE][-+]?\d+)\s*$"
+
+
+# ------------------------------------------------------------------------------------------------- what a file shows
+
+
+@dataclass
+class Shown:
+    """What the texts of a column show of decimal commas, batch after batch."""
+
+    fits: bool = True  # all can be numbers with decimal commas
+    shows: bool = False  # one can be nothing else
+    words: bool = False  # some say that a value is missing
+    known: bool = False  # there are numbers
+
+    def add(self, texts: Texts) -> Shown:
+        """Look at more texts."""
+        texts = texts.drop_null()
+        is_word = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), pa.array(sorted(MISSING_WORDS)))
+        numbers = texts.filter(pc.invert(is_word))
+        self.words |= len(numbers) < len(texts)
+        self.known |= len(numbers) > 0
+        self.shows |= _any(numbers, _SHOWS_COMMA)
+        self.fits = self.fits and bool(pc.all(_plain(numbers, COMMA), min_count=0).as_py())
+        return self
+
+    @property
+    def is_comma_column(self) -> bool:
+        """Whether all of it are numbers, once the file is known to have decimal commas."""
+        return self.fits and self.known and not self.words
+
+
+def has_decimal_commas(texts: Iterable[Shown], numbers: Iterable[Shown]) -> bool:
+    """Whether a file has decimal commas, by its columns of text and those that can be read with decimal points."""
+    return any(column.fits and column.shows for column in texts) and all(column.fits for column in numbers)
+
+
+def _plain(texts: Texts, form: NumberForm) -> Texts:
+    return pc.match_substring_regex(texts, _PLAIN.replace("{digits}", form.digits))
+
+
+def _any(texts: Texts, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+
+
+# ------------------------------------------------------------------------------------------------------------ numbers
+
+
+def read_numbers(texts: Texts, form: NumberForm) -> tuple[Texts, list[str]]:
+    """The numbers of texts in a form, null for missing ones; and texts that write no number and say not so."""
+    if form == POINT:
+        try:
+            return pc.cast(pc.utf8_trim_whitespace(texts), pa.float64()), []
+        except pa.ArrowInvalid:  # some text is more than a plain number
+            pass
+    column = label_column("", texts)
+    levels = pa.array(column.levels, pa.string())
+    plain = pc.utf8_trim_whitespace(pc.if_else(_plain(levels, form), levels, None))
+    if form.thousands:
+        plain = pc.replace_substring(plain, form.thousands, "")
+    plain = pc.replace_substring(plain, form.decimal, ".")
+    values = np.array(pc.cast(pc.utf8_ltrim(plain, "+"), pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    rest = np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))
+    values[rest], odd = _read_rest([column.levels[i] for i in rest], form)
+    return pa.array(spread(values, column), pa.float64(), from_pandas=True), odd
+
+
+def _read_rest(texts: list[str], form: NumberForm) -> tuple[NDArray[np.float64], list[str]]:
+    """The numbers of texts that are more than digits and marks."""
+    values, odd = read_written(texts, form)
+    if odd:
+        found = [int(text, 16) if _HEXADECIMAL.fullmatch(text) else np.nan for text in texts]
+        values = np.where(np.isnan(values), found, values)
+        odd = [text for text in odd if not _HEXADECIMAL.fullmatch(text)]
+    return values, odd
+
+
+# ---------------------------------------------------------------------------------------------------------- of a table
+
+
+def comma_schema(schema: pa.Schema) -> pa.Schema:
+    """A schema that says that numbers were written with decimal commas."""
+    return schema.with_metadata({_DECIMAL: b","})
+
+
+def decimal_of(schema: pa.Schema) -> str:
+    """The decimal mark of the file that a table was read from; nothing where it is not known."""
+    return "," if (schema.metadata or {}).get(_DECIMAL) == b"," else ""
+
+
+def marks_of(schema: pa.Schema) -> Marks:
+    """How the numbers of a table were written in its file, but for decimal points."""
+    if decimal_of(schema) != ",":
+        return {}
+    return {field.name: COMMA for field in schema if is_number_type(field.type) and not pa.types.is_null(field.type)}
