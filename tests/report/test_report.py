@@ -405,9 +405,10 @@ def test_report_names_columns_set_aside_and_features_derived(rng):
 
 def test_the_mark_of_a_list_stands_on_its_path(open_report, tuned):
     tab = open_report(tuned)
-    places = tab.evaluate("data.sizes.map((size) => pathPlace(data, size))")
-    steps = tuned.path_.n_rules.tolist()
-    assert all(min(abs(place - step) for step in steps) < 1e-6 for place in places)
+    numbers = [tuned.model_.tuning.numbers(size.n_rules) for size in tuned.model_.tuning.sizes]
+    assert tab.evaluate("data.sizes.map((size) => size.perFold)") == pytest.approx([own.per_fold for own in numbers])
+    assert tab.locator("#numbers").inner_text() == numbers[len(tuned.selected_) - 1].sentence
+    assert "rules per fold, on average" in tab.locator("#path").inner_text()
 
 
 def test_labels_and_truth_must_fit_the_rows(tuned, ozone):

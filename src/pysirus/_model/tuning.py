@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class TuningPath:
             pairs = ((self.error[k], self.error_se[k]), (self.stability[k], self.stability_se[k]))
             texts = [f"{value:.3f}" + (f" ± {error:.3f}" if self.n_repeats > 1 else "") for value, error in pairs]
             lines.append([f"{self.n_rules[k]:.1f}", *texts, f"{self.p0[k]:.4f}"])
-        return ["rules", "error", "stability", "p0"], lines
+        return ["rules per fold", "error", "stability", "p0"], lines
 
     def __repr__(self) -> str:
         return text_table(*self._rows()) if len(self) else "(no steps)"
@@ -105,6 +105,22 @@ class TuningPath:
         return make_frame(self.columns(), backend)
 
 
+class RuleNumbers(NamedTuple):
+    """The three numbers of rules that a size of a tuned list has."""
+
+    selected: int  # on the full data, those of weight 0 included
+    weighted: int  # of these the rules that print: they have a weight, or were given
+    per_fold: float  # rules with a weight in the lists of the folds, on average
+
+    def __str__(self) -> str:
+        return f"{_count(self.weighted)} ({self.per_fold:.1f} per fold)"
+
+    @property
+    def sentence(self) -> str:
+        """All three, by their names."""
+        return f"{self.weighted} with weight, of {self.selected} selected; {self.per_fold:.1f} per fold on average"
+
+
 @dataclass(frozen=True)
 class Tuning:
     """All that tuning found: the path, the choice, and the list of every size on the full data."""
@@ -118,6 +134,39 @@ class Tuning:
     changed: float  # share of the rows that a fold leaves out
     rules: RuleSet  # the longest list, with outputs; a model of size k has the first k
     sizes: tuple[Size, ...]
+
+    def numbers(self, n_rules: int) -> RuleNumbers:
+        """How many rules the list of the first ``n_rules`` has, in each way of counting."""
+        weighted = self._in_use(self.sizes[n_rules - 1])
+        return RuleNumbers(n_rules, weighted, float(self.path.n_rules[self.step_of(n_rules)]))
+
+    def step_of(self, n_rules: int) -> int:
+        """The entry of the path that the error and stability of a size are of."""
+        size = self.sizes[n_rules - 1]
+        found = np.flatnonzero((self.path.error == size.error) & (self.path.stability == size.stability))
+        if not len(found):
+            return self.path.at(size.p0)
+        if self.step in found and size.error == self.error and size.p0 == self.p0:
+            return self.step
+        return int(found[np.abs(self.path.n_rules[found] - self._in_use(size)).argmin()])
+
+    @property
+    def steps(self) -> list[int]:
+        """The entries of the path that some size has, from few rules to many: what figures draw."""
+        found = {self.step_of(size.n_rules) for size in self.sizes}
+        return sorted(found, key=lambda step: (self.path.n_rules[step], step))
+
+    @property
+    def smallest_error(self) -> Size:
+        """The size of the smallest error, the shortest of several."""
+        return min(self.sizes, key=lambda size: size.error)
+
+    def beside(self, n_rules: int) -> list[int]:
+        """The nearest sizes with fewer and with more rules that have a weight, where there are some."""
+        own = self.numbers(n_rules).weighted
+        fewer = (k for k in range(n_rules - 1, 0, -1) if self.numbers(k).weighted < own)
+        more = (k for k in range(n_rules + 1, len(self.sizes) + 1) if self.numbers(k).weighted > own)
+        return [k for k in (next(fewer, None), next(more, None)) if k is not None]
 
     def sentence(self, n_rules: int, stability: float) -> str:
         """What stability means, in plain words."""
@@ -140,12 +189,12 @@ class Tuning:
             lines = [f"Chosen: the shortest list whose {error_name} is within two standard errors of the smallest."]
         else:
             lines = [f"Chosen: the list nearest to an {error_name} of 0 and a stability of {IDEAL[1]}."]
-        best = min(self.sizes, key=lambda size: size.error)
+        best = self.smallest_error
         if best.error < own.error - 0.0005 and self._in_use(best) != self._in_use(own):  # not where both print alike
             lines.append(f"The smallest {error_name}, {best.error:.3f}, takes {self._cost(best)}.")
         steady = max(self.sizes, key=lambda size: size.stability)
         if steady.stability > own.stability + 0.005 and self._in_use(steady) != self._in_use(own):
-            costs = f"{_count(self._in_use(steady))} and an {error_name} of {steady.error:.3f}"
+            costs = f"{self.numbers(steady.n_rules)} and an {error_name} of {steady.error:.3f}"
             lines.append(f"The highest stability, {steady.stability:.2f}, comes with {costs}.")
         if self.criterion != "error" and self.path.n_repeats > 1 and self._is_nearer(own):
             lines.append(f"Each of {self.path.n_repeats} repetitions chooses for itself, and their median is taken.")
@@ -160,7 +209,7 @@ class Tuning:
         return sum(bool(weight) or rule.given for weight, rule in zip(size.weights, self.rules))
 
     def _cost(self, size: Size) -> str:
-        return f"{_count(self._in_use(size))}, of which {size.stability:.0%} come back (stability {size.stability:.2f})"
+        return f"{self.numbers(size.n_rules)}, of which {size.stability:.0%} come back (stability {size.stability:.2f})"
 
 
 def _count(n: int) -> str:

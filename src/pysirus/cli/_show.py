@@ -186,7 +186,8 @@ def verdict(model: Model) -> str:
     chosen, name = tuning.sizes[len(model.selected) - 1], model.error_name
     lines = [
         "",
-        f"out of fold: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} (p0 = {chosen.p0:.4f})",
+        f"out of fold: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
+        f"(p0 = {chosen.p0:.4f}, {tuning.numbers(chosen.n_rules).per_fold:.1f} rules per fold)",
         tuning.sentence(len(model.rules), chosen.stability),
     ]
     n_stages = model.facts.get("n_stages", 1)
@@ -194,18 +195,17 @@ def verdict(model: Model) -> str:
         lines[1] += f", {n_stages} stages"
     for size, what in _neighbours(tuning, len(model.selected), n_stages):
         other = tuning.sizes[size - 1]
-        lines.append(f"one {what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
+        lines.append(f"{what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
     lines += tuning.reasons(len(model.selected), name)
     return "\n".join(lines)
 
 
 def _neighbours(tuning: Tuning, chosen: int, n_stages: int) -> list[tuple[int, str]]:
-    """The sizes beside the chosen one: one rule fewer and one more, or a whole stage of a staged list."""
+    """The sizes beside the chosen one: with fewer rules and with more, or a whole stage of a staged list."""
     if n_stages == 1:
-        beside = ((chosen - 1, "rule fewer"), (chosen + 1, "rule more"))
-        return [(size, what) for size, what in beside if 1 <= size <= len(tuning.sizes)]
+        return [(size, count(tuning.numbers(size).weighted, "rule")) for size in tuning.beside(chosen)]
     ends = {rule.stage: i for i, rule in enumerate(tuning.rules[: len(tuning.sizes)], start=1)}
-    beside = ((n_stages - 1, "stage fewer"), (n_stages + 1, "stage more"))
+    beside = ((n_stages - 1, "one stage fewer"), (n_stages + 1, "one stage more"))
     return [(ends[stage], what) for stage, what in beside if stage in ends]
 
 
@@ -227,6 +227,10 @@ def model_data(model: Model) -> dict[str, Any]:
     if model.tuning is not None:
         facts = {name: model.facts.get(name) for name in ("cv_error", "cv_stability", "p0")}
         data["tuning"] = {"error_name": model.error_name, **facts}
+        if 0 < len(model.selected) <= len(model.tuning.sizes):
+            selected, weighted, per_fold = model.tuning.numbers(len(model.selected))
+            numbers = {"rules_selected": selected, "rules_with_weight": weighted, "rules_per_fold": per_fold}
+            data["tuning"] |= numbers
     found = model.out_of_fold
     if found is not None:
         data["out_of_fold"] = {name: {"value": v, "standard_error": e} for name, (v, e) in found.figures.items()}

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pysirus._model.tuning import IDEAL, Tuning, TuningPath
+from pysirus._model.tuning import IDEAL, Tuning
 from pysirus._parameters import ParameterError
 from pysirus.plot._axes import GREY, INSIDE, UP, bare, pyplot
 
 
-def _tuning(model: Any) -> tuple[Tuning, str]:
-    """The tuning of a model, and the name of its error."""
+class _Tuned(NamedTuple):
+    """What is drawn of a tuned model: the entries of the path that its sizes have, and its own size."""
+
+    tuning: Tuning
+    error_name: str
+    n_rules: int  # selected ones, of the model itself
+
+    @property
+    def step(self) -> int:
+        """The entry of the path that the model has."""
+        return self.tuning.step_of(self.n_rules)
+
+    @property
+    def choice(self) -> str:
+        """How many rules were chosen, in words."""
+        return f"chosen: {self.tuning.numbers(self.n_rules)}"
+
+
+def _tuned(model: Any) -> _Tuned:
     model = model._as_model()
-    if model.tuning is None or not len(model.tuning.path):
+    if model.tuning is None or not model.tuning.sizes:
         raise ParameterError("The model was not tuned: fit SirusRegressorCV or SirusClassifierCV, or `pysirus tune`.")
-    return model.tuning, model.error_name
-
-
-def _by_size(path: TuningPath) -> NDArray[np.intp]:
-    """One entry of the path for each whole number of rules: the one whose mean number is nearest."""
-    sizes = np.arange(1, int(np.floor(path.n_rules.max())) + 1)
-    return np.unique([int(np.abs(path.n_rules - size).argmin()) for size in sizes])
+    return _Tuned(model.tuning, model.error_name, len(model.selected))
 
 
 def tuning_path(model: Any, axes: Any = None) -> Any:
@@ -40,13 +50,12 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
     -------
     axes : ndarray of two matplotlib Axes
     """
-    tuning, error_name = _tuning(model)
-    path = tuning.path
+    tuned = _tuned(model)
+    tuning, path = tuned.tuning, tuned.tuning.path
     if axes is None:
         _, axes = pyplot().subplots(2, 1, figsize=(5.2, 5.6), sharex=True, layout="constrained")
-    points = _by_size(path)
-    chosen = tuning.step
-    curves = ((path.error, path.error_se, error_name), (path.stability, path.stability_se, "stability"))
+    points, chosen = np.array(tuning.steps), tuned.step
+    curves = ((path.error, path.error_se, tuned.error_name), (path.stability, path.stability_se, "stability"))
     for ax, (values, errors, name) in zip(axes, curves):
         ax.errorbar(
             path.n_rules[points],
@@ -68,19 +77,41 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
         bare(ax, "left", "bottom")
     top = axes[0]
     top.annotate(
-        f"chosen: {path.n_rules[chosen]:.1f} rules, p0 = {tuning.p0:.3f}",
+        f"{tuned.choice}\np0 = {tuning.sizes[tuned.n_rules - 1].p0:.3f}",
         (path.n_rules[chosen], 1),
         xycoords=("data", "axes fraction"),
-        xytext=(6 if path.n_rules[chosen] < 0.6 * path.n_rules.max() else -6, -2),
+        xytext=(6 if path.n_rules[chosen] < 0.5 * path.n_rules.max() else -6, -2),
         textcoords="offset points",
-        ha="left" if path.n_rules[chosen] < 0.6 * path.n_rules.max() else "right",
+        ha="left" if path.n_rules[chosen] < 0.5 * path.n_rules.max() else "right",
         va="top",
         color=UP,
         fontsize=9,
     )
-    axes[-1].set_xlabel("number of rules (mean over folds; bars: two standard errors)")
+    _mark_smallest(top, tuned)
+    axes[-1].set_xlabel("rules per fold, on average (bars: two standard errors)")
     axes[-1].set_xlim(left=0)
     return np.asarray(axes)
+
+
+def _mark_smallest(ax: Any, tuned: _Tuned) -> None:
+    """Say which list has the smallest error, where another one was chosen."""
+    best, path = tuned.tuning.smallest_error, tuned.tuning.path
+    if best.n_rules == tuned.n_rules:
+        return
+    numbers = tuned.tuning.numbers(best.n_rules)
+    ax.plot(numbers.per_fold, best.error, marker="o", markersize=8, markerfacecolor="none", color=GREY, zorder=3)
+    on_the_right = numbers.per_fold > 0.5 * path.n_rules.max()
+    ax.annotate(
+        f"smallest: {best.error:.3f}, {numbers}",
+        (numbers.per_fold, best.error),
+        xytext=(8 if on_the_right else -8, 40),
+        arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6},
+        textcoords="offset points",
+        ha="right" if on_the_right else "left",
+        va="bottom",
+        color=GREY,
+        fontsize=8,
+    )
 
 
 def pareto(model: Any, ax: Any = None) -> Any:
@@ -97,15 +128,14 @@ def pareto(model: Any, ax: Any = None) -> Any:
     -------
     ax : matplotlib Axes
     """
-    tuning, error_name = _tuning(model)
-    path = tuning.path
+    tuned = _tuned(model)
+    tuning, path = tuned.tuning, tuned.tuning.path
     if ax is None:
         _, ax = pyplot().subplots(figsize=(5.2, 4.6), layout="constrained")
-    points = _by_size(path)
-    chosen = tuning.step
+    points, chosen = np.array(tuning.steps), tuned.step
     error, stability = path.error[points], path.stability[points]
     ax.plot(error, stability, color="0.8", linewidth=0.8, zorder=1)
-    ax.scatter(error, stability, s=26, color=INSIDE, zorder=2, label="lists of 1, 2, 3, ... rules")
+    ax.scatter(error, stability, s=26, color=INSIDE, zorder=2, label="lists of other lengths")
     ax.plot(
         [IDEAL[0], path.error[chosen]],
         [IDEAL[1], path.stability[chosen]],
@@ -114,12 +144,11 @@ def pareto(model: Any, ax: Any = None) -> Any:
         linestyle="--",
         zorder=1,
     )
-    choice = f"chosen: {path.n_rules[chosen]:.1f} rules"
-    ax.scatter(path.error[chosen], path.stability[chosen], s=90, marker="D", color=UP, zorder=3, label=choice)
+    ax.scatter(path.error[chosen], path.stability[chosen], s=90, marker="D", color=UP, zorder=3, label=tuned.choice)
     ideal = "ideal: no error, stability 0.9"
     ax.scatter(*IDEAL, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
-    _number_points(ax, path, points)
-    ax.set_xlabel(error_name)
+    _number_points(ax, tuning)
+    ax.set_xlabel(tuned.error_name)
     ax.set_ylabel("stability")
     ax.set_xlim(left=0)
     ax.set_ylim(top=min(1.02, max(0.95, stability.max() + 0.03)))
@@ -130,12 +159,12 @@ def pareto(model: Any, ax: Any = None) -> Any:
     return ax
 
 
-def _number_points(ax: Any, path: TuningPath, points: NDArray[np.intp]) -> None:
-    """Write the number of rules beside a few points that are far enough from each other."""
-    last: tuple[float, float] | None = None
-    for i in points:
-        place = (float(path.error[i]), float(path.stability[i]))
-        if last is not None and abs(place[0] - last[0]) < 0.03 and abs(place[1] - last[1]) < 0.06:
+def _number_points(ax: Any, tuning: Tuning) -> None:
+    """Write the number of rules with a weight beside a few points that are far enough from each other."""
+    last, said = (np.inf, np.inf), ""
+    for size in tuning.sizes:
+        place, text = (size.error, size.stability), str(tuning.numbers(size.n_rules).weighted)
+        if text == said or (abs(place[0] - last[0]) < 0.03 and abs(place[1] - last[1]) < 0.06):
             continue
-        last = place
-        ax.annotate(f"{path.n_rules[i]:.0f}", place, xytext=(6, 4), textcoords="offset points", fontsize=8, color=GREY)
+        last, said = place, text
+        ax.annotate(text, place, xytext=(6, 4), textcoords="offset points", fontsize=8, color=GREY)

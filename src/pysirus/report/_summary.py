@@ -16,6 +16,7 @@ from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._format import format_date, format_number
 from pysirus._model.model import Model
+from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
 from pysirus._response.read_survival import read_survival
 from pysirus._rules.rule import Rule, RuleSet
@@ -89,8 +90,15 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
         "sentence": "",
     }
     if whole.tuning is not None:
+        numbers = whole.tuning.numbers(len(model.selected))
+        size |= {"perFold": short(numbers.per_fold), "numbers": numbers.sentence}
         size["sentence"] = whole.tuning.sentence(len(model.rules), model.facts["cv_stability"])
     return size
+
+
+def _path(tuning: Tuning) -> dict[str, Any]:
+    """The entries of the path that some size has, by column."""
+    return {name: short([column[i] for i in tuning.steps]) for name, column in tuning.path.columns().items()}
 
 
 def _number_text(value: float) -> str:
@@ -231,7 +239,7 @@ def summary(
         if table is None
         else table.take(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
     )
-    path = None if model.tuning is None else {k: short(v) for k, v in model.tuning.path.columns().items()}
+    path = None if model.tuning is None else _path(model.tuning)
     return {
         "title": title or f"Rules for {model.target}",
         "target": model.target,

@@ -43,18 +43,18 @@ function drawPareto(data, current, pick, width) {
   return chart;
 }
 
-/* Error and stability against the number of rules, with two standard errors. */
+/* Error and stability against the number of rules in the lists of folds, on average, with two standard errors. */
 function drawPath(data, current, width) {
   const rows = ["error", "stability"].flatMap((name) => data.path[name].map((value, i) => ({
     name: name === "error" ? data.errorName : name, value, n: data.path.n_rules[i],
     low: Math.max(0, value - 2 * data.path[`${name}_se`][i]),
     high: Math.min(name === "stability" ? 1 : Infinity, value + 2 * data.path[`${name}_se`][i]),
   }))).sort((a, b) => a.n - b.n);
-  const s = data.sizes[current], here = pathPlace(data, s);
+  const s = data.sizes[current], here = s.perFold;
   const now = [{ name: data.errorName, value: s.error, n: here }, { name: "stability", value: s.stability, n: here }];
   const chart = Plot.plot({
     ...CHART, width, height: 320, marginLeft: 48, marginBottom: 42, marginRight: 16, grid: true,
-    x: { label: "rules, on average →" }, y: { label: null, nice: true },
+    x: { label: "rules per fold, on average →" }, y: { label: null, nice: true },
     color: { domain: [data.errorName, "stability"], range: ["var(--down)", "var(--accent)"], legend: false },
     marks: [
       Plot.areaY(rows, { x: "n", y1: "low", y2: "high", fill: "name", fillOpacity: 0.18 }),
@@ -65,7 +65,7 @@ function drawPath(data, current, width) {
     ],
   });
   chart.setAttribute("role", "img");
-  chart.setAttribute("aria-label", `${data.errorName} and stability against the number of rules`);
+  chart.setAttribute("aria-label", `${data.errorName} and stability against the number of rules per fold`);
   return chart;
 }
 
@@ -92,13 +92,6 @@ function drawLevels(rows, domain, base) {
       Plot.dot(rows, { x: "value", y: "key", fill: ACCENT, r: 4.5, title: "label" }),
     ],
   });
-}
-
-/* Where a list stands on the path: at the step that its figures are of, which has other numbers of rules in other folds. */
-function pathPlace(data, size) {
-  const steps = d3.range(data.path.error.length).filter((i) => data.path.error[i] === size.error && data.path.stability[i] === size.stability);
-  const nearest = d3.least(steps, (i) => Math.abs(data.path.n_rules[i] - size.nPositive));
-  return nearest === undefined ? size.nPositive : data.path.n_rules[nearest];
 }
 
 /* One feature: steps between its thresholds, or a dot for each level; missing values stand apart. */

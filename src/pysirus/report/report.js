@@ -69,6 +69,7 @@ function showSize() {
   byId("slider-value").textContent = size.nPositive;
   byId("error").textContent = format(size.error, 3);
   byId("stability").textContent = format(size.stability, 2);
+  byId("numbers").textContent = size.numbers;
   const now = new Set(inUse(state.size)), then = new Set(inUse(data.chosen));
   const came = [...now].filter((r) => !then.has(r)).length, went = [...then].filter((r) => !now.has(r)).length;
   byId("compared").textContent = state.size === data.chosen ? "this is the chosen list" : `${now.size - came} kept, ${came} added, ${went} removed`;
