@@ -429,7 +429,7 @@ def test_all_that_is_wrong_with_a_table_is_said_line_by_line(run, tmp_path):
     (tmp_path / "t.csv").write_text(f'when,"a\nb",y\n{rows}\n')
     code, _, err = run("fit", tmp_path / "t.csv", "--target", "y", "--trees", 10, "--strict")
     lines = err.splitlines()
-    assert code == 1 and len(lines) == 3
+    assert code == 1 and len(lines) == 4 and lines[3].startswith("Or try leaving --strict out: ")
     assert lines[0] == "Error: 2 things are wrong with the table:"
     assert lines[1].startswith("- Column 'when'") and lines[2].startswith("- Column 'a b'")
 

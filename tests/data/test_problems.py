@@ -11,9 +11,13 @@ import scipy.sparse
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from pysirus import RuleFitRegressor, SirusClassifier, SirusRegressor
+import pysirus.plot
+from pysirus import RuleFitRegressor, SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
 from pysirus._data.problems import TableError
+from pysirus._use.edit import with_rules
+from pysirus._use.effect import effect
+from pysirus.report._summary import summary
 
 N = 40
 
@@ -148,8 +152,70 @@ def test_predict_asks_only_for_columns_that_a_rule_uses():
     assert model.explain(X[["a"]]).prediction.tolist() == expected.tolist()
     with pytest.raises(DataError, match=r"yet now missing:\n- a"):
         model.predict(X[["b", "c", "k"]])
-    with pytest.raises(DataError, match=r"unseen at fit time:\n- new"):
-        model.predict(X.assign(new=1))
+    with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- new\nFeature names.*yet now missing:\n- a\n$"):
+        model.predict(X.rename(columns={"a": "new", "b": "newer"})[["new", "c"]])
+    for new in (X.assign(new=1), X[["a"]].assign(b2="x", when=pd.Timestamp("2024")), pl.from_pandas(X.assign(y=1))):
+        np.testing.assert_array_equal(model.predict(new), expected)
+
+
+@pytest.fixture(scope="module")
+def idle():
+    """A list with a rule of weight 0 that was given, and rows without the column that only it looks at."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((300, 3)), columns=["a", "b", "idle"])
+    y = X["a"] + 0.5 * (X["b"] > 0.5)
+    model = SirusRegressorCV(n_trees=100, cv=3, n_repeats=1, max_rules=8, random_state=0, required_rules=["idle < 0.5"])
+    model = model.fit(X, y).model_
+    assert [rule.condition_text for rule in model.rules if not rule.weight] == ["idle < 0.5"]
+    return model, X.drop(columns="idle").assign(more="x"), y
+
+
+def test_everything_asks_for_the_columns_that_predict_asks_for(idle, tmp_path):
+    model, X, y = idle
+    full = X.assign(idle=0.1)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(predicted, model.predict(full))
+    np.testing.assert_allclose(model.explain(X).prediction, predicted)
+    assert model.figures(X, y).to_dict() == model.figures(full, y).to_dict()
+    assert effect(model, "a", X).values.tolist() == effect(model, "a", full).values.tolist()
+    model.export("excel", tmp_path / "m.xlsx", X=X)
+    pysirus.plot.waterfall(model, X[:1])
+    model.report(tmp_path / "m.html", X, y=y)
+    assert summary(model, X, y=y)["rows"]["columns"] == ["a", "b"]
+
+
+def test_what_cannot_be_judged_is_not_said(idle):
+    model, X, _ = idle
+    judged = {rule.condition_text for rule in model.rules if rule.weight}
+    assert {rule.condition_text for rule in model.explain(X).rules} == judged
+    assert {rule.condition_text for rule in model.coverage(X).rules} == judged
+    shown = summary(model, X)
+    sizes = [with_rules(model, size["nRules"]) for size in shown["sizes"]]
+    assert not any("idle" in rule.condition_text for each in sizes for rule in each.rules if rule.weight)
+    assert shown["sizes"][shown["chosen"]]["nRules"] == len(model.selected)
+    assert len(shown["sizes"]) == len(summary(model, X.assign(idle=0.1))["sizes"]) - 1  # the given rule alone
+
+
+ONE_ROW = r"^X must be a table, found a Series of 3 values"
+
+
+@pytest.mark.parametrize(
+    "one, message",
+    [
+        (lambda X: X.iloc[3], ONE_ROW + r".*pandas X\.iloc\[\[3\]\], in polars X\[\[3\]\]"),
+        (lambda X: pl.from_pandas(X[:3])["a"], ONE_ROW),
+        (lambda X: X.iloc[3].to_dict(), r"^X must be a table, found a dict.*pandas\.DataFrame\(\[row\]\)"),
+    ],
+    ids=["pandas", "polars", "dict"],
+)
+def test_one_row_without_its_table_is_told_how_to_take_it(one, message):
+    X = pd.DataFrame(np.random.default_rng(0).random((N, 3)), columns=["a", "b", "c"])
+    model = fit(X, X["a"])
+    for call in (model.predict, model.model_.predict, model.explain, lambda row: model.fit(row, X["a"][:3])):
+        with pytest.raises(DataError, match=message):
+            call(one(X))
+    np.testing.assert_array_equal(model.predict(X.iloc[[3]]), model.predict(X)[3:4])
+    np.testing.assert_array_equal(model.predict(pl.from_pandas(X)[[3]]), model.predict(X)[3:4])
 
 
 def test_warnings_point_at_the_users_line():

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysirus._data.arrays import array_columns, array_frame
 from pysirus._data.column import MISSING, UNSEEN, Column, DataError
-from pysirus._data.frame import Source, as_frame, frame_sources, is_index, read_column
+from pysirus._data.frame import Source, as_frame, check_table, frame_sources, is_index, read_column
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import ColumnRecipe, Deriver
 from pysirus._data.table import Feature, Table, as_feature, check_column, check_size
@@ -95,6 +95,7 @@ def align_table(X: Any, schema: Schema, *, owner: str, needed: Container[int] | 
 
     ``needed`` are the numbers of the features that must be there, all of them by default; the others may be missing.
     """
+    check_table(X)
     frame = as_frame(X)
     features, is_array = schema.features, frame is None
     if is_array and schema.recipe is not None:
@@ -109,7 +110,15 @@ def align_table(X: Any, schema: Schema, *, owner: str, needed: Container[int] | 
         columns = _frame_columns(frame, schema, owner, asked, is_array=is_array)
     n_rows = len(columns[0].values)
     check_size(n_rows, len(columns), 1)
-    return Table(columns, n_rows, tuple(f.name for f in features) if schema.named else None)
+    names = tuple(f.name for f in features) if schema.named else None
+    return Table(columns, n_rows, names, absent=_absent(frame, schema) if names and not is_array else frozenset())
+
+
+def _absent(frame: nw.DataFrame[Any] | None, schema: Schema) -> frozenset[int]:
+    """The features whose columns a frame with names does not have."""
+    found = set() if frame is None else set(frame.columns)
+    named = any(isinstance(name, str) for name in found)
+    return frozenset(i for i, own in enumerate(schema.features) if named and schema.column_of(own) not in found)
 
 
 def _check_width(n_columns: int, schema: Schema, owner: str) -> None:
@@ -118,14 +127,12 @@ def _check_width(n_columns: int, schema: Schema, owner: str) -> None:
         raise DataError(f"X has {n_columns} features, but {owner} is expecting {wanted} features as input.")
 
 
-def _check_names(known: Sequence[str], found: Iterable[str], asked: Container[str]) -> None:
-    """Complain of columns that the model does not know, and of those that it asks for and that are not there."""
+def _check_names(known: Sequence[str], found: Iterable[str], asked: Iterable[str]) -> None:
+    """Complain of columns that the model asks for and that are not there; others may have been renamed."""
     given = set(found)
-    unseen, absent = sorted(given - set(known)), sorted(set(known) - given)
-    needed = [name for name in absent if name in asked]
-    if not unseen and not needed:
+    unseen, absent = sorted(given - set(known)), sorted(set(asked) - given)
+    if not absent:
         return
-    absent = absent if unseen else needed  # a column that is not needed may have been renamed
     parts = ["The feature names should match those that were passed during fit."]
     for title, names in (
         ("Feature names unseen at fit time", unseen),

@@ -40,6 +40,21 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def check_table(X: Any) -> None:
+    """Refuse one row, or one column, that was taken out of its table."""
+    if isinstance(X, dict) and not hasattr(X, "nnz"):  # which some sparse matrices are
+        raise DataError(
+            "X must be a table, found a dict. Make a table of one row with pandas.DataFrame([row]) or "
+            "polars.DataFrame([row]), one of columns with pandas.DataFrame(columns)."
+        )
+    series = nw.from_native(X, pass_through=True, series_only=True)
+    if isinstance(series, nw.Series):
+        raise DataError(
+            f"X must be a table, found a Series of {len(series):,} values. Take one row as a table: in pandas "
+            "X.iloc[[3]], in polars X[[3]], in pyarrow X.slice(3, 1). One column: X[['age']]."
+        )
+
+
 def check_names(names: Sequence[Any]) -> tuple[str, ...]:
     """Column names as text, each once."""
     seen: set[str] = set()

@@ -7,7 +7,7 @@ file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.arrays import array_columns, array_frame, columns_named
 from pysirus._data.column import UNSEEN, Column, ColumnKind, DataError, check_text, number_labels
-from pysirus._data.frame import Source, as_frame, frame_sources, read_column, say_index, without_index
+from pysirus._data.frame import Source, as_frame, check_table, frame_sources, read_column, say_index, without_index
 from pysirus._data.ids import warn_of_ids
 from pysirus._data.marks import decimal_of
 from pysirus._data.prepare import prepare
@@ -36,6 +36,7 @@ class Table:
     names: tuple[str, ...] | None  # None for arrays, whose columns are called x0, x1, ...
     recipe: ColumnRecipe | None = None  # how the columns are made of those of the table, where they are not the same
     index: tuple[str, ...] = ()  # columns without a name that were taken as a row index
+    absent: frozenset[int] = frozenset()  # columns that a model knows and new rows do not have
 
     @property
     def n_columns(self) -> int:
@@ -46,7 +47,7 @@ class Table:
         """The table at some rows (a mask or row numbers)."""
         columns = tuple(column.take(rows) for column in self.columns)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Table(columns, n_rows, self.names, self.recipe, self.index)
+        return replace(self, columns=columns, n_rows=n_rows)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -126,6 +127,7 @@ def read_table(X: Any, *, categorical: Any = None, part: bool = False, max_level
     With ``max_levels`` the table is prepared: what cannot be used as it is becomes what can, or is set aside.
     """
     minimum = 0 if part else 2
+    check_table(X)
     frame = as_frame(X)
     is_array = frame is None
     if frame is None:

@@ -234,6 +234,17 @@ class Model:
         return {c.index for rule in rules for c in rule.conditions} | {term.index for term in self.terms}
 
     @property
+    def needed(self) -> set[int]:
+        """The numbers of the columns that predictions depend on."""
+        return self.columns_of(rule for rule in self.selected if rule.weight)
+
+    def rules_on(self, table: Table) -> RuleSet:
+        """The rules of which a table shows where they hold: not those of weight 0 on columns that it does not have."""
+        return self.read(
+            RuleSet([rule for rule in self.rules if not table.absent & {c.index for c in rule.conditions}])
+        )
+
+    @property
     def all_rules(self) -> list[Rule]:
         """The selected rules and, of a tuned model, those of its longest list."""
         return [*self.selected, *(() if self.tuning is None else self.tuning.rules)]
@@ -241,9 +252,9 @@ class Model:
     def align(self, X: Any, owner: str = "RuleModel", *, rules: Iterable[Rule] | None = None) -> Table:
         """Read a table as the model's columns; those that no rule looks at may be absent.
 
-        The rules are those of positive weight, or ``rules``.
+        The rules are those with a weight, or ``rules``.
         """
-        needed = self.columns_of(self.rules if rules is None else rules)
+        needed = self.needed if rules is None else self.columns_of(rules)
         table = align_table(X, self.schema, owner=owner, needed=needed)
         warn_unseen(table, warn_user)
         return table

@@ -111,7 +111,7 @@ def _percent(share: float) -> str:
 
 def coverage(model: Model, table: Table) -> Coverage:
     """How the rules of a model share the rows of an aligned table out; see ``RuleModel.coverage``."""
-    rules, n_rows = model.rules, table.n_rows
+    rules, n_rows = model.rules_on(table), table.n_rows
     holds = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), n_rows)
     counts = holds.sum(axis=0)
     together = holds.astype(np.float64) @ holds.T / n_rows

@@ -343,7 +343,7 @@ def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:
 
 def _explain_sum(model: Model, table: Table) -> Explanation:
     """The parts of a sum of rules and terms."""
-    rules, terms = model.rules, model.terms
+    rules, terms = model.rules_on(table), model.terms
     shape = (table.n_rows, len(rules) + len(terms)) + (() if model.classes is None else (len(model.classes),))
     outputs, averages = np.empty(shape), np.empty(shape[1:])
     fired = np.ones(shape[:2], dtype=bool)
@@ -369,7 +369,7 @@ def _respond(link: Link, scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _explain_mean(model: Model, table: Table) -> Explanation:
     """The parts of a weighted mean, measured from the mean of the training data."""
-    rules, mean = model.rules, float(np.asarray(model.mean))
+    rules, mean = model.rules_on(table), float(np.asarray(model.mean))
     fired = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), table.n_rows).T
     weights = np.array([rule.weight or 0.0 for rule in rules])
     gaps = np.array([float(np.asarray(rule.inside)) - mean for rule in rules])

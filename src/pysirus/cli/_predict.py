@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
@@ -20,7 +19,6 @@ from pysirus._data.recipe import is_text
 from pysirus._data.remote import Place
 from pysirus._model.model import Model
 from pysirus._output import write_text, writing
-from pysirus._rules.rule import Rule
 from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data
 from pysirus.cli._table import exposures_of
@@ -30,12 +28,11 @@ EXPECTED = "expected_count"  # the column of rates times exposures
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def features_of(table: pa.Table, model: Model, rules: Iterable[Rule] | None = None) -> pa.Table:
+def features_of(table: pa.Table, model: Model) -> pa.Table:
     """The columns that the model asks for; others, such as the target, are left out."""
     if not model.named:
         return table
-    asked = model.columns_of(model.rules if rules is None else rules)
-    wanted = dict.fromkeys(model.schema.column_of(model.features[i]) for i in sorted(asked))
+    wanted = dict.fromkeys(model.schema.column_of(model.features[i]) for i in sorted(model.needed))
     absent = [name for name in wanted if name not in table.column_names]
     if absent:
         raise DataError(

@@ -207,7 +207,7 @@ def report(
         truth = Truth(target, weights, exposure=exposure)
         text, numbers = truth.of(loaded).kinds(loaded)
         rows = open_table(table, loaded, text=text, known=known_columns(loaded, numbers))
-        options["X"], options["data"] = features_of(rows, loaded, loaded.all_rules), Path(table).name
+        options["X"], options["data"] = features_of(rows, loaded), Path(table).name
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()

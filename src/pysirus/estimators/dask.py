@@ -170,7 +170,7 @@ def _predict(model: Model, X: Any, shares: bool = False) -> Any:
     """Predictions of a Dask collection, not yet computed: a series or frame for a frame, an array for an array."""
     predict = _Predictor(replace(model, moments=None, tuning=None), shares)
     if isinstance(X, dd.DataFrame):
-        used = sorted(model.columns_of(model.rules))
+        used = sorted(model.needed)
         names = list(dict.fromkeys(model.schema.column_of(model.features[i]) for i in used))
         if model.named and names and set(names) <= set(X.columns):
             X = X[names]  # the response may be there too; what is not needed is not read

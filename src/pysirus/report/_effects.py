@@ -39,7 +39,7 @@ def _effect(found: Effect, table: Table | None) -> dict[str, Any]:
         if axis.column.is_date:
             shown["names"] = [format_date(edge) for edge in axis.edges]
         return {**shown, "edges": short(axis.edges), "labels": list(axis.labels), "values": short(found.values)}
-    counts = None if table is None else level_counts(axis, table.columns[axis.index])
+    counts = None if table is None or axis.index in table.absent else level_counts(axis, table.columns[axis.index])
     groups = level_groups(axis, found.values, counts)
     values = [group.value if found.classes is not None else group.value[0] for group in groups]
     return {

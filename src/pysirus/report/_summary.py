@@ -71,11 +71,13 @@ def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     }
 
 
-def _models(model: Model) -> list[Model]:
-    """The model of every size; the model alone when it was not tuned."""
+def _models(model: Model, table: Table | None) -> list[Model]:
+    """The model of every size that the columns of the table are enough for; the model alone when it was not tuned."""
     if model.tuning is None:
         return [model]
-    return [with_rules(model, size.n_rules) for size in model.tuning.sizes]
+    absent = frozenset() if table is None else table.absent
+    models = [with_rules(model, size.n_rules) for size in model.tuning.sizes]
+    return [each for each in models if len(each.selected) == len(model.selected) or not absent & each.needed]
 
 
 def _size(model: Model, whole: Model) -> dict[str, Any]:
@@ -144,7 +146,8 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
     rules = list(rules)
     used = sorted({c.index for rule in rules for c in rule.conditions} | {term.index for term in model.terms})
-    shown = (used + [i for i in range(len(table.columns)) if i not in used])[:MAX_FEATURES_IN_ROWS]
+    others = [i for i in range(len(table.columns)) if i not in used]
+    shown = [i for i in used + others if i not in table.absent][:MAX_FEATURES_IN_ROWS]
     fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
     names = [str(i) for i in range(table.n_rows)] if labels is None else _as_list(labels, "labels", table.n_rows)
     truth = None if y is None else _truth(model, y, table.n_rows)[: kept.n_rows]
@@ -231,9 +234,9 @@ def summary(
     """All that a report shows, as plain data; see ``pysirus.report.report`` for the parameters."""
     check_integer("max_rows", max_rows, 1)
     model = model._as_model()
-    models = _models(model)
+    table = None if X is None else model.align(X)
+    models = _models(model, table)
     longest = RuleSet(model.tuning.rules[: len(models[-1].selected)]) if model.tuning is not None else model.selected
-    table = None if X is None else model.align(X, rules=model.all_rules)
     some = (
         None
         if table is None
