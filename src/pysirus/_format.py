@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from pysirus._plain import one_line
+from pysirus._plain import apart, in_quotes, one_line
 
 MAX_SHOWN = 3  # classes named in an output
 EXACT_DIGITS = 15  # a double with more is a number with rounding errors behind it
@@ -88,9 +88,9 @@ def decimals_for(values: Sequence[float], gap: float) -> int:
 
 
 def format_level(level: Any) -> str:
-    """A level as a rule reads it: in quotes where it begins or ends with a space, is empty, or says something else."""
+    """A level as a rule reads it: in quotes where it is empty, says something else, or does not show what it holds."""
     text = str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
-    return text if text and text == text.strip() and not SPOKEN.fullmatch(text) else repr(text)
+    return in_quotes(text) if SPOKEN.fullmatch(text) else apart(text)
 
 
 def format_levels(levels: Sequence[Any]) -> str:

@@ -378,7 +378,7 @@ def test_a_line_break_in_a_name_breaks_no_line(run, tmp_path):
     lines = out.rstrip().splitlines()
     assert code == 0 and lines[0].startswith(r"mean paid\n(net) = ") and r"sum\ninsured" in out
     assert len(lines) == 3 + len(pysirus.load(tmp_path / "m.json").rules_) and len({len(s) for s in lines[2:]}) == 1
-    assert r"columns: 1 numeric (sum\ninsured), 1 categorical (kind in {a\tb, c})" in err
+    assert r"columns: 1 numeric ('sum\ninsured'), 1 categorical (kind in {'a\tb', c})" in err
     code, out, _ = run("explain", tmp_path / "m.json", tmp_path / "t.csv")
     assert code == 0 and out.splitlines()[1].endswith(r"paid\n(net)")
     assert out.startswith(r"Contributions to paid\n(net), from")

@@ -297,6 +297,18 @@ def nest(document: Any, rng: random.Random, writer: Writer) -> str | None:
     return f"nest {place} {depth} deep"
 
 
+def entangle(document: Any, rng: random.Random, writer: Writer) -> str | None:
+    """Conditions that no rule asks, about columns whose names hold each other: a text with very many readings."""
+    features = document.get("features") if isinstance(document, dict) else None
+    if not isinstance(features, list) or "recipe" in document:
+        return None
+    features += [{"name": name, "kind": "categorical", "levels": [False, True]} for name in ("a", "a & a")]
+    text = " & ".join(["a"] * rng.choice([2, 60, 3_000])) + rng.choice(["", " !", " & x"])
+    section = {"monotonic": {}, "most_together": None, "groups": [], "apart": [], "forbidden": [text]}
+    document["constraints"], document["version"] = section, 2
+    return f"forbid {text[:40]}"
+
+
 def key_twice(document: Any, rng: random.Random, writer: Writer) -> str | None:
     """The same key again in an object, with another value."""
     objects = [(), *[p for p in places(document) if isinstance(at(document, p), dict) and at(document, p)]]
@@ -327,7 +339,7 @@ def _has(document: Any, place: Place) -> bool:
 
 
 STRUCTURAL = [delete, repeat, retype, retype, extreme, extreme, nudge, nudge, swap, swap_rules, swap_rules, unknown]
-STRUCTURAL += [order, rewrite, rewrite, one_of_line, lengthen, swell, nest, key_twice, transplant]
+STRUCTURAL += [order, rewrite, rewrite, one_of_line, lengthen, swell, nest, entangle, key_twice, transplant]
 
 
 # ------------------------------------------------------------------------------------------------------ textual damage

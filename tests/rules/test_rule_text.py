@@ -6,7 +6,7 @@ import pytest
 
 import hostile
 from pysirus import Rule, RuleTextError, SirusClassifier, SirusRegressor
-from pysirus._rules.parse import level_texts
+from pysirus._rules.lexicon import level_texts
 from pysirus._rules.read import KnownColumn, columns_of_rules, read_rule
 from sampled import FULL
 

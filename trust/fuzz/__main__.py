@@ -22,7 +22,7 @@ from trust.record import ROOT, record
 
 BUILD = ROOT / "build" / "fuzz"
 PATIENCE = 90  # seconds more than a target was given, to start and to leave
-LENGTHS = {"models": 1 << 16, "tables": 2048, "commands": 120, "rules": 200}
+LENGTHS = {"models": 1 << 16, "tables": 2048, "commands": 120, "rules": 400}
 
 
 @dataclass

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from pysirus._constraints.together import ANY, Together
+from pysirus._plain import apart, in_quotes
 from pysirus._rules.rule import Condition, Rule
 
 BOTH_WAYS = 2
@@ -49,9 +52,23 @@ class Constraints:
         """Whether a rule without outputs may obey."""
         if not self.together.allows([condition.index for condition in rule.conditions]):
             return False
-        if any(_holds_all(rule, forbidden) for forbidden in self.forbidden):
+        if self._forbidden_in(rule):
             return False
         return all(side_of(c) != BOTH_WAYS for c in rule.conditions if c.index in self.directions)
+
+    @cached_property
+    def _forbidden_by_keys(self) -> dict[frozenset[Hashable], Rule]:
+        return {_keys(rule): rule for rule in reversed(self.forbidden)}
+
+    def _forbidden_in(self, rule: Rule) -> list[Rule]:
+        """What a rule holds of what is forbidden: looked up part by part, or one by one where it has many parts."""
+        if not self.forbidden:
+            return []
+        own, known = _keys(rule), self._forbidden_by_keys
+        if 2 ** len(own) > len(known):
+            return [forbidden for keys, forbidden in known.items() if keys <= own]
+        parts = (frozenset(part) for n in range(len(own) + 1) for part in combinations(own, n))
+        return [known[part] for part in parts if part in known]
 
     def steers(self, rule: Rule) -> bool:
         """Whether the outputs of a rule matter: it has a condition on a column with a direction."""
@@ -66,10 +83,8 @@ class Constraints:
         found = []
         names = [condition.feature for condition in rule.conditions]
         if not self.together.allows([condition.index for condition in rule.conditions]):
-            found.append(
-                f"{_listed(names)} may not stand in one rule" if len(names) > 1 else f"'{names[0]}' is forbidden"
-            )
-        found += [f"'{f.condition_text}' is forbidden" for f in self.forbidden if _holds_all(rule, f)]
+            found.append(f"{_listed(names)} {'may not stand in one rule' if len(names) > 1 else 'is forbidden'}")
+        found += [f"'{forbidden.condition_text}' is forbidden" for forbidden in self._forbidden_in(rule)]
         for condition in rule.conditions:
             wanted, side = self.directions.get(condition.index, 0), side_of(condition)
             if wanted and side == BOTH_WAYS:
@@ -81,7 +96,7 @@ class Constraints:
 
     def text(self, names: Sequence[str]) -> str:
         """What is obeyed, in a line."""
-        parts = []
+        names, parts = list(map(apart, names)), []
         for direction, word in WORDS.items():
             if own := [names[i] for i, found in self.directions.items() if found == direction]:
                 parts.append(f"{word} in {', '.join(own)}")
@@ -91,22 +106,18 @@ class Constraints:
         if together.groups:
             groups = [f"{{{', '.join(names[i] for i in sorted(group))}}}" for group in together.groups]
             parts.append(f"interactions within {', '.join(groups)}")
-        apart = sorted(" with ".join(names[i] for i in sorted(group)) for group in together.apart)
-        parts += [f"never {own}" for own in [*apart, *(rule.condition_text for rule in self.forbidden)]]
+        never = sorted(" with ".join(names[i] for i in sorted(group)) for group in together.apart)
+        parts += [f"never {own}" for own in [*never, *(rule.condition_text for rule in self.forbidden)]]
         return "; ".join(parts)
 
 
-def _holds_all(rule: Rule, asked: Rule) -> bool:
-    """Whether a rule holds some conditions: either side of their cuts, with missing values or without."""
-
-    def keys(conditions: Sequence[Condition]) -> set[Hashable]:
-        return {(c.index, frozenset((c.lower_cut, c.upper_cut)), c.only_missing) for c in conditions}
-
-    return keys(asked.conditions) <= keys(rule.conditions)
+def _keys(rule: Rule) -> frozenset[Hashable]:
+    """What the conditions of a rule ask: either side of their cuts, with missing values or without."""
+    return frozenset((c.index, frozenset((c.lower_cut, c.upper_cut)), c.only_missing) for c in rule.conditions)
 
 
 NO_CONSTRAINTS = Constraints()
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(f"'{name}'" for name in names)
+    return " and ".join(map(in_quotes, names))

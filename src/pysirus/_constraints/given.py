@@ -11,7 +11,7 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.read import Known, as_columns, listed, number_of
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
-from pysirus._rules.read import KnownColumn, columns_of_cuts, read_rule, rule_on
+from pysirus._rules.read import KnownColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._rules.rule import Rule
 
 
@@ -23,9 +23,8 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
     if items is None or not all(isinstance(item, (str, Rule)) for item in items):
         wanted = "a list of rules, as text such as 'age < 25' or Rule"
         raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
-    return [
-        read_rule(item, columns) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items
-    ]
+    read = iter(read_rules((item for item in items if isinstance(item, str)), columns))
+    return [next(read) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items]
 
 
 def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> Rule:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
-from pysirus._constraints.together import ANY, Together
+from pysirus._constraints.together import ANY, MOST_GROUPS, Together
 from pysirus._data.column import ColumnKind
+from pysirus._data.names import names_in
 from pysirus._data.read import did_you_mean
 from pysirus._message import TARGET, InPython, Parameter
 from pysirus._parameters import ParameterError
+from pysirus._plain import in_quotes
 from pysirus._rules.rule import Rule
 
 ORDERED = " an ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or"
@@ -111,7 +113,7 @@ def number_of(column: Any, names: Sequence[str], parameter: str) -> int:
         return list(names).index(column)
     if isinstance(column, numbers.Integral) and not isinstance(column, bool) and 0 <= int(column) < len(names):
         return int(column)
-    shown = ", ".join(map(repr, list(names)[:8])) + (", ..." if len(names) > 8 else "")
+    shown = ", ".join(map(in_quotes, list(names)[:8])) + (", ..." if len(names) > 8 else "")
     hint = did_you_mean(column, list(names)) if isinstance(column, str) else ""
     raise ParameterError(f"{Parameter(parameter)} names {column!r}, which is not a column.{hint} Columns are {shown}.")
 
@@ -132,6 +134,8 @@ def read_together(given: Any, names: Sequence[str]) -> Together:
         if isinstance(group, str) or not isinstance(group, Iterable):
             raise _no_groups(given)
         groups.append(frozenset(number_of(column, names, "interaction_cst") for column in group))
+    if len(groups) >= MOST_GROUPS:
+        raise ParameterError(f"interaction_cst has {len(groups):,} groups; at most {MOST_GROUPS - 1:,} are taken.")
     rest = frozenset(range(len(names))) - frozenset().union(*groups)
     return Together(groups=tuple(dict.fromkeys([*groups, *([rest] if rest else [])])))
 
@@ -165,7 +169,7 @@ def as_columns(item: Any, names: Sequence[str]) -> frozenset[int] | None:
     if isinstance(item, Rule):
         return None
     if isinstance(item, str):
-        parts = [item] if item in names else [part.strip() for part in item.split(",")]
+        parts = names_in(item, names, "forbidden")
         known = all(part in names for part in parts) and len(parts) <= 2
         return frozenset(number_of(part, names, "forbidden") for part in parts) if known else None
     pair = list(item) if isinstance(item, Iterable) else [item]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from itertools import combinations
+from operator import and_
 from typing import Any
+
+MOST_GROUPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,20 @@ class Together:
         own = set(columns)
         if self.most is not None and len(own) > self.most:
             return False
-        if self.groups and not any(own <= group for group in self.groups):
+        if self.groups and not reduce(and_, (self._groups_of.get(column, 0) for column in own), -1):
             return False
-        sets: Iterable[frozenset[int]] = map(frozenset, [*combinations(own, 1), *combinations(own, 2)])
-        return not any(found in self.apart for found in sets) if self.apart else True
+        if len(self.apart) < len(own) ** 2:
+            return not any(found <= own for found in self.apart)
+        return not any(frozenset(found) in self.apart for found in [*combinations(own, 1), *combinations(own, 2)])
+
+    @cached_property
+    def _groups_of(self) -> dict[int, int]:
+        """A bit for each group that a column is in."""
+        places: dict[int, list[int]] = {}
+        for g, group in enumerate(self.groups):
+            for column in group:
+                places.setdefault(column, []).append(g)
+        return {column: sum(1 << g for g in own) for column, own in places.items()}
 
     def for_core(self, n_columns: int) -> dict[str, Any]:
         """The same as the core takes it: a bit a group, and a matrix of pairs; nothing where nothing is ruled out."""
@@ -38,9 +52,7 @@ class Together:
             told["most_together"] = self.most
         if self.groups:
             n_words = -(-len(self.groups) // 64)
-            bits = [
-                sum(1 << g for g, group in enumerate(self.groups) if column in group) for column in range(n_columns)
-            ]
+            bits = [self._groups_of.get(column, 0) for column in range(n_columns)]
             told["groups"] = [own >> 64 * word & (1 << 64) - 1 for own in bits for word in range(n_words)]
         if self.apart:
             told["apart"] = [int(frozenset((a, b)) in self.apart) for a in range(n_columns) for b in range(n_columns)]

@@ -21,7 +21,7 @@ from pysirus._data.frame import check_names
 from pysirus._data.known import KnownColumn
 from pysirus._data.marks import COMMA, Shown, comma_schema, has_decimal_commas, read_numbers
 from pysirus._data.remote import Place, Remote
-from pysirus._plain import one_line
+from pysirus._plain import apart, in_quotes, one_line
 from pysirus._warn import warn_user
 
 # Of a pipe, and of a compressed file once it is decompressed, nobody sees the size beforehand: at most this many bytes
@@ -351,12 +351,12 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     """' Did you mean ...?', or nothing."""
     folded = {candidate.casefold(): candidate for candidate in names}
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f" Did you mean '{folded[close[0]]}'?" if close else ""
+    return f" Did you mean {in_quotes(folded[close[0]])}?" if close else ""
 
 
 def list_names(names: Sequence[str], limit: int = 12) -> str:
     """Names for a message, at most ``limit`` of them."""
-    return ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
+    return ", ".join(map(apart, names[:limit])) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
 
 
 def check_column(table: pa.Table, name: str, role: str) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysirus._constraints.constraints import Constraints
-from pysirus._constraints.together import Together
+from pysirus._constraints.together import MOST_GROUPS, Together
 from pysirus._data.table import Feature
 from pysirus._model.fields import Damage, ensure, fields, items, mapping, one_of, optional, text, whole
-from pysirus._rules.parse import RuleTextError
-from pysirus._rules.read import columns_of_rules, read_rule
+from pysirus._rules.read import columns_of_rules, read_rules
 from pysirus._rules.rule import Rule
+from pysirus._rules.text_error import RuleTextError
 
 CONSTRAINTS = fields(
     {
         "monotonic": mapping(one_of(-1, 1)),
         "most_together": optional(whole(1)),
-        "groups": items(items(text)),
+        "groups": items(items(text), most=MOST_GROUPS),
         "apart": items(items(text, least=1)),
     },
     besides={"forbidden": items(text)},
@@ -40,7 +40,7 @@ def constraints_to_json(constraints: Constraints | None, features: Sequence[Feat
         "apart": sorted(named(group) for group in together.apart),
     }
     if constraints.forbidden:
-        section["forbidden"] = [rule.set_text for rule in constraints.forbidden]
+        section["forbidden"] = [rule.exact_text for rule in constraints.forbidden]
     return {"constraints": section}
 
 
@@ -70,15 +70,16 @@ def constraints_from_json(
     groups = tuple(numbers(group, "groups") for group in section["groups"])
     apart = frozenset(numbers(group, "apart") for group in section["apart"])
     ensure(all(len(group) <= 2 for group in apart), "constraints.apart", "is of single columns and pairs")
-    forbidden = tuple(_conditions(text, features, rules) for text in section.get("forbidden", ()))
+    forbidden = _conditions(section.get("forbidden", ()), features, rules)
     return Constraints(directions, Together(section["most_together"], groups, apart), forbidden)
 
 
-def _conditions(text: str, features: Sequence[Feature], rules: Sequence[Rule]) -> Rule:
+def _conditions(texts: Sequence[str], features: Sequence[Feature], rules: Sequence[Rule]) -> tuple[Rule, ...]:
     try:
-        return read_rule(text, columns_of_rules(features, rules))
+        return tuple(read_rules(texts, columns_of_rules(features, rules)))
     except RuleTextError as error:
-        raise Damage(f"constraints.forbidden has {text!r:.60}, which is no text of a rule: {error.problem}") from error
+        said = f"has {error.text[:60]!r:.60}, which is no text of a rule: {error.problem}"
+        raise Damage(f"constraints.forbidden {said}") from error
 
 
 def check_obedience(constraints: Constraints | None, rules: Sequence[Rule], place: str) -> None:

@@ -30,6 +30,7 @@ from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.link import LINKS
 from pysirus._model.recipe_text import MARKS, RECIPE
 from pysirus._model.roles import ROLES
+from pysirus._rules.parse import MOST_CONDITIONS
 
 FORMAT = "pysirus-model"
 VERSIONS = (1, 2)  # 2 has a link, and may have a recipe, constraints and given rules
@@ -104,7 +105,7 @@ EFFECT = fields({}, besides={"adds": number(), "times": number(0), "for": label}
 RULE = fields(
     {
         "text": text,
-        "conditions": items(CONDITION, least=1),
+        "conditions": items(CONDITION, least=1, most=MOST_CONDITIONS),
         "path": items(SPLIT),
         "frequency": optional(FREQUENCY),
         "inside": output,

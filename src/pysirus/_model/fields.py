@@ -39,6 +39,11 @@ def inner(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
 
 
+def _entry(place: str, key: Any) -> str:
+    """The place of an entry; a long key is cut short, or it would be copied for every value under it."""
+    return f"{place}[{key!r:.{SHOWN}}]"
+
+
 # -------------------------------------------------------------------------------------------------------- single values
 
 
@@ -119,7 +124,7 @@ def anything(value: Any, place: str, depth: int = DEEPEST) -> None:
             raise Damage(f"{place} has lists or objects within each other, more than {DEEPEST} deep")
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:
-            anything(item, f"{place}[{key!r}]", depth - 1)
+            anything(item, _entry(place, key), depth - 1)
     elif value is not None:
         label(value, place)
 
@@ -137,7 +142,7 @@ def optional(check: Check) -> Check:
     return checked
 
 
-def items(check: Check, length: int | None = None, least: int = 0) -> Check:
+def items(check: Check, length: int | None = None, least: int = 0, most: int | None = None) -> Check:
     """A list whose items pass a check."""
 
     def checked(value: Any, place: str) -> None:
@@ -145,6 +150,8 @@ def items(check: Check, length: int | None = None, least: int = 0) -> Check:
             refuse(place, "a list", value)
         if length is not None and len(value) != length:
             refuse(place, f"a list of {length}", f"{len(value)} items")
+        if most is not None and len(value) > most:
+            refuse(place, f"a list of at most {most}", f"{len(value)} items")
         if len(value) < least:
             refuse(place, f"a list of at least {least}", f"{len(value)} items")
         for i, item in enumerate(value):
@@ -167,7 +174,7 @@ def fields(required: Mapping[str, Check], besides: Mapping[str, Check] | None = 
             if key in known:
                 known[key](item, inner(place, key))
             elif more:
-                anything(item, inner(place, key))
+                anything(item, inner(place, key[:SHOWN]))
             else:
                 raise Damage(f"{place or 'the document'} has the entry {key!r}, which this version does not know")
 
@@ -181,7 +188,7 @@ def mapping(check: Check) -> Check:
         if not isinstance(value, dict):
             refuse(place, "an object", value)
         for key, item in value.items():
-            check(item, f"{place}[{key!r}]")
+            check(item, _entry(place, key))
 
     return checked
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from pysirus._format import format_label, format_levels
 from pysirus._message import PlainError, setting
-from pysirus._plain import one_line
+from pysirus._plain import from_quotes, one_line
 
 LARGEST = {"adds": 1e100, "odds": 100.0, "times": 100.0}  # of what is added to a score
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -91,7 +91,7 @@ class Effect:
             if label == self.label and isinstance(label, str) == isinstance(self.label, str):
                 return replace(self, label=label)
         for label in labels:
-            if str(self.label).strip() in (str(label), one_line(_label_text(label))):
+            if str(self.label).strip() in (str(label), one_line(str(label)), one_line(_label_text(label))):
                 return replace(self, label=label)
         shown = one_line(format_levels(labels[:10]))
         raise EffectError(f"there is no class '{one_line(str(self.label))[:60]}'; the classes are {shown}")
@@ -112,7 +112,8 @@ def read_effect(text: str) -> Effect:
 
 
 def effect_of(found: re.Match[str], label: str | None) -> Effect:
-    """What a match of ``EFFECT`` says."""
+    """What a match of ``EFFECT`` says, and the class that is named after it, in quotes or not."""
+    label = label if label is None else from_quotes(label) or label
     if found["times"] is not None:
         return Effect(float(found["times"]), is_factor=True, label=label)
     return Effect(float("".join(found["adds"].split())), label=label)

@@ -9,9 +9,10 @@
                name "is missing"  |  name "is known"
                name  |  "not" name                      of a column of true and false
 
-Names and levels stand as they print, without quotes, and may hold anything, these signs too. So the parser knows the
-columns, tries every name that fits, the longest first, and goes back where it does not lead on. The name of a class is
-all that stands between "for" and an "if" after which conditions can be read.
+Names and levels stand as they print, or in quotes, and may hold anything, these signs too. So the parser knows the
+columns and finds every reading of a text: each place of it is read once, and what follows a place is kept by the place.
+Where readings differ, the one that prints as the text stands is meant; a text that has none such, or two, is refused.
+The name of a class is all that stands between "for" and an "if" after which conditions can be read.
 """
 
 from __future__ import annotations
@@ -19,69 +20,38 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from pysirus._format import format_level, read_date
-from pysirus._message import PlainError
-from pysirus._plain import one_line
+from pysirus._format import format_date, format_level, format_threshold, read_date
+from pysirus._plain import in_quotes
 from pysirus._rules.effect import EFFECT, Effect, effect_of
-from pysirus._rules.words import ALL_BUT, FOLDED, is_plain
+from pysirus._rules.lexicon import MORE_STEPS, MOST_STEPS, Lexicon, TooManySteps
+from pysirus._rules.text_error import RuleTextError, problem_at
+from pysirus._rules.ways import Step, Ways
+from pysirus._rules.words import ALL_BUT, is_plain
 
 NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 DATE = re.compile(r"-?\d{4,}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?![\d:])")
 SPACE = re.compile(r"\s*")
-SHOWN = 100  # characters of a rule in a message
-
-
-class RuleTextError(PlainError, ValueError):
-    """The text of a rule cannot be read; ``position`` is the character, from 0."""
-
-    def __init__(self, text: str, position: int, problem: str) -> None:
-        self.text, self.position, self.problem = text, position, problem
-        start = max(0, position - SHOWN // 2)
-        before, after = one_line(text[start:position]), one_line(text[position : start + SHOWN])
-        pointer = f"    {before}{after}\n    {' ' * len(before)}^"
-        super().__init__(f"Cannot read the rule at character {position + 1}: {problem}.\n{pointer}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.text, self.position, self.problem)
-
-
-class TextColumn(Protocol):
-    """What the parser must know of a column."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def levels(self) -> tuple[Any, ...]: ...
-    @property
-    def is_date(self) -> bool: ...
+IF = re.compile(r"\bif\b")
+LEADS_ON = re.compile(r"\s*(?:if|for)\b")
+SHOWN_CONDITIONS, SHOWN_LEVELS = 6, 6  # in a message
+MOST_CONDITIONS = 1_000  # of a rule; deep trees have fewer
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a text asks of one column, and where it says so."""
+    """What a text asks of one column, where it says so, and whether it says it as it prints."""
 
     column: int
-    at: int
+    at: int = field(compare=False)
     lower: float | None = None
     upper: float | None = None
     levels: tuple[Any, ...] | None = None
     missing: bool = False
     only_missing: bool = False
-
-
-def level_texts(level: Any) -> tuple[str, ...]:
-    """How a level may be written: as it prints, in quotes, true and false in small letters, 1.0 for 1."""
-    printed = one_line(format_level(level))
-    others = [one_line(repr(str(level))), one_line(f'"{level}"')]
-    if isinstance(level, bool):
-        others.append(str(level).lower())
-    elif isinstance(level, float):
-        others.append(str(level))
-    return tuple(dict.fromkeys([printed, *others]))
+    printed: bool = field(default=True, compare=False)
 
 
 @dataclass
@@ -89,9 +59,13 @@ class _Reader:
     """A text, the columns it may name, and how far the reading came."""
 
     text: str
-    columns: Sequence[TextColumn]
+    lexicon: Lexicon
     furthest: int = 0
     wanted: list[str] = field(default_factory=list)
+    ways: Ways = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ways = Ways(self.lexicon.spend)
 
     def fail(self, position: int, what: str) -> None:
         """Remember what was expected at the furthest place."""
@@ -104,6 +78,7 @@ class _Reader:
         """The next character that is no space."""
         match = SPACE.match(self.text, position)
         assert match is not None
+        self.lexicon.spend(1 + (match.end() - position) // 64)
         return match.end()
 
     def sign(self, position: int, *signs: str) -> Iterator[int]:
@@ -121,6 +96,7 @@ class _Reader:
         """A number."""
         position = self.skip(position)
         match = NUMBER.match(self.text, position)
+        self.lexicon.spend(1 if match is None else len(match[0]))
         value = float(match[0].replace(",", "")) if match else math.inf
         if match is None or math.isinf(value):  # 1e999 is read as infinity
             self.fail(position, "a number")
@@ -139,119 +115,115 @@ class _Reader:
 
     def limit(self, column: int, position: int) -> Iterator[tuple[float, int]]:
         """What a column is compared with."""
-        return self.date(position) if self.columns[column].is_date else self.number(position)
+        return self.date(position) if self.lexicon.columns[column].is_date else self.number(position)
 
-    def name(self, position: int) -> Iterator[tuple[int, int]]:
-        """Every column whose name stands here, the longest name first."""
+    def name(self, position: int) -> Iterator[tuple[int, int, bool]]:
+        """Every column whose name stands here, the longest name first, and whether it prints so."""
         last = self.skip(position)
-        for start in range(last, position - 1, -1):  # a name may begin with spaces
-            found = [i for i, c in enumerate(self.columns) if self.text.startswith(one_line(c.name), start)]
-            for i in sorted(found, key=lambda i: -len(one_line(self.columns[i].name))):
-                yield i, start + len(one_line(self.columns[i].name))
+        yield from self.lexicon.at(self.lexicon.names, self.text, last)
+        if self.lexicon.indented.found:
+            for start in range(last - 1, position - 1, -1):
+                yield from self.lexicon.at(self.lexicon.indented, self.text, start)
         self.fail(last, "a column")
 
-    def starts(self) -> Iterator[tuple[Effect | None, int]]:
-        """Where conditions may begin, and the effect before them: at once, or after each "if"."""
+    def starts(self) -> Iterator[tuple[re.Match[str] | None, slice | None, int]]:
+        """Where conditions may begin, with the effect and the class before them: at once, or after each "if"."""
         for after in self.sign(0, "if "):
-            yield None, after
-        yield None, 0
+            yield None, None, after
+        yield None, None, 0
         found = EFFECT.match(self.text)
-        if found is not None and (found[0].strip()[0] != "x" or re.match(r"\s*(if|for)\b", self.text[found.end() :])):
+        if found is not None and (found[0].strip()[0] != "x" or LEADS_ON.match(self.text, found.end())):
             for after in self.sign(found.end(), "if"):
-                yield effect_of(found, None), after
+                yield found, None, after
             for after in self.sign(found.end(), "for "):
                 self.fail(len(self.text), "'if'")
-                for word in re.finditer(r"\bif\b", self.text[after:]):
-                    if label := self.text[after : after + word.start()].strip():
-                        yield effect_of(found, label), after + word.end()
+                for word in IF.finditer(self.text, after):
+                    if word.start() > self.skip(after):
+                        yield found, slice(after, word.start()), word.end()
 
     # --------------------------------------------------------------------------------------------------- conditions
 
     def ask(self, position: int) -> Iterator[tuple[Ask, int]]:
         """What is asked of one column."""
         start = self.skip(position)
-        for column, end in self.name(position):
-            yield from self._after_name(column, start, end)
+        for column, end, printed in self.name(position):
+            # a name and more than one space: the name may be meant to end with one
+            yield from self._after_name(column, start, end, printed and self.skip(end) <= end + 1)
         for read, is_date in ((self.number, False), (self.date, True)):
             yield from self._interval(read(position), start, is_date)
         for after in self.sign(position, "not "):
-            for column, end in self.name(after):
+            for column, end, _ in self.name(after):
                 if self._is_binary(column):
-                    yield Ask(column, start, levels=(False,)), end
+                    yield Ask(column, start, levels=(False,), printed=False), end
 
     def _interval(self, lowers: Iterator[tuple[float, int]], start: int, is_date: bool) -> Iterator[tuple[Ask, int]]:
         """An interval of numbers or of dates."""
         for lower, after in lowers:
             for sign in self.sign(after, "<="):
-                for column, end in self.name(sign):
-                    if self.columns[column].is_date != is_date:
+                for column, end, printed in self.name(sign):
+                    if self.lexicon.columns[column].is_date != is_date:
                         self.fail(end, f"{'a number' if is_date else 'a date such as 2024-06-01'} before '<='")
                         continue
+                    one_space = printed and self.skip(end) <= end + 1
                     for less in self.sign(end, "<"):
                         for upper, last in self.limit(column, less):
-                            yield Ask(column, start, lower, upper), last
+                            yield Ask(column, start, lower, upper, printed=one_space), last
 
     def _is_binary(self, column: int) -> bool:
-        levels = self.columns[column].levels
+        levels = self.lexicon.columns[column].levels
         return bool(levels) and all(isinstance(level, bool) for level in levels)
 
-    def _after_name(self, column: int, start: int, end: int) -> Iterator[tuple[Ask, int]]:
+    def _after_name(self, column: int, start: int, end: int, printed: bool) -> Iterator[tuple[Ask, int]]:
         for after in self.sign(end, "is missing"):
-            yield Ask(column, start, missing=True, only_missing=True), after
+            yield Ask(column, start, missing=True, only_missing=True, printed=printed), after
         for after in self.sign(end, "is known"):
-            yield Ask(column, start), after
-        if self.columns[column].levels:
+            yield Ask(column, start, printed=printed), after
+        if self.lexicon.columns[column].levels:
             for after in self.sign(end, "in"):
                 for opened in self.sign(after, "{"):
-                    yield from self._set(column, start, opened)
+                    yield from self._set(column, start, opened, printed)
             for after in self.sign(end, "="):
-                # as it prints first: what holds signs of the grammar prints in braces
-                for level, last in sorted(self.level(column, after), key=lambda found: not is_plain(found[0])):
-                    yield Ask(column, start, levels=(level,)), last
+                for level, last, _ in self.level(column, after):
+                    # what holds signs of the grammar prints in braces
+                    as_level = is_plain(level) and self.text.startswith(format_level(level), self.skip(after))
+                    yield Ask(column, start, levels=(level,), printed=printed and as_level), last
             if self._is_binary(column):
-                yield Ask(column, start, levels=(True,)), end
+                yield Ask(column, start, levels=(True,), printed=False), end
             return
         for after in self.sign(end, ">="):
             for value, last in self.limit(column, after):
-                yield Ask(column, start, lower=value), last
+                yield Ask(column, start, lower=value, printed=printed), last
         for after in self.sign(end, "<"):
             for value, last in self.limit(column, after):
-                yield Ask(column, start, upper=value), last
+                yield Ask(column, start, upper=value, printed=printed), last
 
-    def _set(self, column: int, start: int, opened: int) -> Iterator[tuple[Ask, int]]:
+    def _set(self, column: int, start: int, opened: int, printed: bool) -> Iterator[tuple[Ask, int]]:
         """Levels in braces, or all levels but these."""
         for after in self.sign(opened, ALL_BUT):
-            for levels, last in self.level_set(column, after):
+            for levels, last, as_levels in self.level_set(column, after):
                 named = set(levels)
-                rest = tuple(level for level in self.columns[column].levels if level not in named)
-                yield Ask(column, start, levels=rest), last
-        for levels, last in self.level_set(column, opened):
-            yield Ask(column, start, levels=levels), last
+                rest = tuple(level for level in self.lexicon.columns[column].levels if level not in named)
+                yield Ask(column, start, levels=rest, printed=printed and as_levels), last
+        for levels, last, as_levels in self.level_set(column, opened):
+            yield Ask(column, start, levels=levels, printed=printed and as_levels), last
 
-    def level(self, column: int, position: int) -> Iterator[tuple[Any, int]]:
-        """Every level of a column that stands here, the longest first."""
+    def level(self, column: int, position: int) -> Iterator[tuple[Any, int, bool]]:
+        """Every level of a column that stands here, the longest first, and whether it prints so."""
         position = self.skip(position)
-        texts = [(text, level) for level in self.columns[column].levels for text in level_texts(level)]
-        for text, level in sorted(texts, key=lambda pair: -len(pair[0])):
-            if self.text.startswith(text, position):
-                yield level, position + len(text)
-        self.fail(position, f"a level of '{self.columns[column].name}'")
+        yield from self.lexicon.at(self.lexicon.levels(column), self.text, position)
+        self.fail(position, f"a level of '{self.lexicon.columns[column].name}'")
 
-    def level_set(self, column: int, position: int) -> Iterator[tuple[tuple[Any, ...], int]]:
-        """Levels up to the closing brace; many, so that it does not call itself."""
-        open_: list[tuple[int, tuple[Any, ...]]] = [(position, ())]
-        seen = set()
-        while open_:
-            start, levels = open_.pop()
-            if start in seen:
-                continue
-            seen.add(start)
-            found = list(self.level(column, start))
-            for level, end in reversed(found):  # the longest is looked at first
-                open_ += [(after, (*levels, level)) for after in self.sign(end, ",")]
-            for level, end in found:
-                for after in self.sign(end, "}"):
-                    yield (*levels, level), after
+    def level_set(self, column: int, position: int) -> Iterator[tuple[tuple[Any, ...], int, bool]]:
+        """Levels up to the closing brace."""
+
+        def steps(place: int) -> Iterator[Step]:
+            for level, end, printed in self.level(column, place):
+                yield from ((level, printed, after, True) for after in self.sign(end, ","))
+                yield from ((level, printed, after, False) for after in self.sign(end, "}"))
+
+        for end, kept in self.ways.through(position, steps).items():
+            for way, printed in kept.items():
+                yield self.ways.items(way), end, printed
 
     def condition(self, position: int) -> Iterator[tuple[Ask, int]]:
         """A condition, in parentheses or not."""
@@ -266,60 +238,87 @@ class _Reader:
         for ask, end in self.ask(position):
             if not ask.only_missing:
                 for after in self.sign(end, "or missing"):
-                    yield Ask(ask.column, ask.at, ask.lower, ask.upper, ask.levels, missing=True), after
+                    yield replace(ask, missing=True), after
             yield ask, end
 
-    def conditions(self, position: int) -> Iterator[tuple[tuple[Ask, ...], int]]:
-        """Conditions to the end of the text, or to what the rule answers."""
+    def one_more(self, position: int) -> Iterator[Step]:
+        """A condition, and whether others follow: up to the end of the text, or to what the rule answers."""
         for ask, end in self.condition(position):
             after = self.skip(end)
             if after == len(self.text):
-                yield (ask,), after
-            for stop in self.sign(end, "then "):
-                yield (ask,), stop
-            for more in self.sign(end, "&"):
-                for others, last in self.conditions(more):
-                    yield (ask, *others), last
+                yield ask, ask.printed, after, False
+            yield from ((ask, ask.printed, stop, False) for stop in self.sign(end, "then "))
+            yield from ((ask, ask.printed, more, True) for more in self.sign(end, "&"))
             if after < len(self.text):
                 self.fail(after, "the end")
 
+    def readings(self) -> dict[tuple[Effect | None, tuple[Ask, ...]], bool]:
+        """What the text may say, and whether each prints as it stands."""
+        found: dict[tuple[Effect | None, tuple[Ask, ...]], bool] = {}
+        known: dict[int, list[Step]] = {}  # places are looked at once, wherever the conditions begin
 
-def parse_rule(text: str, columns: Sequence[TextColumn]) -> tuple[Effect | None, tuple[Ask, ...]]:
+        def steps(place: int) -> list[Step]:
+            if place not in known:
+                known[place] = list(self.one_more(place))
+            return known[place]
+
+        for said, label, start in self.starts():
+            if label is not None and any(effect is not None and effect.label for effect, _ in found):
+                break  # the shortest name of a class
+            as_effect = said is None or not said[0].strip().startswith(("x", "*"))  # ×2 prints so
+            for kept in self.ways.through(start, steps).values():
+                for way, printed in kept.items():
+                    name = None if label is None else self.text[label].strip()
+                    key = (None if said is None else effect_of(said, name), self.ways.items(way))
+                    found[key] = found.get(key, False) or (printed and as_effect)
+        return found
+
+
+def parse_rule(text: str, lexicon: Lexicon) -> tuple[Effect | None, tuple[Ask, ...]]:
     """The effect that the text of a rule fixes, if it does, and what it asks of each column."""
-    reader = _Reader(text, columns)
-    for effect, start in reader.starts():
-        for asks, _ in reader.conditions(start):
-            return effect, asks
-    raise RuleTextError(text, reader.furthest, _problem(reader))
+    reader = _Reader(text, lexicon)
+    lexicon.steps += MORE_STEPS
+    try:
+        found = reader.readings()
+    except TooManySteps:
+        problem = f"it takes more than {MOST_STEPS:,} steps to read this text. Say it in fewer conditions and levels"
+        raise RuleTextError(text, reader.furthest, problem) from None
+    if not found:
+        raise RuleTextError(text, reader.furthest, problem_at(text, reader.furthest, reader.wanted, lexicon.columns))
+    printed = [key for key, as_printed in found.items() if as_printed]
+    chosen = printed if len(printed) == 1 else list(found)
+    if len(chosen) > 1:
+        raise _ambiguous(text, chosen[:2], lexicon)
+    if len(chosen[0][1]) > MOST_CONDITIONS:
+        problem = f"it has {len(chosen[0][1]):,} conditions, and a rule has {MOST_CONDITIONS:,} at most"
+        raise RuleTextError(text, 0, problem)
+    return chosen[0]
 
 
-def _problem(reader: _Reader) -> str:
-    """What was expected, and what is there."""
-    text, at = reader.text, reader.furthest
-    if FOLDED.search(text):
-        return (
-            "the line is folded, to look at and not to be read back. Take the number of the rule, or its whole text: "
-            "`pysirus show MODEL --full`, in Python rules_.text(full=True) or rule.condition_text"
-        )
-    if text[at : at + 1] == ">" or text[max(0, at - 1) : at + 1] == "<=":
-        return "rules ask '<' or '>=', so that every value is on one side"
-    word = re.match(r"\w+|.", text[at:], re.DOTALL)
-    if word is None:
-        return f"the text ends, expected {_listed(reader.wanted)}"
-    phrase = re.split(r"\s*(?:[<>=&(){},]|\bin\b|\bis\b|\bor\b)", text[at:])[0].strip() or word[0]
-    if "a column" in reader.wanted:
-        return f"no column is called '{phrase[:60]}'{_hint(phrase, [column.name for column in reader.columns])}"
-    level = next((wanted for wanted in reader.wanted if wanted.startswith("a level of ")), None)
-    if level is not None:
-        levels = [str(level) for column in reader.columns for level in column.levels]
-        return f"expected {level}; found '{phrase[:60]}'{_hint(phrase, levels)}"
-    return f"expected {_listed(reader.wanted)}; found '{word[0][:60]}'"
+def _ambiguous(text: str, ways: Sequence[tuple[Effect | None, tuple[Ask, ...]]], lexicon: Lexicon) -> RuleTextError:
+    """The error of a text that can be read in two ways."""
+    shown = []
+    for effect, asks in ways:
+        said = " & ".join(_said(ask, lexicon) for ask in asks[:SHOWN_CONDITIONS])
+        said += " & ..." if len(asks) > SHOWN_CONDITIONS else ""
+        shown.append(said if effect is None else f"{effect} if {said}")
+    at = next((a.at for a, b in zip(ways[0][1], ways[1][1]) if a != b), 0)
+    problem = f"it can be read in two ways: {shown[0]}, or {shown[1]}. Write names in quotes, as here"
+    return RuleTextError(text, at, problem)
 
 
-def _listed(wanted: Sequence[str]) -> str:
-    return wanted[0] if len(wanted) == 1 else f"{', '.join(wanted[:-1])} or {wanted[-1]}"
-
-
-def _hint(phrase: str, known: Sequence[str]) -> str:
-    close = get_close_matches(phrase, known, n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+def _said(ask: Ask, lexicon: Lexicon) -> str:
+    """What is asked, with every name and level in quotes."""
+    name, tail = in_quotes(lexicon.columns[ask.column].name), " or missing" if ask.missing else ""
+    if ask.only_missing:
+        return f"{name} is missing"
+    if ask.levels is not None:
+        levels = ", ".join(in_quotes(v) if isinstance(v, str) else format_level(v) for v in ask.levels[:SHOWN_LEVELS])
+        return f"{name} in {{{levels}{', ...' if len(ask.levels) > SHOWN_LEVELS else ''}}}{tail}"
+    as_text = format_date if lexicon.columns[ask.column].is_date else format_threshold
+    lower, upper = (None if end is None else as_text(end) for end in (ask.lower, ask.upper))
+    if lower is None and upper is None:
+        return f"{name} is known"
+    if lower is not None and upper is not None:
+        return f"{lower} <= {name} < {upper}{tail}"
+    return f"{name} >= {lower}{tail}" if upper is None else f"{name} < {upper}{tail}"

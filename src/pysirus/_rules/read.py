@@ -1,6 +1,6 @@
 """What a text asks in, a rule out: thresholds and levels become cuts, those that are known keep their identity.
 
-A number that prints like a known threshold is that threshold. Any other is a cut of its own.
+A number that prints like a known threshold is that threshold, unless two print so. Any other is a cut of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pysirus._bins.cuts import CutIdentity, Cuts
 from pysirus._data.column import ColumnKind
 from pysirus._data.table import Feature
 from pysirus._format import format_date, format_threshold
-from pysirus._rules.parse import Ask, RuleTextError, parse_rule
+from pysirus._rules.lexicon import Lexicon
+from pysirus._rules.parse import Ask, parse_rule
 from pysirus._rules.rule import Condition, Rule
+from pysirus._rules.text_error import RuleTextError
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,17 @@ def columns_of_rules(features: Sequence[Feature], rules: Iterable[Rule]) -> list
 
 def read_rule(text: str, columns: Sequence[KnownColumn]) -> Rule:
     """The rule that a text says, without outputs."""
-    effect, found = parse_rule(text, columns)
+    return read_rules([text], columns)[0]
+
+
+def read_rules(texts: Iterable[str], columns: Sequence[KnownColumn]) -> list[Rule]:
+    """The rules that some texts say, without outputs."""
+    lexicon = Lexicon(columns)
+    return [_read(text, columns, lexicon) for text in texts]
+
+
+def _read(text: str, columns: Sequence[KnownColumn], lexicon: Lexicon) -> Rule:
+    effect, found = parse_rule(text, lexicon)
     asks: dict[int, Ask] = {}
     for ask in found:
         before = asks.get(ask.column)
@@ -114,22 +126,28 @@ def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Conditio
 
 def _interval(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
     """Ends and their cuts; a number that prints like a known threshold is that one."""
-    every = [(value, (value, cut)) for value, cut in column.thresholds]
-    as_text = format_date if column.is_date else format_threshold
-    exact, printed = dict(every), {as_text(value): end for value, end in every}
-    ends: list[tuple[float | None, CutIdentity | None]] = []
-    for value in (ask.lower, ask.upper):
-        if value is None:
-            ends.append((None, None))
-            continue
-        value = value + 0.0  # no -0.0
-        ends.append(exact.get(value) or printed.get(as_text(value)) or (value, ("value", value)))
-    (lower, lower_cut), (upper, upper_cut) = ends
+    (lower, lower_cut), (upper, upper_cut) = (_end(value, ask, column, text) for value in (ask.lower, ask.upper))
     if lower is not None and upper is not None and not lower < upper:
         raise RuleTextError(text, ask.at, f"no value of '{column.name}' is in this interval")
     if lower_cut is not None and upper_cut is not None and lower_cut[0] != upper_cut[0]:
         lower_cut, upper_cut = ("value", lower), ("value", upper)
     return {"lower": lower, "upper": upper, "lower_cut": lower_cut, "upper_cut": upper_cut}
+
+
+def _end(value: float | None, ask: Ask, column: KnownColumn, text: str) -> tuple[float | None, CutIdentity | None]:
+    """A threshold and its cut."""
+    if value is None:
+        return None, None
+    value = value + 0.0  # no -0.0
+    known = dict(column.thresholds)
+    if value in known:
+        return value, known[value]
+    as_text = format_date if column.is_date else format_threshold
+    alike = sorted(own for own in known if as_text(own) == as_text(value))
+    if len(alike) > 1:
+        said = f"two thresholds of '{column.name}' print as {as_text(value)}: {alike[0]!r} and {alike[1]!r}"
+        raise RuleTextError(text, ask.at, f"{said}. Write all digits of the one that is meant")
+    return (alike[0], known[alike[0]]) if alike else (value, ("value", value))
 
 
 def _levels(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from pysirus._rules.outcome import Outcome, format_factors, median_texts
 from pysirus._rules.words import (
     LINE,
     condition_words,
+    exact_text,
     fold_conditions,
     fold_labels,
     fold_line,
@@ -222,6 +223,11 @@ class Rule:
     def set_text(self) -> str:
         """The same with levels as the sets that they are."""
         return join_conditions(self.conditions, [set_text(condition) for condition in self.conditions])
+
+    @property
+    def exact_text(self) -> str:
+        """The same, read in one way only: with all digits, and in quotes what could be taken for something else."""
+        return join_conditions(self.conditions, [exact_text(condition) for condition in self.conditions])
 
     @property
     def file_text(self) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import Table
 from pysirus._format import format_date, format_number, format_threshold
-from pysirus._plain import one_line
+from pysirus._plain import apart
 
 
 @dataclass(frozen=True)
@@ -48,4 +48,4 @@ class LinearTerm:
     def __str__(self) -> str:
         ends = (self.lower, self.upper)
         limits = " to ".join(format_date(end) if self.is_date else format_threshold(end, rounded=True) for end in ends)
-        return f"{format_number(self.weight, 3)} * {one_line(self.feature)}, within {limits}"
+        return f"{format_number(self.weight, 3)} * {apart(self.feature)}, within {limits}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysirus._data.level_order import reading_order
 from pysirus._format import format_date, format_level, format_levels, format_threshold
-from pysirus._plain import one_line
+from pysirus._plain import apart, in_quotes, one_line
 
 if TYPE_CHECKING:
     from pysirus._rules.rule import Condition
@@ -26,7 +26,8 @@ FOLD = "…"  # stands for the middle of a long name
 ALL_BUT = "all but "
 # a level that a reader, and the parser, can tell from the rest of a rule where nothing stands around it
 PLAIN_LEVEL = re.compile(r"[\w$€£+-](?:[\w $€£%.,:;/+'#*-]*[\w$€£%.+'*-])?")
-FOLDED = re.compile(rf"\d+ of \d+ levels|{FOLD}|\d+ more conditions")
+FOLDED = re.compile(rf"(?<!\d)\d+ of \d+ levels|{FOLD}|(?<!\d)\d+ more conditions")
+WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -87,17 +88,27 @@ def _as_read(levels: Sequence[Any], condition: Condition) -> Sequence[Any]:
     return found if len(found) == len(levels) else levels
 
 
-def _listed(levels: Sequence[Any], detail: Detail) -> str:
-    return ", ".join(fold_middle(one_line(format_level(level)), detail.level) for level in levels)
+def text_in_set(level: Any, every: Sequence[Any]) -> str:
+    """A level in braces: in quotes where it would read as another level of the column and what comes after it."""
+    text = format_level(level)
+    if "," not in text and "}" not in text:
+        return text
+    rests = (text.removeprefix(other) for other in map(format_level, every) if other != text)
+    return in_quotes(str(level)) if any(rest != text and rest.lstrip()[:1] in (",", "}") for rest in rests) else text
+
+
+def _listed(levels: Sequence[Any], detail: Detail, every: Sequence[Any]) -> str:
+    return ", ".join(fold_middle(text_in_set(level, every), detail.level) for level in levels)
 
 
 def levels_text(condition: Condition, detail: Detail = WHOLE) -> str:
     """What a condition asks of levels: ``= cook``, ``in {clerk, cook}``, ``in {all but cook}``."""
     levels = _as_read(condition.levels or (), condition)
     if len(levels) == 1 and is_plain(levels[0]):
-        return f"= {_listed(levels, detail)}"
+        return f"= {_listed(levels, detail, ())}"
     out = _left_out(condition)
-    text = _listed(levels, detail) if out is None else ALL_BUT + _listed(out, detail)
+    named = _listed(levels if out is None else out, detail, condition.column_levels)
+    text = named if out is None else ALL_BUT + named
     if detail.levels is not None and len(text) > detail.levels and len(levels) > 1:
         n_levels = len(condition.column_levels)
         text = f"{len(levels)} of {n_levels} levels" if n_levels else f"{len(levels)} levels"
@@ -113,7 +124,7 @@ def _end_text(end: float | None, condition: Condition, detail: Detail) -> str:
 
 def condition_parts(condition: Condition, detail: Detail = WHOLE) -> tuple[str, str, str]:
     """A condition before its column, the name of the column, and what stands after it."""
-    name = fold_middle(one_line(condition.feature), detail.name)
+    name = fold_middle(apart(condition.feature), detail.name)
     if condition.only_missing:
         return "", name, " is missing"
     tail = " or missing" if condition.missing else ""
@@ -136,7 +147,32 @@ def set_text(condition: Condition, *, rounded: bool = False) -> str:
     if condition.levels is None or (condition.lower_cut is None and condition.upper_cut is None):
         return condition_words(condition, Detail(rounded=rounded))
     tail = " or missing" if condition.missing else ""
-    return one_line(f"{condition.feature} in {format_levels(condition.levels)}{tail}")
+    return f"{apart(condition.feature)} in {format_levels(condition.levels)}{tail}"
+
+
+def _exact(value: Any) -> str:
+    """A name or a level that can be taken for nothing else: one word, or in quotes."""
+    return (
+        in_quotes(value)
+        if isinstance(value, str) and not (WORD.fullmatch(value) and value == apart(value))
+        else format_level(value)
+    )
+
+
+def exact_text(condition: Condition) -> str:
+    """A condition that is read in one way only, whatever other columns are called, and with all digits."""
+    name, tail = _exact(condition.feature), " or missing" if condition.missing else ""
+    if condition.only_missing:
+        return f"{name} is missing"
+    if condition.lower_cut is None and condition.upper_cut is None:
+        return f"{name} is known"
+    if condition.levels is not None:
+        return f"{name} in {{{', '.join(map(_exact, condition.levels))}}}{tail}"
+    as_text = format_date if condition.is_date else repr
+    lower, upper = (None if end is None else as_text(float(end)) for end in (condition.lower, condition.upper))
+    if lower is not None and upper is not None:
+        return f"{lower} <= {name} < {upper}{tail}"
+    return f"{name} >= {lower}{tail}" if upper is None else f"{name} < {upper}{tail}"
 
 
 def join_conditions(conditions: Sequence[Condition], texts: Sequence[str]) -> str:

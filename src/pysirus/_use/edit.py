@@ -23,9 +23,9 @@ from pysirus._kind.positive import refit_log
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._rules.effect import n_fixed
-from pysirus._rules.parse import RuleTextError
 from pysirus._rules.read import columns_of_rules, read_rule
 from pysirus._rules.rule import Rule, with_weights
+from pysirus._rules.text_error import RuleTextError
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
 from pysirus._use.estimate import estimate, read_rows
@@ -58,9 +58,14 @@ def _positions(model: Model, which: Which) -> list[int]:
 def _rule_called(model: Model, text: str) -> Rule:
     """The rule that a text says: one that prints so, or one that asks the same."""
     wanted = text.strip().removeprefix("if ").split(" then ")[0].strip()
-    for rule in model.selected:
-        if wanted in (rule.condition_text, rule.text):
-            return rule
+    called = [rule for rule in model.selected if wanted in (rule.condition_text, rule.text)]
+    if len(called) > 1:
+        raise ParameterError(
+            f"Two rules print as '{wanted}': {called[0].exact_text}, and {called[1].exact_text}. Take one of these "
+            "texts, or the number of the rule."
+        )
+    if called:
+        return called[0]
     plain = [feature.name for feature in model.features if not any(isinstance(v, bool) for v in feature.levels)]
     if text.strip() in plain:  # the name of a column of true and false is a rule
         using = [f"'{rule.text}'" for rule in model.rules if any(c.feature == text.strip() for c in rule.conditions)]

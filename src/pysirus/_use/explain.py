@@ -23,7 +23,7 @@ from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.model import Model
 from pysirus._model.points import signed
 from pysirus._parameters import ParameterError
-from pysirus._plain import one_line
+from pysirus._plain import apart, one_line
 from pysirus._rules.outcome import format_factors
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
@@ -93,7 +93,8 @@ class Explanation:
     @property
     def names(self) -> list[str]:
         """The name of each column: the conditions of a rule, or a linear term."""
-        return [*(rule.condition_text for rule in self.rules), *(f"linear in {term.feature}" for term in self.terms)]
+        terms = (f"linear in {apart(term.feature)}" for term in self.terms)
+        return [*(rule.condition_text for rule in self.rules), *terms]
 
     @property
     def _short_names(self) -> list[str]:

@@ -140,12 +140,15 @@ def parse_class_weight(text: str, classes: list[Any]) -> str | dict[Any, float]:
 
 def _weight_by_label(text: str, classes: list[Any]) -> dict[Any, float]:
     """The classes that pairs such as yes=5,no=1 name, with their weights; labels may hold commas and equals signs."""
+    from pysirus._data.names import name_in
+
     *pairs, rest = re.split(r"=([^=,]*)(?:,|$)", text)
     if rest or not pairs:
         raise typer.BadParameter(f"balanced, or pairs such as yes=5,no=1, got '{text}'.", param_hint="--class-weight")
     known = {name: label for label in classes for name in _label_names(label)}
     found: dict[Any, float] = {}
-    for name, weight in zip(map(str.strip, pairs[::2]), pairs[1::2]):
+    for text, weight in zip(pairs[::2], pairs[1::2]):
+        name = name_in(text, known, "--class-weight", "class")
         if name not in known or known[name] in found:
             wrong = "is named twice" if name in known else "is not a class"
             shown = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")

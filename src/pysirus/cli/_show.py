@@ -19,7 +19,7 @@ from pysirus._model.doubts import doubts
 from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
-from pysirus._plain import one_line
+from pysirus._plain import apart, one_line
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.words import LABELS
 from pysirus._use.audit import trail_lines
@@ -114,8 +114,8 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
         if columns:
             shown = [*columns[:6], "..."] if len(columns) > 6 else columns
             parts.append(f"{len(columns)} {kind} ({(', ' if kind == 'numeric' else '; ').join(shown)})")
-    missing = [f"{name} ({_percent(share)})" for name, share in gaps.items() if share]
-    idle = {name: f"{name} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()}
+    missing = [f"{apart(name)} ({_percent(share)})" for name, share in gaps.items() if share]
+    idle = {name: f"{apart(name)} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()}
     used = {condition.feature for rule in model.rules for condition in rule.conditions}
     copies = [
         text for name, text in idle.items() if name in used
@@ -131,8 +131,8 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
 def _describe(feature: Feature) -> str:
     """A column and the levels of its labels, which need not be told of weekdays."""
     if not feature.levels or set(feature.levels) <= set(WEEKDAYS):
-        return feature.name
-    return f"{feature.name} in {{{list_names(list(map(str, reading_order(feature.levels))), 6)}}}"
+        return apart(feature.name)
+    return f"{apart(feature.name)} in {{{list_names(list(map(str, reading_order(feature.levels))), 6)}}}"
 
 
 def _percent(share: float) -> str:

@@ -13,6 +13,7 @@ import typer
 from pysirus._data.column import DataError, reads_as_number
 from pysirus._data.known import KnownColumn
 from pysirus._data.marks import POINT, Marks, marks_of
+from pysirus._data.names import names_in
 from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_names, read_file
 from pysirus._data.remote import Place, is_remote
 from pysirus._data.table import MAX_LEVELS
@@ -20,6 +21,7 @@ from pysirus._data.zero_weights import rows_that_weigh, take
 from pysirus._message import naming
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
+from pysirus._plain import from_quotes
 from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus._response.read_survival import is_event
 from pysirus._warn import warn_user
@@ -448,15 +450,17 @@ def exposures_of(table: pa.Table, name: str) -> Any:
 
 
 def split_names(given: list[str] | None) -> list[str]:
-    """What may be column names in an option: each entry, and its parts between commas."""
-    return [name for text in given or [] for name in (text, *map(str.strip, text.split(",")))]
+    """What may be column names in an option: each entry, its parts between commas, and what is in quotes."""
+    every = [part for text in given or [] for part in (text, *text.split(","))]
+    quoted = [name for part in every if (name := from_quotes(part.strip()))]
+    return [*every, *map(str.strip, every), *quoted]
 
 
 def names_of(table: pa.Table, given: list[str] | None, option: str) -> list[str]:
     """Column names from an option: each is a name, or several with commas between them."""
     found: list[str] = []
     for text in given or []:
-        for name in [text] if text in table.column_names else [part.strip() for part in text.split(",")]:
+        for name in names_in(text, table.column_names, option):
             check_column(table, name, f"option {option}")
             found.append(name)
     return found

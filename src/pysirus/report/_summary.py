@@ -18,6 +18,7 @@ from pysirus._format import format_date, format_number
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
+from pysirus._plain import apart
 from pysirus._response.read_survival import read_survival
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.words import LINE, fold_conditions
@@ -200,10 +201,12 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
                     else str(value),
                 ]
             )
-    pairs.append(["Columns", ", ".join(feature.name for feature in model.features)])
+    pairs.append(["Columns", ", ".join(apart(feature.name) for feature in model.features)])
     if model.recipe is not None:
         pairs.append(["Set aside", "; ".join(f"{name} ({why})" for name, why in model.recipe.aside.items())])
-        pairs.append(["Derived", "; ".join(f"{own.feature} from {own.column}" for own in model.recipe.derived)])
+        pairs.append(
+            ["Derived", "; ".join(f"{apart(own.feature)} from {apart(own.column)}" for own in model.recipe.derived)]
+        )
     if model.tuning is not None:
         repeats = model.tuning.path.n_repeats
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
