@@ -32,7 +32,7 @@ from pysirus._rules.ways import Step, Ways
 from pysirus._rules.words import ALL_BUT, is_plain
 
 NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-DATE = re.compile(r"-?\d{4,}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?![\d:])")
+DATE = re.compile(r"-?\d{4,5}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?![\d:])")
 SPACE = re.compile(r"\s*")
 IF = re.compile(r"\bif\b")
 LEADS_ON = re.compile(r"\s*(?:if|for)\b")
