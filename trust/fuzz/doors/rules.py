@@ -1,4 +1,4 @@
-"""Texts of rules: each is a rule, which prints as a text that reads the same or is ambiguous, or a ``RuleTextError``."""
+"""Texts of rules: each is a rule, which prints as a text that reads the same or two ways, or a ``RuleTextError``."""
 
 from __future__ import annotations
 
