@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -27,6 +28,11 @@ class Style:
         text = f"{value:,.{places}f}" if parted else f"{value:.{places}f}"
         return text.replace(",", "_").replace(".", self.decimal).replace("_", self.thousands)
 
+    def value(self, text: str) -> float:
+        """The number that a text of the file writes, NaN for a word."""
+        found = re.search(r"[-+]?\d[\d.,' ]*(?:e[-+]\d+)?", text)
+        return float(found[0].replace(self.thousands, "").replace(self.decimal, ".")) if found else float("nan")
+
     def cell(self, text: str) -> str:
         """A value as it stands in the file."""
         needed = any(mark in text for mark in (self.delimiter, '"', "\n"))
@@ -44,7 +50,7 @@ class CsvText:
     newline: str
     mark: bytes  # of the encoding
     categorical: list[str] = field(default_factory=list)
-    numbers: dict[str, list[float | None]] = field(default_factory=dict)  # of columns whose marks leave no doubt
+    numbers: dict[str, list[float]] = field(default_factory=dict)  # of columns whose marks leave no doubt
     is_classes: bool = False
 
     def content(self, rows: list[int] | None = None) -> bytes:
@@ -217,11 +223,15 @@ def make_file(seed: int, n_rows: int = 40) -> CsvText:
     if rng.random() < 0.2:
         columns = {"": [str(i) for i in range(n_rows)], **columns}
     cells = list(zip(*columns.values()))
+    # a comma before three digits may part thousands, where no other column shows that it does not
+    certain = style.decimal == "." or (style.delimiter == ";" and not is_classes)
+    written = [name for name, make in zip(names, makes) if certain and make in (*NUMBERS, *WRITTEN[:4])]
     return CsvText(
         header=style.delimiter.join(map(style.cell, columns)),
         rows=[style.delimiter.join(map(style.cell, row)) for row in cells],
         newline=style.newline,
         mark=b"\xef\xbb\xbf" if rng.random() < 0.2 else b"",
         categorical=categorical,
+        numbers={name: [style.value(text) for text in columns[name]] for name in written},
         is_classes=is_classes,
     )

@@ -13,6 +13,7 @@ import pysirus
 from pysirus._data.marks import COMMA, POINT, Shown, has_decimal_commas, marks_of, read_numbers
 from pysirus._data.read import read_file
 from pysirus._data.written import NumberForm
+from pysirus.engine.holders.sources import look_at_all
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -62,6 +63,16 @@ def test_commas_that_show_nothing_are_said(tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n8,937;x\n6,125;y\n")
     with pytest.warns(UserWarning, match="'a' has commas before three digits, as in 1,234: .* thousands marks"):
         read_file(tmp_path / "t.csv")
+
+
+def test_labels_have_the_marks_of_their_file_and_keep_their_zeros(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;x, y;y\n4,5;007;1;1,5\n3,0;2,5;2;2,5\n")
+    labels = ["a", "b", "x, y", "x", "y"]  # what may be meant by a,b and x, y
+    table = read_file(tmp_path / "t.csv", labels=labels)
+    assert table.to_pydict() == {"a": [4.5, 3], "b": ["007", "2,5"], "x, y": [1, 2], "y": [1.5, 2.5]}
+    [file] = look_at_all([tmp_path / "t.csv"], labels=labels)
+    with file.batches(file.schema.names, 100) as batches:
+        assert pa.Table.from_batches(list(batches)).to_pydict() == table.to_pydict()
 
 
 # ------------------------------------------------------------------------------------------------------- with a model

@@ -72,6 +72,10 @@ def compare(seed: int, folder: Path) -> list[str]:
     model, seen = learn(whole, text)
     found = read(whole, model)
     wrong = differences(found, seen, list(range(n)), "in training")
+    for feature, column in zip(model.features, seen.columns):
+        values = text.numbers.get(model.schema.column_of(feature), column.values)
+        if column.is_numeric and not np.array_equal(column.values, values, equal_nan=True):
+            wrong.append(f"{feature.name!r} is {column.values.tolist()} in training, not {values}")
     predicted = model.decision(found)
     parts = [list(range(n // 2)), list(range(n // 2, n)), *([(seed + i * 7) % n] for i in range(N_ALONE))]
     paths = [folder / f"part{k}.csv" for k in range(len(parts))]

@@ -202,7 +202,7 @@ def _read_csv(
     if zoned := [field.name for field in table.schema if getattr(field.type, "tz", None) is not None]:
         table = _parse_csv(content, delimiter, [*words, *zoned])  # Arrow converts to UTC and forgets the offsets
     if delimiter == ";" and known is None:  # or the model knows
-        table = _with_commas(table, content, text, labels)
+        table = _with_commas(table, content, text)
     codes = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1 and name not in words]
     if codes:
         table = _with_zeros(table, _parse_csv(content, delimiter, codes, only=codes))
@@ -283,11 +283,10 @@ def _transcoded(path: Path, content: pa.Buffer, encoding: str) -> pa.Buffer:
     return pa.py_buffer(text.encode("utf-8"))
 
 
-def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str], labels: Sequence[str]) -> pa.Table:
+def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str]) -> pa.Table:
     """A table of a file with semicolons, whose numbers may have decimal commas, and points between thousands."""
-    aside = {*text, *labels}
     columns = list(enumerate(zip(table.column_names, table.schema.types)))
-    words = [i for i, (name, kind) in columns if pa.types.is_string(kind) and name not in aside]
+    words = [i for i, (name, kind) in columns if pa.types.is_string(kind) and name not in text]
     shown = {i: Shown().add(table.column(i)) for i in words}
     if not has_decimal_commas(shown.values(), []):
         for i in (i for i in words if shown[i].fits and _matches(table.column(i), ",")):
@@ -301,7 +300,7 @@ def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str], label
     if not has_decimal_commas(shown.values(), numbers.values()):
         return table
     for i, found in (shown | numbers).items():
-        if found.is_comma_column and table.column_names[i] not in aside:
+        if found.is_comma_column and table.column_names[i] not in text:
             table = table.set_column(i, table.column_names[i], read_numbers(texts.column(i), COMMA)[0])
     return table.replace_schema_metadata(comma_schema(table.schema).metadata)
 

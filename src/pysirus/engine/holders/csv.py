@@ -111,11 +111,10 @@ def look_at_csv(
         for name, raw in zip(file.schema.names, file.header):
             is_text = raw in text or name in (known or ())
             types[raw] = pa.string() if is_text else max(file.types[raw], types.get(raw, pa.null()), key=_rung)
-    for name in labels:
-        if name in types and types[name] == pa.int64() and any(_begins_with_zero(file, name) for file in files):
-            types[name] = pa.string()
+    zeros = [name for name in labels if name in types and any(_begins_with_zero(file, name) for file in files)]
+    types |= dict.fromkeys(zeros, pa.string())
     counts = _settle(files, types)
-    commas = _comma_columns(files, types, {*text, *labels}) if known is None else []
+    commas = _comma_columns(files, types, {*text, *zeros}) if known is None else []
     types |= dict.fromkeys(commas, pa.string())
     given = {name: how for name, how in (known or {}).items() if name not in text}
     found: list[SourceFile] = []
