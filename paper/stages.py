@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,13 @@ from paper.problems import load, unavailable
 from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
-from pysirus._forest.forest import Forest, Recipe
+from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._kind.numbers import Numbers, SquaredErrors
 from pysirus._model.gram import gram_of
 from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
 from pysirus._rules.rule import Rule
-from pysirus._select.select import Span, select
+from pysirus._select.select import Span, independent_paths, select
 from pysirus._training.grow import rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import MemoryTraining, bin_rows
@@ -63,6 +64,7 @@ class Form:
     n_trees: int = 4_000
     all_features: bool = False  # trees on residuals try every feature at every node
     samples: float = 1.0  # share of the rows that a tree on residuals draws
+    least_rows: int = 0  # inside and outside of a correction; the package asks for five
 
 
 SAMPLED: dict[str, Any] = {"per_stage": 1, "all_features": True, "samples": 0.3, "lowest": -3, "n_trees": 2_000}
@@ -122,6 +124,20 @@ def _holds(rules: tuple[Rule, ...], training: MemoryTraining) -> NDArray[np.bool
     return np.column_stack([holds_in_bins(rule, training.binned) for rule in rules])
 
 
+def _keep(
+    paths: Paths, training: MemoryTraining, p0: float | None, n_rules: int, span: Span, least_rows: int
+) -> list[int]:
+    """The paths that are kept, each with so many rows inside and outside."""
+
+    def has_rows(position: int) -> bool:
+        (rule,) = rules_of(paths, [position], training.binned)
+        n_inside = int(holds_in_bins(rule, training.binned).sum())
+        return least_rows <= min(n_inside, training.n_rows - n_inside)
+
+    walk = independent_paths(paths, training.binned, p0, span, has_rows if least_rows else None)
+    return [position for position, _ in islice(walk, n_rules)]
+
+
 def staged_lists(training: MemoryTraining, form: Form, p0: float | None) -> Iterator[List]:
     """The list after each stage."""
     y, span = training.response.answers, Span()
@@ -139,7 +155,8 @@ def staged_lists(training: MemoryTraining, form: Form, p0: float | None) -> Iter
         forest = Forest(training.binned, target, recipe, (stage - 1) * form.n_trees)
         paths = forest.grow_to(form.n_trees).paths()
         room = MAX_RULES - len(rules)
-        kept = select(paths, training.binned, p0=p0, n_rules=room if p0 else min(form.per_stage, room), span=span)
+        wanted, least = room if p0 else min(form.per_stage, room), form.least_rows if stage > 1 else 0
+        kept = _keep(paths, training, p0, wanted, span, least)
         if not kept:
             return
         new = rules_of(paths, kept, training.binned)

@@ -15,7 +15,7 @@ from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._forest.forest import Recipe
 from pysirus._kind.numbers import SHRINKAGE, Numbers
 from pysirus._parameters import ParameterError
-from pysirus._stages.correct import STAGE_SAMPLES, stage_recipe
+from pysirus._stages.correct import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
 from pysirus._training.training import bin_rows
 from pysirus._tuning.folds import derive
 from pysirus._tuning.plan import PER_STAGE
@@ -306,7 +306,7 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
     plan = TuningPlan(Numbers(), settings, 25, "stability", 1, None)
     ours = plan.staged_lists(training, paths, recipe)
-    form = replace(study.FORMS[-1], n_trees=300)
+    form = replace(study.FORMS[-1], n_trees=300, least_rows=LEAST_ROWS)
     assert (form.per_stage, form.shrinkage, form.samples) == (PER_STAGE, SHRINKAGE, STAGE_SAMPLES)
     theirs = list(study.staged_lists(training, form, None))
     assert len(ours) == len(theirs) == 25

@@ -2,8 +2,9 @@
 
 A forest is grown on what the list leaves unexplained: the residuals of its prediction, shrunk by a factor of 0.85. Its
 trees try all features at every node and draw 30% of the rows. Its frequent paths that are not combinations of
-any rule kept so far become corrections: rules whose outputs are the means of these residuals inside and outside. Then
-all weights are fitted again together on the response. One stage is the paper.
+any rule kept so far, and that have enough rows inside and outside, become corrections: rules whose outputs are the
+means of these residuals inside and outside. Then all weights are fitted again together on the response. One stage is
+the paper.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 # on a few rows (stability of Housing 0.71); with three tenths it comes back (0.81). With a tenth, or half of the rows,
 # lists are farther from the ideal on average (docs/stages-study.md).
 STAGE_SAMPLES = 0.3
+
+# The fewest rows inside and outside of a correction: one that rests on a row or two explains them and no others.
+LEAST_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def _corrections(
         paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
         first_tree += limits.n_trees
         most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
-        kept = keep_rules(training, paths, replace(limits.each, n_rules=most), span, weighted.rules, unexplained)
+        each = replace(limits.each, n_rules=most, least_rows=LEAST_ROWS)
+        kept = keep_rules(training, paths, each, span, weighted.rules, unexplained)
         if not kept.rules:
             return
         new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)

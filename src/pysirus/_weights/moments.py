@@ -76,6 +76,10 @@ class MomentSums:
         gram[1:, 1:] = lower + np.tril(lower, -1).T
         return gram
 
+    def least_side(self) -> NDArray[np.int64]:
+        """How many rows each rule has inside or outside, whichever are fewer."""
+        return np.minimum(self.arrays["rows"], self.n_rows - self.arrays["rows"])
+
     def take(self, rules: Sequence[int]) -> MomentSums:
         """The moments of some of the rules, in rising order."""
         i = np.asarray(rules, dtype=np.intp)
