@@ -17,6 +17,7 @@ from pysirus._output import write_text
 OLDER_FOLDS = (
     "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Now rows "
     "are [dealt](method.md#tuning) into folds, with equal shares of every class and of events: figures differ a little."
+    " Corrections of stages may rest on fewer than five rows in these results, which are now refused."
 )
 
 Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together

@@ -13,6 +13,10 @@ from studies.responses.problems import AMOUNTS, COUNTS, SURVIVAL, TABLES
 from studies.results import OLDER_FOLDS, Figures, Store, Study, markdown, read, versions
 
 STABILITY = 0.65
+OLDER_TIES = (
+    "In survival, tied events of equal bins were one event in these results, and the baseline hazard had Efron's ties; "
+    "now [it is Breslow's](method.md#times-to-an-event)."
+)
 COLUMNS = {
     "counts": {"deviance": "Poisson deviance", "rules": "rules", "stability": "stability"},
     "amounts": {"deviance": "gamma deviance", "rules": "rules", "stability": "stability"},
@@ -123,7 +127,7 @@ def make_page(store: Store) -> str:
         "the first fold alone is held out. "
         "Everything that a method chooses, it chooses inside the training rows: regressions their ridge penalty, SIRUS "
         "the number of rules and stages. To compute and write this page:\n\n    make study-responses",
-        f"Computed with {versions(study, packages)}. {OLDER_FOLDS} The estimators:\n\n{_settings(study)}",
+        f"Computed with {versions(study, packages)}. {OLDER_FOLDS} {OLDER_TIES} The estimators:\n\n{_settings(study)}",
         "A figure is the mean over the folds of all repetitions, ± its standard error over folds. Concordance is "
         f"Harrell's, within folds. The integrated Brier score is over {n_times} times between the first and the last "
         "tenth of the observed ones, censoring made up for by inverse weights of the training rows. Below a table "

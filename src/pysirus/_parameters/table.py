@@ -422,7 +422,8 @@ class Stages:
         "1 is the method of the paper. More stages grow forests on the residuals and add rules that correct the list: "
         'at most this many, or with "auto" until no path is above ``p0`` or ``max_rules`` are reached; when tuned, as '
         "many as cross-validation chooses. Each stage keeps its rules above ``p0``, or its ``n_rules`` most frequent "
-        "ones (one when tuned). Trees on residuals draw 30% as many rows as those of the first forest.",
+        "ones (one when tuned); a correction has at least five rows inside and outside. Trees on residuals draw 30% as "
+        "many rows as those of the first forest.",
         whole_or_auto(1),
         Option(
             "--stages",
