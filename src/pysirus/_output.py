@@ -26,6 +26,8 @@ from pysirus._plain import one_line
 PathLike = str | os.PathLike[str]
 
 MODEL, PARQUET = "a model file", "a Parquet file"  # what is replaced only by its own kind
+DOCUMENT = "a document"  # a report or an export, which replaces no table
+TABLES = (".csv", ".tsv", ".parquet", ".xls", ".xlsx")
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+|self|thread-self)(/task/\d+)?/fd")
 _MAX_LINKS = 40
 
@@ -72,12 +74,24 @@ def _short(what: str, path: Path | None, size: int) -> str:
     return one_line(f"<{what}{'' if path is None else f' in {path}'}, {shown}>")
 
 
+def check_name(path: PathLike) -> None:
+    """Complain about text that cannot be the name of a file."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise FileNotFoundError(
+            f"'{one_line(os.fspath(path))}' cannot be the name of a file: no valid Unicode."
+        ) from error
+
+
 def check_output(path: PathLike, inputs: Sequence[PathLike] = (), kind: str | None = None) -> None:
     """Complain, before the work, about a file that cannot or must not be written.
 
     ``inputs`` are files that the work reads. ``kind`` is what will be written: a model or a Parquet file, which may be
-    all that is left of the rows or the rules, is not replaced by anything else.
+    all that is left of the rows or the rules, is not replaced by anything else. A model replaces nothing but a model,
+    and a document no file that is named like a table.
     """
+    check_name(path)
     shown, place = one_line(os.fspath(path)), _follow(path)
     folder = one_line(str(place.parent))
     if place.is_dir():
@@ -99,6 +113,8 @@ def check_output(path: PathLike, inputs: Sequence[PathLike] = (), kind: str | No
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise PermissionError(f"The folder '{folder}' does not allow writing. Give a file in another one.")
     found = _kind_of_file(place)
+    if found is None and _is_lost(place, kind):
+        found = "a table" if place.suffix.lower() in TABLES else "no model file"
     if found is not None and found != kind:
         raise FileExistsError(f"'{shown}' is {found}, and writing there would destroy it. Give another name.")
 
@@ -119,7 +135,12 @@ def write_bytes(path: PathLike, content: bytes) -> None:
 
 def write_text(path: PathLike, text: str) -> None:
     """The same for text, in UTF-8."""
-    write_bytes(path, text.encode("utf-8"))
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        found = text[max(0, error.start - 20) : error.end + 20]
+        raise ValueError(f"The text for '{one_line(os.fspath(path))}' is no valid Unicode: {found!r}.") from error
+    write_bytes(path, content)
 
 
 @contextmanager
@@ -168,6 +189,13 @@ def _is_same(place: Path, other: PathLike) -> bool:
     return False
 
 
+def _is_lost(place: Path, kind: str | None) -> bool:
+    """Whether a file that is there, and not empty, holds something else than what will be written."""
+    if kind not in (MODEL, DOCUMENT) or not place.is_file() or not place.stat().st_size:
+        return False
+    return kind == MODEL or place.suffix.lower() in TABLES
+
+
 def _kind(content: bytes) -> str | None:
     if content.startswith(b"PAR1"):
         return PARQUET
@@ -207,11 +235,24 @@ def _replacing(place: Path) -> Iterator[BinaryIO]:
         opener = partial(os.open, mode=0o666 if is_new else 0o600)
         with open(temporary, "xb", opener=opener) as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut may leave the new name with nothing in it
         if not is_new:
             _copy_rights(place, temporary)
         _move(temporary, place)
+        _sync_folder(place.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk too, where a folder can be opened."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _move(temporary: Path, place: Path) -> None:

@@ -264,3 +264,62 @@ def test_export_and_report_look_at_the_folder_before_the_work(tmp_path: Path, mo
     for write in (lambda path: model.report(path), lambda path: model.export("excel", path)):
         with pytest.raises(FileNotFoundError, match="no folder"):
             write(tmp_path / "no" / "f")
+
+
+def test_files_are_on_the_disk_before_they_have_their_name(tmp_path: Path, monkeypatch) -> None:
+    import os
+    import stat
+
+    from pysirus import _output
+
+    done = []
+    sync, move = os.fsync, _output._move
+
+    def fsync(descriptor: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else f"{os.fstat(descriptor).st_size} bytes")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(_output, "_move", lambda *places: (done.append("name"), move(*places)))
+    _output.write_text(tmp_path / "a.txt", "four")
+    with _output.streaming(tmp_path / "b.txt") as file:
+        file.write(b"123456")
+    assert done == ["4 bytes", "name", "folder", "6 bytes", "name", "folder"]
+
+
+def test_models_replace_models_and_documents_no_tables(tmp_path: Path, model) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text("a,b\n1,2\n")
+    for write in (
+        model.save,
+        model.report,
+        lambda path: model.export("sql", path),
+        lambda path: model.export("json", path),
+    ):
+        with pytest.raises(FileExistsError, match="is a table, and writing there would destroy it"):
+            write(table)
+    other = tmp_path / "other.json"
+    other.write_text('{"rows": 3}')
+    with pytest.raises(FileExistsError, match="is no model file, and writing there"):
+        model.save(other)
+    assert table.read_text() == "a,b\n1,2\n" and other.read_text() == '{"rows": 3}'
+    (tmp_path / "empty.json").touch()
+    for name in ("new.json", "new.json", "empty.json"):
+        model.save(tmp_path / name)
+
+
+def test_commands_do_not_replace_tables(run, tmp_path: Path, model) -> None:
+    path, rows = tmp_path / "m.json", tmp_path / "rows.csv"
+    model.save(path)
+    rows.write_text("a,b\n1,2\n")
+    for command in (
+        ["fit", "ozone", "--rules", 2, "--trees", 20, "--model", rows],
+        ["tune", "ozone", "--trees", 20, "--model", rows],
+        ["edit", path, "--without", 1, "-o", rows],
+        ["report", path, "-o", rows],
+        ["export", path, "--to", "sql", "-o", rows],
+        ["predict", path, "ozone", "-o", rows],
+    ):
+        code, _, err = run(*command)
+        assert code == 2 and "would destroy it" in err and str(rows) in err.replace("\n", ""), command
+    assert rows.read_text() == "a,b\n1,2\n"

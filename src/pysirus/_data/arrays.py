@@ -12,7 +12,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from pysirus._data.column import Column, DataError, date_error, is_number, number_column, number_labels, object_column
+from pysirus._data.column import (
+    Column,
+    DataError,
+    date_error,
+    is_number,
+    number_column,
+    number_labels,
+    object_column,
+    within_floats,
+)
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import as_arrow
 from pysirus._message import Parameter
@@ -131,5 +140,6 @@ def _object_column(name: str, values: NDArray[Any], forced: bool) -> Column:
                 f"convert string to float. Name the column under {Parameter('categorical_features')}, or pass a data "
                 "frame."
             )
+    values = np.array([within_floats(value) for value in values], dtype=object)
     as_numbers = check_array(values[:, None], dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     return number_column(name, as_numbers[:, 0])

@@ -23,6 +23,8 @@ from pysirus._message import InCommand, Parameter, PlainError
 ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
 UNSEEN = -2
+LARGEST = int(np.finfo(np.float64).max)
+EXACT = 2**53  # whole numbers up to this are floating-point numbers
 # as people and their programs write them: 1.234,50 and 1,234.50 and 12,5 % and 30 €; 09.05.2024 and 2024/5/9
 _WRITTEN_NUMBER = re.compile(r"[-+]?(\d+|\d{1,3}([.,'\s]\d{3})+)([.,]\d+)?\s?[%€$£]?")
 _WRITTEN_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2\d{4}|\d{4}([./-])\d{1,2}\3\d{1,2})([T\s]\d{1,2}:\d{2}.*)?")
@@ -88,6 +90,13 @@ def first_row(mask: NDArray[np.bool_]) -> int:
 # --------------------------------------------------------------------------------------------------------- numbers
 
 
+def within_floats(value: Any) -> Any:
+    """A value as it is; an integer that no floating-point number holds is infinite, which is refused with its row."""
+    if isinstance(value, int) and not -LARGEST <= value <= LARGEST:
+        return float("inf") if value > 0 else float("-inf")
+    return value
+
+
 def number_column(name: str, values: NDArray[Any]) -> Column:
     """A numeric column; infinite values are an error."""
     # an infinite value makes the sum infinite or NaN; summing needs no memory, and the mask is then rarely made
@@ -123,6 +132,32 @@ def number_labels(name: str, values: NDArray[Any]) -> Column:
 
 
 # ---------------------------------------------------------------------------------------------------------- labels
+
+
+def check_exact(name: str, values: Iterable[Any]) -> None:
+    """Reject labels that are whole numbers of more digits than the floating-point numbers that they become."""
+    for value in values:
+        if not isinstance(value, (float, np.floating)) and abs(value) > EXACT and value == int(value):
+            text = str(value)
+            found = text if len(text) <= 40 else f"{text[:10]}... ({len(text)} characters)"
+            raise DataError(
+                f"Column '{name}' is categorical and holds {found}, a number with more digits than are compared. Turn "
+                "its values into text."
+            )
+
+
+def is_unicode(text: Any) -> bool:
+    """Whether text can be written to a file: half of a surrogate pair cannot."""
+    return not isinstance(text, str) or text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def unicode_error(what: str, values: Iterable[Any]) -> DataError:
+    """The error for text with half of a character, as files that were read in the wrong encoding have."""
+    row, found = next((i, v) for i, v in enumerate(values) if not is_unicode(v))
+    return DataError(
+        f"{what} holds text that is no valid Unicode ({found!r} in row {row}). Read its file in the right encoding, or "
+        "repair it with text.encode('utf-8', 'replace').decode()."
+    )
 
 
 def is_missing(value: Any) -> bool:
@@ -214,9 +249,13 @@ def object_column(name: str, items: Sequence[Any], forced: bool) -> Column:
     check_same_type(f"Column '{name}'", (v for v in items if v is not None))
     try:
         array = pa.array(items)
+    except UnicodeEncodeError as error:
+        raise unicode_error(f"Column '{name}'", items) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if all(v is None or isinstance(v, numbers.Real) for v in items):  # Fraction, or integers beyond 64 bits
-            array = pa.array([None if v is None else float(v) for v in items])
+            array = pa.array([None if v is None else float(within_floats(v)) for v in items])
+            if forced:  # not by way of these
+                check_exact(name, (v for v in items if v is not None))
         else:
             kind = next(type(v).__name__ for v in items if v is not None)
             raise DataError(
@@ -266,6 +305,18 @@ def _type_error(name: str, dtype: Any) -> DataError:
     )
 
 
+def _as_arrow(series: nw.Series[Any]) -> Any:
+    """The arrow array of a series; levels that it cannot hold are refused."""
+    try:
+        return series.to_arrow()
+    except UnicodeEncodeError as error:
+        raise unicode_error(f"Column '{series.name}'", series.to_list()) from error
+    except OverflowError as error:
+        raise DataError(
+            f"Column '{series.name}' has whole numbers beyond 64 bits. Turn its values into text."
+        ) from error
+
+
 def _categories(series: nw.Series[Any]) -> pa.Array:
     """A categorical series as a dictionary array that says whether its levels are in order."""
     native = series.to_native()
@@ -273,7 +324,7 @@ def _categories(series: nw.Series[Any]) -> pa.Array:
         series = nw.from_native(native.cat.rename_categories(str), series_only=True)
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas, which takes any objects for levels
         check_same_type(f"Column '{series.name}'", native.cat.categories)
-    array = series.to_arrow()
+    array = _as_arrow(series)
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     order = None
     native = series.to_native()
@@ -295,6 +346,8 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
         return label_column(name, series.to_arrow())
     if dtype.is_numeric():
         values = _numbers(series)
+        if forced and isinstance(dtype, nw.Decimal):
+            check_exact(name, (v for v in series.to_list() if v is not None))
         return number_labels(name, values) if forced else number_column(name, values)
     if is_temporal(series):
         raise date_error(name, str(series.to_native().dtype if isinstance(dtype, nw.Unknown) else dtype))
@@ -309,7 +362,7 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
     if isinstance(dtype, nw.Boolean):
         return label_column(name, series.to_arrow())
     if isinstance(dtype, nw.String):
-        return replace(label_column(name, series.to_arrow()), free_text=not forced)
+        return replace(label_column(name, _as_arrow(series)), free_text=not forced)
     if isinstance(dtype, nw.Object):
         return object_column(name, series.to_list(), forced)
     native = series.to_native()

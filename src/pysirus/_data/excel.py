@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pysirus._data.column import DataError
+from pysirus._data.column import DataError, within_floats
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
@@ -50,17 +50,25 @@ def read_excel(path: object, content: bytes | memoryview, text: Sequence[str] = 
     if len(full) > 1:
         others = ", ".join(f"'{one_line(name)}'" for name in list(full)[1:4])
         warn_user(f"'{path}' has several sheets: '{one_line(title)}' is read, and not {others}.")
-    return _table(rows, text)
+    return _table(path, rows, text)
 
 
 def _rows(sheet: Any) -> list[tuple[Any, ...]]:
-    """The rows of a sheet from its first that is not empty, without empty ones."""
+    """The rows of a sheet from its first that is not empty, without empty ones.
+
+    Each is as long as its last cell: one stray cell far out would fill up all rows to its column.
+    """
+    sheet.reset_dimensions()
     return [row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row)]
 
 
-def _table(rows: list[tuple[Any, ...]], text: Sequence[str]) -> pa.Table:
-    header, body = rows[0], rows[1:]
+def _table(path: object, rows: list[tuple[Any, ...]], text: Sequence[str]) -> pa.Table:
+    header = rows[0]
     width = max(i for i, name in enumerate(header) if name is not None) + 1
+    body = [row for row in rows[1:] if any(value is not None for value in row[:width])]
+    stray = sum(value is not None for row in rows[1:] for value in row[width:])
+    if stray:
+        warn_user(f"'{path}': cells right of the last column with a name are not read ({stray:,}).")
     names = [f"column_{i + 1}" if name is None else str(name) for i, name in enumerate(header[:width])]
     cells = [[row[i] if i < len(row) else None for row in body] for i in range(width)]
     columns = [_column(values, name in text) for name, values in zip(names, cells)]
@@ -75,4 +83,7 @@ def _column(values: list[Any], as_text: bool) -> pa.Array:
             return pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             pass
+        except OverflowError:  # integers beyond 64 bits
+            if all(v is None or isinstance(v, (int, float)) for v in values):
+                return pa.array([None if v is None else float(within_floats(v)) for v in values])
     return pa.array([None if v is None else str(v) for v in values], pa.string())

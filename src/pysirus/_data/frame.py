@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._data.column import Column, DataError, number_column, number_labels, series_column
+from pysirus._data.column import Column, DataError, is_unicode, number_column, number_labels, series_column
 from pysirus._plain import one_line
 from pysirus._warn import warn_user
 
@@ -64,6 +64,8 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
                 f"Feature names are only supported if all input features have string names, found {name!r}. "
                 "Rename the columns, for example with str()."
             )
+        if not is_unicode(name):
+            raise DataError(f"The column name {name!r} is no valid Unicode. Rename the column.")
         if name in seen:
             raise DataError(f"Column name '{name}' occurs more than once. Rename or drop one of the columns.")
         seen.add(name)

@@ -26,7 +26,7 @@ def rows_that_weigh(sample_weight: Any) -> NDArray[np.bool_] | None:
     series = nw.from_native(sample_weight, pass_through=True, allow_series=True)
     try:
         weights = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
     if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
         return None

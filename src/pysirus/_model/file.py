@@ -28,7 +28,7 @@ from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
 from pysirus._model.recipe_text import marks_from_json, marks_to_json, recipe_from_json, recipe_to_json
 from pysirus._model.roles import roles_from_json, roles_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
-from pysirus._output import write_text
+from pysirus._output import check_name, write_text
 from pysirus._rules.effect import Effect
 from pysirus._rules.outcome import Outcome
 from pysirus._rules.rule import Condition, Rule, RuleSet, Split
@@ -340,6 +340,7 @@ def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) ->
 
 def _read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file, unless it is too large for a model."""
+    check_name(path)
     with Path(path).open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

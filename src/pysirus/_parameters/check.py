@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from typing import Any
 
 from pysirus._message import OR_NONE, Parameter, PlainError
@@ -21,11 +22,16 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and _is_real(value)
 
 
+MOST = 2**31 - 1  # of anything that is counted
+
+
 def check_integer(name: str, value: Any, low: int, high: int | None = None, none: bool = False, also: str = "") -> None:
     """A whole number from low to high; ``also`` says what else is taken."""
     if none and value is None:
         return
     whole = _is_whole(value)
+    if high is None and whole and value > MOST:
+        high = MOST
     if not whole or value < low or (high is not None and value > high):
         limits = f"from {low} to {high}" if high is not None else f"of at least {low}"
         or_none = OR_NONE if none else ""
@@ -51,7 +57,7 @@ def check_real(name: str, value: Any, low: float, high: float, none: bool = Fals
     if none and value is None:
         return
     real = _is_real(value)
-    if not real or not low < value < high:
+    if not real or not low < value < high or abs(value) > sys.float_info.max:
         raise ParameterError(
             f"{Parameter(name)} must be a number between {low:g} and {high:g} (both excluded)"
             f"{OR_NONE if none else ''}, got {value!r}."
@@ -82,7 +88,7 @@ def check_features(name: str, value: Any) -> None:
 def check_jobs(value: Any) -> None:
     """A number of threads; below zero it is counted from the number of cores."""
     whole = _is_whole(value)
-    if value is not None and (not whole or value == 0):
+    if value is not None and (not whole or value == 0 or abs(value) > MOST):
         wanted = f"a whole number other than 0 (-1: all cores){OR_NONE}"
         raise ParameterError(f"{Parameter('n_jobs')} must be {wanted}, got {value!r}.")
 
@@ -94,11 +100,11 @@ def to_share(name: str, value: Any, n_rows: int) -> float:
     """The share of the rows that a tree draws, from a share, a number of rows, or None for all of them."""
     if value is None:
         return 1.0
-    number = float(value) if _is_real(value) else 0.0
+    number = min(value, n_rows) if _is_real(value) else 0.0
     if isinstance(value, numbers.Integral) and number >= 1:
-        return max(LEAST_SHARE, min(1.0, number / n_rows))
-    if not isinstance(value, numbers.Integral) and LEAST_SHARE <= number <= 1:
-        return number
+        return max(LEAST_SHARE, number / n_rows)
+    if not isinstance(value, numbers.Integral) and _is_real(value) and LEAST_SHARE <= value <= 1:
+        return float(value)
     raise ParameterError(
         f"{Parameter(name)} must be a share of the rows from {LEAST_SHARE:g} to 1.0 or a whole number of rows of at "
         f"least 1{OR_NONE}, got {value!r}."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from pysirus._data.column import DataError, check_same_type, first_row, is_missing
+from pysirus._data.column import DataError, check_same_type, first_row, is_missing, is_unicode, within_floats
 from pysirus._data.frame import as_frame
 from pysirus._message import TARGET, WEIGHTS, Learner
 
@@ -26,7 +26,10 @@ class UnknownLabelError(DataError):
 
 def target_name(y: Any) -> str:
     """What the response is called: the name of a series or of a frame's column, or y."""
-    return name_of(y) or "y"
+    name = name_of(y) or "y"
+    if not is_unicode(name):
+        raise DataError(f"The name of {TARGET}, {name!r}, is no valid Unicode. Rename it.")
+    return name
 
 
 def name_of(values: Any) -> str | None:
@@ -59,7 +62,7 @@ def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float
         )
     if array.dtype.kind in "OUST":
         try:
-            array = np.array([np.nan if is_missing(v) else v for v in array.tolist()]).astype(np.float64)
+            array = np.array([np.nan if is_missing(v) else within_floats(v) for v in array.tolist()]).astype(np.float64)
         except (TypeError, ValueError) as error:
             found = array.tolist()[0]
             raise DataError(f"{TARGET} must be numbers, found {found!r}. For classes use {CLASSIFIER}.") from error
@@ -142,6 +145,12 @@ def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
             f"{TARGET} has {len(classes)} classes; at most {MAX_CLASSES} are supported. Group rare classes, or use "
             f"{REGRESSOR} if it is a quantity."
         )
+    for label in classes.tolist():
+        if not is_unicode(label):
+            raise DataError(
+                f"{TARGET} holds the label {label!r}, which is no valid Unicode. Read its file in the right encoding, "
+                "or rename the class."
+            )
     return classes
 
 
@@ -177,6 +186,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if weights.ndim != 1:
         raise DataError(f"Sample weights must be 1D: {WEIGHTS} has shape {weights.shape}.")
     try:
+        weights = np.array([within_floats(v) for v in weights.tolist()]) if weights.dtype.kind == "O" else weights
         weights = weights.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{WEIGHTS} must be numbers, found {weights.tolist()[0]!r}.") from error

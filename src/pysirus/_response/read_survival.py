@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.column import DataError, first_row, is_missing
+from pysirus._data.column import DataError, first_row, is_missing, within_floats
 from pysirus._data.frame import as_frame
 from pysirus._message import InCommand, InPython
 from pysirus._response.read import NO_TARGET
@@ -160,7 +160,7 @@ def _times(column: NDArray[Any], name: str) -> NDArray[np.float64]:
             "event or to the end of the observation."
         )
     try:
-        times = np.array([np.nan if is_missing(v) else v for v in column.tolist()], dtype=np.float64)
+        times = np.array([np.nan if is_missing(v) else within_floats(v) for v in column.tolist()], dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"The time column '{name}' must be numbers, found {column.tolist()[0]!r}.") from error
     bad = ~np.isfinite(times)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from pysirus._data.column import is_unicode
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 
@@ -24,6 +25,8 @@ class Note:
         for name, value in vars(self).items():
             if value is not None and not isinstance(value, str):
                 raise ParameterError(f"{name} must be text or None, got {value!r}.")
+            if value is not None and not is_unicode(value):
+                raise ParameterError(f"{name} must be valid Unicode, got {value!r}.")
 
 
 def with_trail(

@@ -103,6 +103,25 @@ def is_parquet(output: Place | None) -> TypeGuard[Place]:
     return output is not None and output.suffix.lower() == ".parquet"
 
 
+def check_replaced(output: Path | None) -> None:
+    """Complain about a table that is no table of predictions, and that predictions would replace."""
+    if output is None or not output.is_file() or not output.stat().st_size:
+        return
+    if is_parquet(output):
+        try:
+            names = pyarrow.parquet.read_schema(output).names
+        except (OSError, pa.ArrowException):  # no Parquet, which is said elsewhere
+            return
+    else:
+        with output.open(encoding="utf-8", errors="replace") as file:
+            names = [name.strip(' "\r\n') for name in file.readline(1 << 20).split(",")]
+    if "prediction" not in names:
+        raise typer.BadParameter(
+            f"'{output}' has no column 'prediction', and writing there would destroy it. Give another name.",
+            param_hint="--output",
+        )
+
+
 def write_predictions(table: pa.Table, output: Path | None, *, spreadsheet: bool) -> None:
     """Write columns as a whole or not at all; for a spreadsheet, text that it would run as a formula is quoted."""
     if is_parquet(output):

@@ -114,9 +114,8 @@ def export(
 
     Example: [bold]pysirus export credit.json --to scorecard -o card.html[/bold]
     """
-    from pysirus._output import MODEL
     from pysirus.cli._table import paths_of
-    from pysirus.export import FORMATS, check_extra, format_of
+    from pysirus.export import FORMATS, check_extra, format_of, kind_written
     from pysirus.export.scorecard import kind_of
 
     format = to or (format_of(output) if output is not None else None)
@@ -130,7 +129,10 @@ def export(
         raise typer.BadParameter(f"{format} is a binary file: say where to write it.", param_hint="--output")
     rows = table if format in ("excel", "scorecard") and kind != "sql" else None
     check_output(
-        output, "--output", [model, *(paths_of(rows) if rows is not None else [])], MODEL if format == "json" else None
+        output,
+        "--output",
+        [model, *(paths_of(rows) if rows is not None else [])],
+        None if output is None else kind_written(format, output),
     )
     check_extra(kind or format, dialect)
     from pysirus.cli._show import model_of
@@ -194,13 +196,14 @@ def report(
         if given is not None and table is None:
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
+    from pysirus._output import DOCUMENT
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import known_columns, open_table, paths_of
     from pysirus.cli._truth import Truth
 
     output = standard_output(output) or output
-    check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])])
+    check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
     loaded = model_of(load_model(model))
     options: dict[str, object] = {}
     if table is not None:

@@ -181,13 +181,14 @@ def predict(
     from pysirus._data.read import check_column
     from pysirus._output import PARQUET
     from pysirus.cli._parts import predict_files
-    from pysirus.cli._predict import Wanted, is_parquet, predict_table, write_predictions
+    from pysirus.cli._predict import Wanted, check_replaced, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import kept_columns, names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
+        check_replaced(output)
     loaded = load_model(model)
     rules = model_of(loaded)
     if probabilities and rules.classes is None:

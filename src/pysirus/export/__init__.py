@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from pysirus._model.model import Model
-from pysirus._output import MODEL, check_output, write_bytes, write_text, written
+from pysirus._output import DOCUMENT, MODEL, check_output, write_bytes, write_text, written
 from pysirus.export._conditions import ExportError, check_derived
 from pysirus.export.scorecard import kind_of
 
@@ -61,6 +61,13 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     return endings[max(endings, key=len)] if endings else None
 
 
+def kind_written(format: str, path: str | os.PathLike[str]) -> str | None:
+    """What a file of a format is to those that it may replace: a workbook replaces a workbook."""
+    if format == "json":
+        return MODEL
+    return None if os.fspath(path).lower().endswith(".xlsx") else DOCUMENT
+
+
 def export(model: Model, format: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str | bytes:
     """Write a model in another format.
 
@@ -93,7 +100,7 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
     if format not in LISTS:
         check_derived(model, format, dates=format in DATED)
     if path is not None:
-        check_output(path, kind=MODEL if format == "json" else None)
+        check_output(path, kind=kind_written(format, path))
     content: str | bytes = write(model, **options)
     if path is not None:
         if isinstance(content, bytes):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pysirus._output import check_output, write_text, written
+from pysirus._data.column import is_unicode
+from pysirus._message import Parameter
+from pysirus._output import DOCUMENT, check_output, write_text, written
+from pysirus._parameters import ParameterError
 from pysirus.report._page import page
 from pysirus.report._summary import summary
 
@@ -53,8 +56,11 @@ def report(
         The HTML text, which shows as its ``path`` and ``size``.
     """
     if path is not None:
-        check_output(path)
+        check_output(path, kind=DOCUMENT)
     rows = {"y": y, "sample_weight": sample_weight, "labels": labels}
+    for name, texts in (("title", [title]), ("data", [data]), ("labels", () if labels is None else labels)):
+        if (wrong := next((text for text in texts if not is_unicode(text)), None)) is not None:
+            raise ParameterError(f"{Parameter(name)} must be valid Unicode, got {wrong!r}.")
     text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows))
     if path is not None:
         write_text(path, text)
