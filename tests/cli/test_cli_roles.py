@@ -12,6 +12,7 @@ from sklearn import metrics
 
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
+from pysirus._parameters import ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -184,6 +185,50 @@ def test_rules_are_added_to_a_model_with_an_exposure(run, tables: Path, weighted
     code, _, err = run("edit", weighted, tables / "old.csv", "--add", "age < 40", "-o", edited)
     assert code == 0, err
     assert pysirus.load(edited).roles == pysirus.load(weighted).model_.roles
+
+
+@pytest.mark.parametrize("command", [("fit", "--rules", 3), ("tune", "--repeats", 1, "--max-rules", 4)])
+def test_files_in_batches_take_an_exposure(run, tmp_path: Path, command: tuple[object, ...]) -> None:
+    rows = insured()
+    rows.loc[5, ["w", "holders"]] = 0  # a row without weight needs no exposure
+    (tmp_path / "rows").mkdir()
+    rows[:150].to_parquet(tmp_path / "rows" / "a.parquet")
+    rows[150:].to_parquet(tmp_path / "rows" / "b.parquet")
+    rows.to_parquet(tmp_path / "all.parquet")
+    options = (*command[1:], "--trees", 80, *FIT[:6], "--weights", "w", "--drop", "site", "--strict")
+    documents = []
+    for name in ("all.parquet", "rows"):
+        code, _, err = run(command[0], tmp_path / name, *options, "--model", tmp_path / "m.json")
+        assert code == 0, err
+        documents.append(json.loads((tmp_path / "m.json").read_text()))
+    for document in documents:
+        assert document.pop("roles") == {"target": "claims", "weights": "w", "exposure": "holders"}
+        del document["estimator"], document["facts"]["versions"]
+    assert documents[0] == documents[1]
+    rows.loc[200, "holders"] = -1
+    rows[150:].to_parquet(tmp_path / "rows" / "b.parquet")
+    code, _, err = run(command[0], tmp_path / "rows", *options)
+    assert code == 1 and "b.parquet" in err and "'holders', the exposure" in err
+
+
+def test_an_exposure_has_no_other_role(run, tables: Path) -> None:
+    for other in (("--weights", "holders"), ("--target", "holders")):
+        code, _, err = run("fit", tables / "old.csv", *FIT, *other)
+        assert code == 2 and "'holders'" in err
+    code, _, err = run("fit", tables / "old.csv", *FIT, "--task", "classification")
+    assert code == 2 and "--exposure" in err
+    with pytest.raises(ParameterError, match="exposure"):
+        SirusClassifier().fit_files(tables / "old.csv", "site", exposure="holders")
+    with pytest.raises(ParameterError, match="leave weights out"):
+        SirusRegressor().fit_files(tables / "old.csv", "claims", exposure="holders", weights="holders")
+
+
+def test_rows_without_counts_are_left_out_of_scores(run, counts: Path, tmp_path: Path) -> None:
+    rows = insured(seed=1)
+    rows[:300].to_csv(tmp_path / "known.csv", index=False)
+    rows.assign(claims=rows["claims"].where(rows.index < 300)).to_csv(tmp_path / "some.csv", index=False)
+    known, some = (run("score", counts, tmp_path / name, "--json")[1] for name in ("known.csv", "some.csv"))
+    assert json.loads(known) == json.loads(some)
 
 
 def test_the_file_keeps_roles(counts: Path, weighted: Path) -> None:

@@ -19,9 +19,9 @@ from pysirus._data.recipe import is_text
 from pysirus._data.remote import Place
 from pysirus._model.model import Model
 from pysirus._output import write_text, writing
+from pysirus._response.exposure import exposures_of
 from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data
-from pysirus.cli._table import exposures_of
 
 EXPECTED = "expected_count"  # the column of rates times exposures
 # how a formula begins: the last four are the same signs at full width
@@ -79,7 +79,7 @@ def predict_table(loaded: Any, rows: pa.Table, wanted: Wanted) -> pa.Table:
 def _predictions(rules: Model, found: Any, rows: pa.Table, exposure: str | None) -> dict[str, Any]:
     """Predictions by the name of their column, which says of counts whether they are rates or expected counts."""
     if exposure is not None:
-        return {EXPECTED: found * exposures_of(rows, exposure).to_numpy()}
+        return {EXPECTED: found * exposures_of(rows, exposure)}
     return {"prediction" if rules.exposure is None else f"prediction_per_{rules.exposure}": found}
 
 

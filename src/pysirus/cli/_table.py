@@ -22,6 +22,7 @@ from pysirus._message import naming
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._plain import from_quotes
+from pysirus._response.exposure import rate_name, rates_of
 from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus._response.read_survival import is_event
 from pysirus._warn import warn_user
@@ -93,11 +94,14 @@ class FileTraining(NamedTuple):
     memory: int
     monotonic: dict[str, int] | None = None
     groups: str | None = None
+    exposure: str | None = None
 
     def fit(self, estimator: Any) -> None:
         """Learn from the files."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory}
+        if self.exposure is not None:
+            options["exposure"] = self.exposure
         if estimator.max_levels < MAX_LEVELS:
             raise typer.BadParameter(
                 "files in batches are taken as they are. Leave it out, or give one table without --memory.",
@@ -214,12 +218,6 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
     """Files to learn from; of Parquet only the schemas are read."""
     from pysirus.engine.holders.sources import find_files, look_at_all
 
-    if roles.exposure is not None:
-        raise typer.BadParameter(
-            "files in batches take no exposure. Write the rate (count / exposure) to a column, and give the exposure "
-            "as --weights.",
-            param_hint="--exposure",
-        )
     if roles.time is not None or roles.event is not None:
         from pysirus._kind.survival import IN_MEMORY
 
@@ -246,6 +244,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
         drop=names_of(anywhere, roles.drop, "--drop"),
         memory=memory,
         groups=roles.groups,
+        exposure=roles.exposure,
     )
 
 
@@ -262,6 +261,12 @@ def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
         check_column(table, roles.exposure, "exposure")
     if roles.weights == target:
         raise typer.BadParameter(f"'{target}' is the target and cannot be the weights too.", param_hint="--weights")
+    if roles.exposure is not None and roles.exposure in (target, roles.weights):
+        other = "target" if roles.exposure == target else "weights"
+        raise typer.BadParameter(
+            f"'{roles.exposure}' cannot be the exposure and the {other} too; rows are weighted by their exposure.",
+            param_hint="--exposure",
+        )
     return target
 
 
@@ -273,9 +278,13 @@ def _task_of(response: Any, roles: Roles) -> str:
         raise typer.BadParameter(
             f"regression predicts numbers, and column '{response.name}' holds text{found}.", param_hint="--task"
         )
-    if roles.task != "auto":
-        return roles.task
-    return "regression" if response.dtype.is_numeric() else "classification"
+    task = roles.task if roles.task != "auto" else "regression" if response.dtype.is_numeric() else "classification"
+    if task != "regression" and roles.exposure is not None:
+        raise typer.BadParameter(
+            f"counts have an exposure, and '{response.name}' has classes. Leave the option out.",
+            param_hint="--exposure",
+        )
+    return task
 
 
 def _check_labels(target: str, response: Any) -> None:
@@ -317,11 +326,9 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         _check_labels(target, response)
     task = _task_of(response, roles)
     if roles.exposure is not None:
-        if task != "regression":
-            raise typer.BadParameter(
-                f"counts have an exposure, and '{target}' has classes. Leave the option out.", param_hint="--exposure"
-            )
-        response, weights = rates_of(table, target, roles.exposure, weights)
+        rates, weights = rates_of(table, target, roles.exposure, roles.weights)
+        name = rate_name(target, roles.exposure)
+        response = nw.from_native(pa.table({name: rates}), eager_only=True)[name]
     return Training(
         features=table.select([column for column in table.column_names if column not in used]),
         target=response,
@@ -425,28 +432,6 @@ def weights_of(table: pa.Table, name: str) -> Any:
     with naming(weights=name):
         check_weights(table[name], table.num_rows)
     return table[name]
-
-
-def rates_of(table: pa.Table, target: str, name: str, weights: Any) -> tuple[Any, Any]:
-    """Counts per unit of exposure, and the exposure as weight."""
-    counts, exposure = nw.from_native(table, eager_only=True)[target], exposures_of(table, name)
-    if not counts.dtype.is_numeric():
-        raise DataError(f"Column '{target}', the target, must hold counts, numbers of at least 0.")
-    rate = (counts / exposure).alias(f"{target} per {name}")
-    mass = exposure if weights is None else exposure * nw.from_native(weights, series_only=True)
-    return rate, mass.to_numpy()
-
-
-def exposures_of(table: pa.Table, name: str) -> Any:
-    """The column of exposures, once they can be used."""
-    exposure = nw.from_native(table, eager_only=True)[name]
-    usable = exposure.dtype.is_numeric() and not exposure.null_count() and exposure.is_finite().all()
-    if not usable or not (exposure > 0).all():
-        raise DataError(
-            f"Column '{name}', the exposure, must hold numbers above 0 in every row. Drop rows without exposure: "
-            "nothing could be counted there."
-        )
-    return exposure
 
 
 def split_names(given: list[str] | None) -> list[str]:

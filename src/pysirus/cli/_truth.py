@@ -12,9 +12,10 @@ from pysirus._data.read import check_column, list_names
 from pysirus._format import format_number
 from pysirus._model.model import Model
 from pysirus._plain import one_line
+from pysirus._response.exposure import exposures_of, rates_of
 from pysirus._use.score import Rows
 from pysirus.cli._predict import features_of
-from pysirus.cli._table import exposures_of, rates_of, times_of, weights_of
+from pysirus.cli._table import times_of, weights_of
 
 
 class Truth(NamedTuple):
@@ -113,7 +114,7 @@ class Columns:
             return times_of(table, self.target, self.event), weights
         if self.exposure is None:
             return table[self.target], weights
-        return rates_of(table, self.target, self.exposure, weights)
+        return rates_of(table, self.target, self.exposure, self.weights)
 
     def read(self, rules: Model, table: pa.Table, name: str | None = None) -> Rows:
         """Features, targets and weights of a table."""

@@ -7,9 +7,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pysirus._kind.numbers import NumberKind
 from pysirus._message import Parameter, setting
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
+from pysirus._response.exposure import rate_name
 from pysirus._training.settings import Settings
 from pysirus._warn import warn_user
 from pysirus.estimators.sirus import SirusBase
@@ -62,6 +64,7 @@ class InParts(SirusBase):
         target: str,
         *,
         weights: str | None = None,
+        exposure: str | None = None,
         drop: Sequence[str] = (),
         memory: int = 1 << 30,
         quantiles: str = "exact",
@@ -81,6 +84,9 @@ class InParts(SirusBase):
             The column to predict.
         weights : str, optional
             The column of row weights.
+        exposure : str, optional
+            Of counts, the column of what they were collected over: what is learned are counts per unit of it, with the
+            exposure (times the weights) as weight. It is no feature.
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
@@ -97,12 +103,15 @@ class InParts(SirusBase):
         self : estimator
         """
         options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
-        return self._fit_files(paths, target, weights=weights, **options)
+        return self._fit_files(paths, target, weights=weights, exposure=exposure, **options)
 
     def _fit_files(self: Self, paths: Paths, target: str, *, drop: Any, memory: int, **given: Any) -> Self:
         from pysirus.engine.holders.files import open_files, within
 
         settings = self._settings()
+        exposure = given.get("exposure")
+        if exposure is not None and not isinstance(self._kind, NumberKind):
+            raise ParameterError(f"{Parameter('exposure')} is for counts, and this estimator predicts classes.")
         rows, options = open_files(
             paths,
             target,
@@ -116,8 +125,8 @@ class InParts(SirusBase):
         )
         settings = self._choose_device_of_files(settings, rows.n_rows, len(rows.features))
         with within(memory):
-            self._fit_parts(rows, target, options, settings)
-        self._remember(ColumnRoles(target, given.get("weights"), groups=given.get("groups")))
+            self._fit_parts(rows, target if exposure is None else rate_name(target, exposure), options, settings)
+        self._remember(ColumnRoles(target, given.get("weights"), exposure, given.get("groups")))
         self._keep_marks(rows.marks)
         return self
 

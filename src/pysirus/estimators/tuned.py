@@ -76,6 +76,7 @@ class TunedSirus(InParts, Folds):
         *,
         weights: str | None = None,
         groups: str | None = None,
+        exposure: str | None = None,
         drop: Sequence[str] = (),
         memory: int = 1 << 30,
         quantiles: str = "exact",
@@ -96,6 +97,9 @@ class TunedSirus(InParts, Folds):
             The column of row weights.
         groups : str, optional
             A column, which is no feature: rows of the same group stay in the same fold.
+        exposure : str, optional
+            Of counts, the column of what they were collected over: what is learned are counts per unit of it, with the
+            exposure (times the weights) as weight. It is no feature.
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
@@ -110,7 +114,7 @@ class TunedSirus(InParts, Folds):
         self : estimator
         """
         options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
-        return self._fit_files(paths, target, weights=weights, groups=groups, **options)
+        return self._fit_files(paths, target, weights=weights, exposure=exposure, groups=groups, **options)
 
     def _learner(
         self: Self, parts: PartRows, settings: Settings, options: EngineOptions

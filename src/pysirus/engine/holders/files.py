@@ -19,6 +19,7 @@ from pysirus._data.read import check_name
 from pysirus._data.remote import Place
 from pysirus._message import Parameter, PlainError
 from pysirus._progress import ShowPass, no_pass, show_pass
+from pysirus._response.exposure import rates_of
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.holders.sources import Paths, find_files, look_at_all
@@ -57,9 +58,10 @@ class FileRows:
         progress: ShowPass,
         labels: Sequence[str] = (),
         groups: str | None = None,
+        exposure: str | None = None,
     ) -> None:
         self._files = look_at_all(files, labels=labels)
-        self._target, self._weights, self._groups = target, weights, groups
+        self._target, self._weights, self._groups, self._exposure = target, weights, groups, exposure
         self.grouped = groups is not None
         schema = self._files[0].schema
         check_name(schema.names, target, "target")
@@ -67,14 +69,23 @@ class FileRows:
             check_name(schema.names, weights, "weights")
         if groups is not None:
             check_name(schema.names, groups, "groups")
+        if exposure is not None:
+            check_name(schema.names, exposure, "exposure")
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
         for name in drop:
             check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
-        for role, taken in (("be the weights", [weights]), ("be the groups", [groups]), ("be dropped", drop)):
+        for role, taken in (
+            ("be the weights", [weights]),
+            ("be the groups", [groups]),
+            ("be the exposure", [exposure]),
+            ("be dropped", drop),
+        ):
             if target in taken:
                 raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
+        if exposure is not None and exposure == weights:
+            raise params.ParameterError(f"'{exposure}' is the exposure, by which rows are weighted: leave weights out.")
         check_same_columns(self._files, drop)
-        used = {target, weights, groups, *drop}
+        used = {target, weights, groups, exposure, *drop}
         self.features = [name for name in schema.names if name not in used]
         if not self.features:
             raise DataError("No feature is left besides the target, the weights and the dropped columns.")
@@ -92,14 +103,14 @@ class FileRows:
     @property
     def marks(self) -> Marks:
         """How numbers are written in the files, by column, where these are text."""
-        used = {*self.features, self._target, self._weights}
+        used = {*self.features, self._target, self._weights, self._exposure}
         found = {name: form for file in self._files for name, form in marks_of(file.schema).items()}
         return {name: form for name, form in found.items() if name in used}
 
     @property
     def scratch_bytes(self) -> int:
         """What the rows in bins take."""
-        a_row = len(self.features) + 8 + (0 if self._weights is None else 8)
+        a_row = len(self.features) + 8 + (0 if self._weights is None and self._exposure is None else 8)
         return self.n_rows * a_row
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
@@ -150,7 +161,8 @@ class FileRows:
     def _parts(self, features: list[str]) -> Iterator[tuple[Part, float]]:
         """The parts one after the other, each with its share of the bytes on disk."""
         number = 0
-        others = (self._target, self._weights, None if features else self._groups)  # asked for with the response alone
+        alone = None if features else self._groups  # asked for with the response alone
+        others = (self._target, self._weights, self._exposure, alone)
         wanted = list(dict.fromkeys([*features, *(name for name in others if name is not None)]))
         for file in self._files:
             bytes_a_row = file.state.size / max(1, file.n_rows)
@@ -158,11 +170,20 @@ class FileRows:
             with file.reading(), file.batches(wanted, self.batch_rows, self._buffer) as batches:
                 for table in tables_of(batches, self.batch_rows):
                     name = f"rows {start:,} to {start + len(table) - 1:,} of '{file.path}'"
-                    weights = None if self._weights is None else table[self._weights]
+                    y, weights = self._response(table, name)
                     X = table.select(features) if features else None
                     groups = table[self._groups] if self._groups in wanted else None
-                    yield Part(number, name, X, table[self._target], weights, groups), len(table) * bytes_a_row
+                    yield Part(number, name, X, y, weights, groups), len(table) * bytes_a_row
                     number, start = number + 1, start + len(table)
+
+    def _response(self, table: pa.Table, name: str) -> tuple[Any, Any]:
+        """The targets and weights of a batch; of counts with an exposure rates, and the exposure as weight."""
+        if self._exposure is None:
+            return table[self._target], None if self._weights is None else table[self._weights]
+        try:
+            return rates_of(table, self._target, self._exposure, self._weights)
+        except DataError as error:
+            raise DataError(f"{name}: {error.message}") from error
 
 
 def _spread(
@@ -207,6 +228,7 @@ def open_files(
     labels: Sequence[str] = (),
     n_copies: int = 1,
     groups: str | None = None,
+    exposure: str | None = None,
 ) -> tuple[FileRows, EngineOptions]:
     """The rows of files, and how to train on them in about this much memory; the scratch folder holds some copies."""
     params.check_bytes("memory", memory, LEAST_MEMORY)
@@ -222,6 +244,7 @@ def open_files(
         progress=show_pass if verbose else no_pass,
         labels=labels,
         groups=groups,
+        exposure=exposure,
     )
     # copies after the first have the fold of each row too
     check_room(scratch, n_copies * rows.scratch_bytes + (n_copies - 1) * rows.n_rows)
