@@ -185,8 +185,8 @@ def test_thresholds_that_print_alike_are_told_apart():
 # ------------------------------------------------------------------------------------------------ names that look alike
 
 PIECES = ["x", "y", " ", "  ", "\xa0", "\u200b", "\u2003", "é", "e\u0301", "Å", "\u212b", "\t", "\n", "'", '"', "\\",
-          "\\x20", "&", " & ", "<", " < 3", ">=", "=", " = ", "{", "}", "(", ")", ",", "if ", "not ", " in {", " is known",
-          " or missing", " then ", "1", "-2", "×2", "for "]  # fmt: skip
+          "\\x20", "&", " & ", "<", " < 3", ">=", "=", " = ", "{", "}", "(", ")", ",", "if ", "not ",
+          " in {", " is known", " or missing", " then ", "1", "-2", "×2", "for "]  # fmt: skip
 
 
 def hostile_names(rng, n):

@@ -334,8 +334,16 @@ def document_text(document: Mapping[str, Any]) -> str:
 
 
 def write_document(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Write a model's document."""
-    write_text(path, document_text(document))
+    """Write a model's document, if it is one that is read back; else nothing."""
+    text = document_text(document)
+    try:
+        again = parse(text)
+        check_document(again)
+        model_from_json(again)
+    except Damage as damage:
+        fault = str(damage)[:LONGEST_FAULT].rstrip(".")
+        raise ModelFileError(f"The model cannot be saved, as its file could not be read back: {fault}.") from damage
+    write_text(path, text)
 
 
 def _read_text(path: str | os.PathLike[str]) -> str:

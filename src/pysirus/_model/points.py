@@ -34,6 +34,7 @@ from pysirus._rules.words import LABELS, fold_labels, fold_middle
 
 Floats = NDArray[np.float64]
 
+START_DIGITS = 9  # of an intercept
 LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
 
 
@@ -143,6 +144,25 @@ class Points:
         if self.link == "identity":
             return ""  # it is what stands after `then` and `else`
         return "hazard" if self.link == "hazard" else "adds"
+
+    def start_line(self, intercept: Any) -> str:
+        """From where predictions start, where the head says it with few digits or not at all; else nothing."""
+        if self.classes is None and self.link == "identity":
+            return ""
+        values = [format_number(float(value), START_DIGITS) for value in np.atleast_1d(intercept)]
+        if self.survival is not None:
+            hazard = self.survival.hazard
+            end = ""
+            if len(hazard.times):
+                last, total = (format_number(float(own[-1]), START_DIGITS) for own in (hazard.times, hazard.cumulative))
+                mean = format_number(float(hazard.cumulative.mean()), START_DIGITS)
+                end = f"; baseline hazard {total} until {last} ({mean} on average over {len(hazard.times)} times)"
+            return f"score {values[0]} before the rules{end}"
+        if self.classes is None:
+            return f"logarithm of {one_line(self.target)} {values[0]} before the rules"
+        named = (f"{one_line(format_label(label))} {value}" for label, value in zip(self.classes, values))
+        what = "scores" if self.link == "softmax" else "shares"
+        return f"{what} before the rules: {', '.join(named)}"
 
     def head(self, start: Floats) -> str:
         """A line that says what the list is about, and from which score on the points add up."""

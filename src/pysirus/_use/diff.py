@@ -2,14 +2,14 @@
 
 Rules compare by what they read, in cut identities (a threshold at the same quantile is the same cut). So a rule can
 stay although the number in it drifts with the data. A rule has moved when another cut of the same features took its
-place.
+place. Beside the rules every other value that predictions read is compared (``changes``).
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pysirus._format import format_number, html_table, text_table
@@ -18,9 +18,11 @@ from pysirus._parameters import ParameterError
 from pysirus._plain import one_line
 from pysirus._rules.rule import Condition, Reading, Rule
 from pysirus._rules.words import LINE
+from pysirus._use.changes import Change, changes_between
 from pysirus._warn import warn_user
 from pysirus.stability import dice_sorensen
 
+MOST_LINES = 10  # of changes, where they are printed
 MIN_WIDTH = 40  # characters of a rule, however wide the other columns
 
 
@@ -40,6 +42,9 @@ class Diff:
         Dice-Sorensen index of the two lists: twice the number of rules that stayed over the total number.
     readings : pair
         How the rules of each model are read, where their sum is a score; else None.
+    changes : list of Change
+        Every other value that predictions read and that differs: intercept, baseline hazard, classes, columns, and of
+        rules that stayed outputs, weights, thresholds and where missing and unseen values go.
     """
 
     stayed: list[tuple[Rule, Rule]]
@@ -48,6 +53,12 @@ class Diff:
     went: list[Rule]
     stability: float
     readings: tuple[Reading | None, Reading | None] = (None, None)
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both models predict the same, whatever the row: nothing that predictions read differs."""
+        return not (self.moved or self.came or self.went or self.changes)
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
@@ -103,10 +114,22 @@ class Diff:
 
     def __str__(self) -> str:
         header, rows = self._rows()
-        return f"{self.summary}\n\n{text_table(header, rows)}" if rows else f"{self.summary}\n"
+        head = f"{self.summary}\n\n{text_table(header, rows)}" if rows else f"{self.summary}\n"
+        return "\n".join([head, "", *self.change_lines()])
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.summary)}</p>{html_table(*self._rows())}"
+        lines = "<br>".join(map(html.escape, self.change_lines()))
+        return f"<p>{html.escape(self.summary)}</p>{html_table(*self._rows())}<p>{lines}</p>"
+
+    def change_lines(self, most: int = MOST_LINES) -> list[str]:
+        """What differs besides the rules that moved, came and went, at most so many lines of it."""
+        if self.is_same:
+            return ["The models are the same in all that predictions read."]
+        if not self.changes:
+            return ["Nothing else that predictions read has changed."]
+        more = len(self.changes) - most
+        rest = [f"... and {more} more (to_dict() has all, on the command line --json)"] if more > 0 else []
+        return ["Changed in what predictions read:", *map(str, self.changes[:most]), *rest]
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain data, ready for JSON."""
@@ -127,6 +150,8 @@ class Diff:
             "moved": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.moved],
             "came": [plain(rule, after) for rule in self.came],
             "went": [plain(rule, before) for rule in self.went],
+            "same": self.is_same,
+            "changes": [{"what": own.place, "old": own.old, "new": own.new} for own in self.changes],
         }
 
 
@@ -202,4 +227,4 @@ def diff(old: Any, new: Any) -> Diff:
             went.remove(rule)
             came.remove(match)
     readings = (old.rules.reading, new.rules.reading)
-    return Diff(stayed, moved, came, went, dice_sorensen(before, after), readings)
+    return Diff(stayed, moved, came, went, dice_sorensen(before, after), readings, changes_between(old, new, stayed))

@@ -86,6 +86,12 @@ def print_model(model: Model, *, full: bool = False) -> None:
             console.print("\n".join(map(str, model.terms)), markup=False)
 
 
+def print_start(model: Model) -> None:
+    """Print from where predictions start, where the head of the list does not say it."""
+    if line := model.points.start_line(model.intercept):
+        print_prose(f"\n{line}")
+
+
 def print_learned(estimator: Any, manner: Manner, *, weighed: bool) -> None:
     """Print what was learned, of a tuned list a verdict on it, and how it came about."""
     if manner.json:

@@ -42,7 +42,7 @@ def show(
 
     Example: [bold]pysirus show houses.json[/bold]
     """
-    from pysirus.cli._show import model_data, model_of, print_doubts, print_facts, print_model, print_tuned
+    from pysirus.cli._show import model_data, model_of, print_doubts, print_facts, print_model, print_start, print_tuned
     from pysirus.cli._streams import print_json
 
     loaded = model_of(load_model(model))
@@ -50,6 +50,7 @@ def show(
         print_json(model_data(loaded))
         return
     print_model(loaded, full=full)
+    print_start(loaded)
     print_doubts(loaded)
     print_facts(loaded, full=full)
     print_tuned(loaded)
