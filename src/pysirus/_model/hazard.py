@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._model.fields import ensure
 from pysirus._model.moment_text import number_line, read_line
+from pysirus._response.read_survival import LARGEST_TIME
 
 Floats = NDArray[np.float64]
 
 MOST_TIMES = 2_000
-LARGEST = 1e100  # of a time or hazard in a file
+LARGEST = LARGEST_TIME  # of a time or hazard in a file
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pysirus._model.fields import Damage
+from pysirus._response.read import MOST_LABEL
 
 # What is read at most. A model of 2,000 rules takes some megabytes; long lists of levels take the most.
 MAX_BYTES = 100_000_000
 MAX_VALUES = 4_000_000  # a value takes some seventy bytes of memory, and as little as two in a file
 MAX_DIGITS = 20
-MAX_INTEGER = 2**64
+MAX_INTEGER = MOST_LABEL
 MAX_DEPTH = 64  # Python's reader recurses, and how deep it can depends on the stack that its thread was given
 STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside of strings adds to the depth
 STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1

@@ -14,6 +14,7 @@ from pysirus._data.column import DataError, check_same_type, first_row, is_missi
 from pysirus._data.frame import as_frame
 from pysirus._message import TARGET, WEIGHTS, Learner
 
+MOST_LABEL = 2**64  # a whole number in a model file
 MAX_CLASSES = 256
 NO_TARGET = "This estimator requires y to be passed, but the target y is None."
 REGRESSOR, CLASSIFIER = Learner("SirusRegressor"), Learner("SirusClassifier")
@@ -146,6 +147,10 @@ def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
             f"{REGRESSOR} if it is a quantity."
         )
     for label in classes.tolist():
+        if isinstance(label, int) and abs(label) > MOST_LABEL:
+            raise DataError(
+                f"{TARGET} holds the label {label}, a whole number beyond 64 bits. Turn its labels into text."
+            )
         if not is_unicode(label):
             raise DataError(
                 f"{TARGET} holds the label {label!r}, which is no valid Unicode. Read its file in the right encoding, "

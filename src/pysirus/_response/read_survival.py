@@ -23,6 +23,7 @@ WANTED = (
 )
 FLAGS = {"true": True, "false": False, "yes": True, "no": False}
 EVENT_NAMES = {"event", "events", "status", "dead", "death", "died", "censor", "cens", "delta", "observed", "failure"}
+LARGEST_TIME = 1e100
 SHOWN = 5  # values of a column in a message
 
 
@@ -167,6 +168,11 @@ def _times(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     if bad.any():
         row = first_row(bad)
         raise DataError(f"The time column '{name}' is missing or infinite in row {row}. Drop rows without a time.")
+    if times.size and times.max() > LARGEST_TIME:
+        raise DataError(
+            f"The time column '{name}' holds {times.max():g}, and times may be at most {LARGEST_TIME:g}. Give them in "
+            "a larger unit."
+        )
     bad = times <= 0
     if bad.any():
         row = first_row(bad)
