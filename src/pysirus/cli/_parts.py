@@ -19,10 +19,11 @@ from pysirus._data.remote import Place, Remote, check_remote_output, writing_rem
 from pysirus._model.model import Model
 from pysirus._output import PARQUET, streaming
 from pysirus._use.score import Rows, Score, score_parts
+from pysirus.cli._known import kept_columns, known_columns
 from pysirus.cli._options import check_output
 from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
 from pysirus.cli._streams import print_data, say
-from pysirus.cli._table import kept_columns, known_columns, names_of, split_names
+from pysirus.cli._table import names_of, split_names
 from pysirus.cli._truth import Columns
 from pysirus.engine.holders.csv import ENDINGS
 from pysirus.engine.holders.parquet import READING, SourceFile, tables_in

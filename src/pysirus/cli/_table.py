@@ -11,8 +11,7 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
-from pysirus._data.known import KnownColumn
-from pysirus._data.marks import POINT, Marks, marks_of
+from pysirus._data.marks import Marks, marks_of
 from pysirus._data.names import names_in
 from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_names, read_file
 from pysirus._data.remote import Place, is_remote
@@ -26,6 +25,7 @@ from pysirus._response.exposure import rate_name, rates_of
 from pysirus._response.read import check_weights, classes_of, read_labels
 from pysirus._response.read_survival import is_event
 from pysirus._warn import warn_user
+from pysirus.cli._known import known_columns, text_columns
 from pysirus.cli._options import parse_memory
 from pysirus.datasets._catalog import SHIPPED
 
@@ -142,36 +142,6 @@ def paths_of(name: str) -> list[Place]:
 
         return find_files(name)
     return [SHIPPED[name].path] if not Path(name).exists() and name in SHIPPED else [Path(name)]
-
-
-def text_columns(model: Model) -> list[str]:
-    """The columns that were text when a model was learned."""
-    return [feature.name for feature in model.features if any(isinstance(level, str) for level in feature.levels)]
-
-
-def known_columns(model: Model, truth: Sequence[str] = ()) -> dict[str, KnownColumn]:
-    """What a model knows of the columns of text files; ``truth`` are numbers besides its features."""
-    if not model.named:
-        return {}
-    known = {name: KnownColumn(model.marks.get(name, POINT)) for name in truth}
-    known |= {name: KnownColumn(form, needed=name in truth) for name, form in model.marks.items()}
-    asked = model.columns_of(model.rules)
-    for i, feature in enumerate(model.features):
-        own = None if model.recipe is None else model.recipe.of(feature.name)
-        form = model.marks.get(feature.name, POINT)
-        is_text = own is not None and own.take != "finite"
-        if is_text or any(isinstance(level, str) for level in feature.levels):
-            known[model.schema.column_of(feature)] = KnownColumn()
-        else:
-            known[feature.name] = KnownColumn(form, feature.levels, needed=i in asked)
-    return known
-
-
-def kept_columns(model: Model, keep: Sequence[str], numbers: Sequence[str]) -> tuple[Known, Known]:
-    """The features that are kept as they are written, and all columns that a model knows, these as text."""
-    known = known_columns(model, numbers)
-    kept = {name: known[name] for name in keep if name in model.columns and name in known}
-    return kept, known | dict.fromkeys(kept, KnownColumn())
 
 
 def open_table(

@@ -152,8 +152,9 @@ def export(
 
 def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
     """The rows of a table as ``X`` and, where it has the target, ``y``."""
+    from pysirus.cli._known import known_columns
     from pysirus.cli._predict import features_of
-    from pysirus.cli._table import known_columns, open_table
+    from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
 
     text, numbers = Truth(unweighted=True).of(model).kinds(model)
@@ -197,9 +198,10 @@ def report(
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus._output import DOCUMENT
+    from pysirus.cli._known import known_columns
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import known_columns, open_table, paths_of
+    from pysirus.cli._table import open_table, paths_of
     from pysirus.cli._truth import Truth
 
     output = standard_output(output) or output

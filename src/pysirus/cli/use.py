@@ -97,10 +97,11 @@ def score(
     from pysirus._data.zero_weights import rows_that_count
     from pysirus._message import naming
     from pysirus._use.score import Rows, score_parts
+    from pysirus.cli._known import known_columns
     from pysirus.cli._parts import score_files
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
-    from pysirus.cli._table import is_files, known_columns, open_table
+    from pysirus.cli._table import is_files, open_table
     from pysirus.cli._truth import Truth
 
     rules = model_of(load_model(model))
@@ -181,10 +182,11 @@ def predict(
         raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
     from pysirus._data.read import check_column
     from pysirus._output import PARQUET
+    from pysirus.cli._known import kept_columns
     from pysirus.cli._parts import predict_files
     from pysirus.cli._predict import Wanted, check_replaced, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import kept_columns, names_of, open_table, paths_of, split_names
+    from pysirus.cli._table import names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
 
     if not to_folder and there is None:
