@@ -247,7 +247,7 @@ def test_counts_of_nothing_but_zeros_are_refused():
 
 def test_parts_that_are_not_prepared_say_so():
     frame, y, _ = make_frame(60)
-    with pytest.warns(UserWarning, match="prepare=True has no effect on files, Dask and Spark"):
+    with pytest.warns(UserWarning, match="prepare=True has no effect on Dask and Spark"):
         fit_parts(SirusRegressor(prepare=True, n_trees=10), frame, y)
 
 

@@ -7,7 +7,7 @@ made is set aside, with a reason. Columns that can be used as they are stay as t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,7 @@ OTHER = ("other", "other levels", "all other levels")
 Feature = tuple[Column, Derived | None]
 
 
-class _SetAside(Exception):
+class SetAside(Exception):
     """A column cannot be used, and why."""
 
 
@@ -48,7 +48,7 @@ class Preparation:
         self._deriver = Deriver(warn=False)
 
     def features(self, name: str, source: Source, forced: bool) -> list[Feature]:
-        """The features of a column, each with how it is derived; a ``_SetAside`` where there is none."""
+        """The features of a column, each with how it is derived; a ``SetAside`` where there is none."""
         if isinstance(source, nw.Series) and is_temporal(source):
             return self._temporal(name, source)
         try:
@@ -61,7 +61,7 @@ class Preparation:
                 return found
             _check_mixed(name, column.levels)
         if is_certain_id(column):
-            raise _SetAside((why_id(column) or "").removeprefix("has "))
+            raise SetAside((why_id(column) or "").removeprefix("has "))
         return [self._grouped(column) if len(column.levels) > self._max_levels else (column, None)]
 
     def _name(self, wanted: str) -> str:
@@ -82,7 +82,7 @@ class Preparation:
                 return self._temporal(name, source)
             if is_text(array.type) and (found := self._written(name, label_column(name, array), source)):
                 return found
-        raise _SetAside(_reason(name, error))
+        raise SetAside(_reason(name, error))
 
     # ----------------------------------------------------------------------------------------------- dates and times
 
@@ -95,7 +95,7 @@ class Preparation:
             own = Derived(self._name(f"{name} ({unit})"), name, "duration", NumberForm(unit))
             return self._one(own, source)
         if not pa.types.is_date(array.type) and not pa.types.is_timestamp(array.type):
-            raise _SetAside(f"of type {array.type}")
+            raise SetAside(f"of type {array.type}")
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
         return self._dates(name, source, "", zone or "")
 
@@ -107,11 +107,14 @@ class Preparation:
         moments = self._deriver.moments(Derived(name, name, "date", order=order, zone=zone), source)
         known = moments[~np.isnat(moments)]
         if not len(known):
-            raise _SetAside("all missing")
+            raise SetAside("all missing")
         varying = [part for part in PARTS if part == "date" or np.ptp(part_of(known, part)) > 0]
-        names = {part: name if part == "date" else self._name(f"{part} of {name}") for part in varying}
-        made = [Derived(names[part], name, part, order=order, zone=zone) for part in varying]
-        return [(self._deriver.column(own, source), own) for own in made]
+        return [(self._deriver.column(own, source), own) for own in self.parts_of(name, varying, order, zone)]
+
+    def parts_of(self, name: str, parts: Sequence[str], order: str, zone: str) -> list[Derived]:
+        """The features that some parts of dates are."""
+        names = {part: name if part == "date" else self._name(f"{part} of {name}") for part in parts}
+        return [Derived(names[part], name, part, order=order, zone=zone) for part in parts]
 
     # -------------------------------------------------------------------------------------------------- written values
 
@@ -122,7 +125,7 @@ class Preparation:
         if len(orders) == 1:
             return self._dates(name, source, orders[0], _zone_of(name, texts))
         if orders:
-            raise _SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
+            raise SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
         if are_times(texts):
             return self._one(Derived(self._name(f"{name} (hours)"), name, "time"), source)
         form = number_form(texts, self._decimal)
@@ -139,12 +142,12 @@ class Preparation:
         sizes = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
         n_levels, n_rows = len(column.levels), int(sizes.sum())
         if column.kind == "ordered":
-            raise _SetAside(f"{n_levels:,} ordered categories, at most {self._max_levels} are taken")
+            raise SetAside(f"{n_levels:,} ordered categories, at most {self._max_levels} are taken")
         if n_levels > MOSTLY * n_rows:
-            raise _SetAside("another value in nearly every row")
+            raise SetAside("another value in nearly every row")
         kept = np.sort(np.argsort(-sizes, kind="stable")[: self._max_levels - 1])
         if sizes[kept].sum() < LEAST_KEPT * n_rows:
-            raise _SetAside(f"{n_levels:,} categories, none of them frequent")
+            raise SetAside(f"{n_levels:,} categories, none of them frequent")
         names = [str(column.levels[i]) for i in kept]
         other = next((word for word in OTHER if word not in names), f"other than {names[0]}")
         levels = tuple(sorted([*names, other]))
@@ -156,15 +159,22 @@ class Preparation:
 
 
 def _zone_of(name: str, texts: Sequence[str]) -> str:
-    """The time zone of written moments: the offset that all have, UTC where they have several, empty for none."""
+    """The time zone of written moments."""
     known = [text for text in texts if not is_missing_word(text)]
-    offsets = read_offsets(known)
+    return zone_of_offsets(name, dict(reversed(list(zip(read_offsets(known), known)))))
+
+
+def zone_of_offsets(name: str, offsets: Mapping[int | None, str]) -> str:
+    """The time zone of moments with these offsets, each with a text that has it.
+
+    It is the offset that all have, UTC where they have several, empty for none.
+    """
     found = sorted({offset for offset in offsets if offset is not None})
     if not found:
         return ""
     if None in offsets:
-        bare, zoned = known[offsets.index(None)], known[offsets.index(found[0])]
-        raise _SetAside(f"moments with and without a time zone, such as {zoned!r} and {bare!r}")
+        bare, zoned = offsets[None], offsets[found[0]]
+        raise SetAside(f"moments with and without a time zone, such as {zoned!r} and {bare!r}")
     if len(found) > 1:
         warn_user(
             f"Column '{one_line(name)}' holds moments of {len(found)} offsets ({', '.join(map(offset_name, found[:4]))}"
@@ -188,13 +198,24 @@ def _check_mixed(name: str, levels: Sequence[Any]) -> None:
     try:
         check_text(name, levels)
     except DataError as error:
-        raise _SetAside(_reason(name, error)) from error
+        raise SetAside(_reason(name, error)) from error
 
 
 def _reason(name: str, error: DataError) -> str:
     """The reason of an error, without the name of its column and its advice."""
     text = " ".join(str(error).split("\n")).removeprefix(f"Column '{one_line(name)}' ")
     return text.split(". ")[0].rstrip(".").removeprefix("holds ").removeprefix("has ")
+
+
+def _aside_text(aside: Mapping[str, str]) -> str:
+    said = "; ".join(f"'{one_line(name)}' ({one_line(why)})" for name, why in list(aside.items())[:SHOWN])
+    return said + (f"; and {len(aside) - SHOWN} more" if len(aside) > SHOWN else "")
+
+
+def say_aside(aside: Mapping[str, str]) -> None:
+    """Warn of the columns that are set aside."""
+    if aside:
+        warn_user(f"Set aside, and not used: {_aside_text(aside)}.")
 
 
 Made = tuple[tuple[Column, ...], ColumnRecipe | None]
@@ -212,15 +233,12 @@ def prepare(sources: dict[str, Source], forced: set[int], max_levels: int, decim
     for i, (name, source) in enumerate(sources.items()):
         try:
             features = preparation.features(name, source, i in forced)
-        except _SetAside as reason:
+        except SetAside as reason:
             aside[name] = str(reason)
             continue
         columns += [column for column, _ in features]
         derived += [own for _, own in features if own is not None]
-    said = "; ".join(f"'{one_line(name)}' ({one_line(why)})" for name, why in list(aside.items())[:SHOWN])
-    said += f"; and {len(aside) - SHOWN} more" if len(aside) > SHOWN else ""
     if not columns:
-        raise DataError(f"No column of the table can be used: {said}.")
-    if aside:
-        warn_user(f"Set aside, and not used: {said}.")
+        raise DataError(f"No column of the table can be used: {_aside_text(aside)}.")
+    say_aside(aside)
     return tuple(columns), ColumnRecipe(tuple(sources), tuple(derived), aside) if derived or aside else None

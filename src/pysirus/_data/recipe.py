@@ -6,8 +6,8 @@ category of which the rare levels are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -67,6 +67,11 @@ class ColumnRecipe:
     def of(self, feature: str) -> Derived | None:
         """How a feature is derived; None for a column as it is."""
         return next((own for own in self.derived if own.feature == feature), None)
+
+    def of_features(self, features: Iterable[str]) -> ColumnRecipe:
+        """The same with those columns alone that features are made of, or that were set aside."""
+        used = {self.column_of(feature) for feature in features} | set(self.aside)
+        return replace(self, columns=tuple(name for name in self.columns if name in used))
 
     def column_of(self, feature: str) -> str:
         """The column that a feature is made of."""

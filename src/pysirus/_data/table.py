@@ -21,7 +21,7 @@ from pysirus._data.ids import warn_of_ids
 from pysirus._data.marks import decimal_of
 from pysirus._data.prepare import prepare
 from pysirus._data.problems import Problems
-from pysirus._data.recipe import ColumnRecipe
+from pysirus._data.recipe import ColumnRecipe, Deriver
 from pysirus._message import InCommand
 
 MAX_LEVELS = 255
@@ -153,6 +153,23 @@ def read_table(X: Any, *, categorical: Any = None, part: bool = False, max_level
     if named and not part:
         warn_of_ids(columns)
     return Table(columns, n_rows, tuple(column.name for column in columns) if named else None, recipe, index)
+
+
+def read_part(X: Any, recipe: ColumnRecipe, *, categorical: Any = None) -> Table:
+    """Read a part of a training table whose recipe is known; its levels are not judged."""
+    frame = as_frame(X)
+    assert frame is not None
+    sources, index = without_index(frame_sources(frame)[0])
+    forced, deriver, columns, problems = columns_named(categorical, tuple(sources)), Deriver(), [], Problems()
+    for i, (name, source) in enumerate(sources.items()):
+        own = [derived for derived in recipe.derived if derived.column == name]
+        with problems.gather():
+            if own:
+                columns += [deriver.column(derived, source) for derived in own]
+            elif name not in recipe.aside:
+                columns.append(read_column(name, source, i in forced))
+    problems.check()
+    return Table(tuple(columns), len(frame), tuple(column.name for column in columns), recipe, index)
 
 
 def _read_array(X: Any, categorical: Any, minimum: int, *, part: bool) -> Table:

@@ -253,7 +253,7 @@ class Growing:
             "--strict",
             "",
             "Refuse columns that cannot be used as they are and rows without a target. Default: make the best of them; "
-            "files in batches are always taken as they are.",
+            "of files in batches dates alone are prepared.",
             "Columns",
             type=bool,
             default=False,

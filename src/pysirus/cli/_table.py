@@ -108,7 +108,7 @@ class FileTraining(NamedTuple):
                 param_hint="--max-levels",
             )
         with naming(target=self.target, weights=self.weights):
-            estimator.set_params(prepare=False).fit_files(self.paths, self.target, **options, **folds)
+            estimator.fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""

@@ -116,7 +116,7 @@ def cuts_of(summary: ColumnSummary, *, n_bins: int, discrete_limit: int) -> Cuts
         position = {level: i for i, level in enumerate(summary.levels)}
         sizes = summary.level_sums.sizes[[position[level] for level in levels]] if levels else np.zeros(1, np.int64)
         constant, empty = True, np.zeros(0, dtype=np.int16)
-    column = Column(summary.name, summary.kind, empty, summary.levels, summary.order)
+    column = Column(summary.name, summary.kind, empty, summary.levels, summary.order, is_date=summary.is_date)
     idle = idle_reason(len(identities), has_missing=has_missing, all_missing=all_missing, constant=constant)
     cuts = Cuts(column, identities, thresholds, levels, has_missing, idle=idle)
     if sizes is None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysirus._data.table import Table, read_table
+from pysirus._data.recipe import ColumnRecipe
+from pysirus._data.table import Table, read_part, read_table
 from pysirus._kind.kind import Kind
 from pysirus._response.response import Response
 from pysirus.engine.marks import Marks, Watch, changed, marks_of
@@ -21,15 +22,21 @@ class PartReader:
     reading: Reading
     categorical: Any
     names: tuple[str, ...] | None = None  # of the columns, once they are known
+    recipe: ColumnRecipe | None = None  # how features are made of columns, where they are not the same
 
     def __call__(self, part: Part) -> tuple[Table, Response, Marks]:
         with naming(part):
             part = part.weighing()
-            table, response = read_table(part.X, categorical=self.categorical, part=True), self.reading(part)
+            table, response = self._table(part.X), self.reading(part)
             found = tuple(column.name for column in table.columns)
         if self.names is not None and found != self.names:
             raise changed(part.name, f"its columns are {', '.join(found[:8])}", self.reading.advice)
         return table, response, marks_of(part, response, table.columns)
+
+    def _table(self, X: Any) -> Table:
+        if self.recipe is None:
+            return read_table(X, categorical=self.categorical, part=True)
+        return read_part(X, self.recipe, categorical=self.categorical)
 
     def response(self, part: Part) -> tuple[Response, Marks]:
         """The response alone."""
@@ -53,6 +60,10 @@ class PartRows:
     read: PartReader
     extent: Extent
     watch: Watch
+
+    def prepared(self, recipe: ColumnRecipe | None) -> PartRows:
+        """The same, with features that are made of columns."""
+        return replace(self, read=replace(self.read, recipe=recipe))
 
     def named(self) -> PartRows:
         """The same, once a pass has found the names of the columns, which must stay."""

@@ -51,6 +51,7 @@ class ColumnSummary:
     order: tuple[Any, ...] = ()  # of ordered labels, all
     level_sums: LevelSums | None = None
     free_text: bool = False  # whether the labels are text that nobody called labels
+    is_date: bool = False  # whether the numbers are moments
     numbering: Numbering | None = None  # of whole numbers
 
     def __add__(self, other: ColumnSummary) -> ColumnSummary:
@@ -93,7 +94,8 @@ def summary_of(column: Column, rows: IntegerRows, budget: int, *, extremes: bool
         values, weights = values[known], None if weights is None else weights[known]
     count = rows.count(known)
     tally = extremes_of(values, count.weight, budget) if extremes else tally_of(values, weights, budget)
-    return ColumnSummary(column.name, "numeric", count, n_missing, tally, numbering=numbering_of(column.values))
+    summary = ColumnSummary(column.name, "numeric", count, n_missing, tally, is_date=column.is_date)
+    return replace(summary, numbering=numbering_of(column.values))
 
 
 def _both(a: Numbering | None, b: Numbering | None) -> Numbering | None:

@@ -276,6 +276,7 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
             ask_gaps=ask_gaps,
             near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
             constraints=shape.constraints,
+            columns=None if read.recipe is None else read.recipe.of_features(watch.names),
             required=shape.required,
         )
     except BaseException:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pysirus._data.arrays import columns_named
 from pysirus._kind.numbers import NumberKind
 from pysirus._message import Parameter, setting
 from pysirus._model.roles import ColumnRoles
@@ -17,6 +18,7 @@ from pysirus._warn import warn_user
 from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
+    from pysirus._data.recipe import ColumnRecipe
     from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.parts import RowHolder
@@ -36,20 +38,26 @@ class InParts(SirusBase):
         """What learns the rules, once the rows are in bins; refuses before that what it cannot do."""
 
     def _fit_parts(
-        self: Self, rows: RowHolder, target: str, options: EngineOptions, settings: Settings | None = None
+        self: Self,
+        rows: RowHolder,
+        target: str,
+        options: EngineOptions,
+        settings: Settings | None = None,
+        find_recipe: Callable[[], ColumnRecipe | None] | None = None,
     ) -> Self:
-        """Learn the rules from rows in parts."""
+        """Learn the rules from rows in parts; ``find_recipe`` looks for columns to prepare."""
         from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.train import train
 
-        if self.prepare:
+        if self.prepare and find_recipe is None:
             warn_user(
-                f"{setting('prepare', True)} has no effect on files, Dask and Spark: columns must be usable as they "
-                "are."
+                f"{setting('prepare', True)} has no effect on Dask and Spark: columns must be usable as they are."
             )
         if settings is None:  # of rows on other machines
             settings = self._settings_far_away()
         parts = look_at(rows, self._kind, self.categorical_features)
+        if self.prepare and find_recipe is not None:
+            parts = parts.prepared(find_recipe())
         learn = self._learner(parts, settings, options)
         training = train(parts, settings, options, target=target)
         try:
@@ -72,7 +80,8 @@ class InParts(SirusBase):
     ) -> Self:
         """Learn the rules from Parquet files that need not fit into memory; the rules are those of ``fit``.
 
-        The files are read in batches, a few times, and encoded once into a scratch file with one byte per value.
+        The files are read in batches, a few times, and encoded once into a scratch file with one byte per value. With
+        ``prepare`` dates become features, as in ``fit``; all other columns must be usable as they are.
 
         Parameters
         ----------
@@ -106,6 +115,7 @@ class InParts(SirusBase):
         return self._fit_files(paths, target, weights=weights, exposure=exposure, **options)
 
     def _fit_files(self: Self, paths: Paths, target: str, *, drop: Any, memory: int, **given: Any) -> Self:
+        from pysirus.engine.dates import date_recipe
         from pysirus.engine.holders.files import open_files, within
 
         settings = self._settings()
@@ -124,8 +134,15 @@ class InParts(SirusBase):
             **given,
         )
         settings = self._choose_device_of_files(settings, rows.n_rows, len(rows.features))
+        forced = columns_named(self.categorical_features, tuple(rows.features))
+        labels = [name for i, name in enumerate(rows.features) if i in forced]
+
+        def find_recipe() -> ColumnRecipe | None:
+            return date_recipe(rows.features, rows.date_columns(labels))
+
         with within(memory):
-            self._fit_parts(rows, target if exposure is None else rate_name(target, exposure), options, settings)
+            name = target if exposure is None else rate_name(target, exposure)
+            self._fit_parts(rows, name, options, settings, find_recipe)
         self._remember(ColumnRoles(target, given.get("weights"), exposure, given.get("groups")))
         self._keep_marks(rows.marks)
         return self

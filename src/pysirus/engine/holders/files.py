@@ -20,6 +20,7 @@ from pysirus._data.remote import Place
 from pysirus._message import Parameter, PlainError
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus._response.exposure import rates_of
+from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.holders.sources import Paths, find_files, look_at_all
@@ -117,6 +118,24 @@ class FileRows:
         """Ask every part, and add up the answers."""
         return self._ask(question, self.features, "reading columns")
 
+    def date_columns(self, labels: Sequence[str]) -> DateColumns | None:
+        """What is known of the columns that hold dates, but for text among the ``labels``; None if no column may.
+
+        Where the first rows show that a column holds no dates, the others are not asked.
+        """
+        names = [field.name for field in self._files[0].schema if may_hold_dates(field.type)]
+        names = [name for name in names if name in self.features and not self._is_label(name, labels)]
+        if not names:
+            return None
+        with closing(self._parts(names)) as parts:
+            first = next((part for part, _ in parts), None)
+        seen = None if first is None else DateQuestion(names)(first)
+        names = names if seen is None else [name for name in names if seen.columns[name].may_be]
+        return self._ask(DateQuestion(names), names, "reading dates") if names else None
+
+    def _is_label(self, name: str, labels: Sequence[str]) -> bool:
+        return name in labels and is_text_type(self._files[0].schema.field(name).type)
+
     def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
         """Ask a question that reads the response and the weights alone."""
         return self._ask(question, [], f"reading {self._target}")
@@ -158,7 +177,7 @@ class FileRows:
                 pa.default_memory_pool().release_unused()  # or it would keep the batches' memory for the next pass
             return total
 
-    def _parts(self, features: list[str]) -> Iterator[tuple[Part, float]]:
+    def _parts(self, features: list[str]) -> Generator[tuple[Part, float], None, None]:
         """The parts one after the other, each with its share of the bytes on disk."""
         number = 0
         alone = None if features else self._groups  # asked for with the response alone
