@@ -58,6 +58,7 @@ Door = Callable[[Term], str]
 
 TARGET, WEIGHTS, GROUPS = Role("target"), Role("weights"), Role("groups")
 OR_NONE = InPython(" or None")
+FEWER = f"{InPython(': model.with_rules(k)')}{InCommand('n_rules', 'N')}"  # rules
 
 
 def setting(name: str, value: Any) -> Setting:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pysirus._kind.survival import IN_MEMORY
+from pysirus._message import say
 from pysirus.estimators.dask import SirusClassifier, SirusRegressor
 from pysirus.estimators.dask_cv import SirusClassifierCV, SirusRegressorCV
 
@@ -11,5 +12,5 @@ __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegre
 
 def __getattr__(name: str) -> Any:
     if name in ("SirusSurvival", "SirusSurvivalCV"):
-        raise AttributeError(f"pysirus.dask has no {name}. {IN_MEMORY}")
+        raise AttributeError(f"pysirus.dask has no {name}. {say(IN_MEMORY)}")
     raise AttributeError(f"module 'pysirus.dask' has no attribute '{name}'")

@@ -108,7 +108,7 @@ def test_bytes_of_noise_name_their_file_or_do_nothing(seed, folder):
     try:
         MODEL.fit_files(folder, "y")
     except DataError as error:
-        assert "part-1.parquet" in str(error) or "The range of y" in str(error)  # of all files
+        assert "part-1.parquet" in str(error) or str(error).startswith("The range of column 'y'")  # of all files
 
 
 # ------------------------------------------------------------------------------------------------------------ scratch

@@ -13,6 +13,7 @@ from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
 from pysirus._rules.read import KnownColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._rules.rule import Rule
+from pysirus._rules.text_error import RuleTextError
 
 
 def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list[Rule]:
@@ -23,7 +24,10 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
     if items is None or not all(isinstance(item, (str, Rule)) for item in items):
         wanted = "a list of rules, as text such as 'age < 25' or Rule"
         raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
-    read = iter(read_rules((item for item in items if isinstance(item, str)), columns))
+    try:
+        read = iter(read_rules((item for item in items if isinstance(item, str)), columns))
+    except RuleTextError as error:
+        raise RuleTextError(error.text, error.position, error.problem, Parameter(parameter)) from None
     return [next(read) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items]
 
 

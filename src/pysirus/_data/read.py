@@ -21,6 +21,7 @@ from pysirus._data.frame import check_names
 from pysirus._data.known import KnownColumn
 from pysirus._data.marks import COMMA, Shown, comma_schema, has_decimal_commas, read_numbers
 from pysirus._data.remote import Place, Remote
+from pysirus._message import InCommand, InPython
 from pysirus._plain import apart, in_quotes, one_line
 from pysirus._warn import warn_user
 
@@ -168,7 +169,7 @@ def _read_parquet(path: Path, content: pa.Buffer | None) -> pa.Table:
         if needed > max(MAX_UNSEEN, MAX_PARQUET_RATIO * n_bytes):
             raise DataError(
                 f"'{path}' takes {_size(needed)} of memory, from {_size(n_bytes)}: {file.metadata.num_rows:,} rows. "
-                "Read it in batches (`pysirus fit --memory 1GB`), or give fewer rows."
+                f"Read it in batches{InPython(' with fit_files')}{InCommand('memory', '1GB')}, or give fewer rows."
             )
         return file.read()
     except (pa.ArrowException, OSError) as error:

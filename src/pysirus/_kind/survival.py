@@ -20,6 +20,7 @@ from pysirus._kind.gain import FoldRows, Gain, concordance_gain
 from pysirus._kind.kind import Kind, LabelTotals, PooledError
 from pysirus._kind.likelihood import Gradient, LikelihoodKind
 from pysirus._kind.numbers import SHRINKAGE
+from pysirus._message import InPython
 from pysirus._model.hazard import BaselineHazard, Survival, kept_times
 from pysirus._model.link import Link
 from pysirus._model.model import Model
@@ -48,8 +49,8 @@ Floats = NDArray[np.float64]
 
 SCORE_DIGITS = 12  # scores are compared after rounding: the order of a sum changes its last digits
 IN_MEMORY = (
-    "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit "
-    "SirusSurvival on a sample of the rows. Its risk score can be computed elsewhere: SQL, or pysirus.spark.transform."
+    "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
+    f"of the rows. Its risk score can be computed elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
 )
 
 

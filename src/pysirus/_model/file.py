@@ -15,7 +15,7 @@ import numpy as np
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
-from pysirus._message import PlainError
+from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
 from pysirus._model.fields import Damage, ensure
@@ -329,7 +329,7 @@ def document_text(document: Mapping[str, Any]) -> str:
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"The model cannot be written as JSON: {error}.") from error
     if (fault := size_fault(text)) is not None:
-        raise ModelFileError(f"The model is too large for a file: {fault}. Keep fewer rules: model.with_rules(k).")
+        raise ModelFileError(f"The model is too large for a file: {fault}. Keep fewer rules{FEWER}.")
     return text
 
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-from pysirus._message import PlainError
+from pysirus._message import InCommand, InPython, PlainError, Term
 from pysirus._plain import apart, one_line
 from pysirus._rules.lexicon import TextColumn
 from pysirus._rules.words import FOLDED
@@ -21,23 +21,24 @@ LIKELY = 10_000  # names that are looked through for one that was meant
 class RuleTextError(PlainError, ValueError):
     """The text of a rule cannot be read; ``position`` is the character, from 0."""
 
-    def __init__(self, text: str, position: int, problem: str) -> None:
-        self.text, self.position, self.problem = text, position, problem
+    def __init__(self, text: str, position: int, problem: str, given_as: Term | None = None) -> None:
+        self.text, self.position, self.problem, self.given_as = text, position, problem, given_as
         start = max(0, position - SHOWN // 2)
         before, after = one_line(text[start:position]), one_line(text[position : start + SHOWN])
         pointer = f"    {before}{after}\n    {' ' * len(before)}^"
-        super().__init__(f"Cannot read the rule at character {position + 1}: {problem}.\n{pointer}")
+        begin = "Cannot" if given_as is None else f"{given_as}: cannot"
+        super().__init__(f"{begin} read the rule at character {position + 1}: {problem}.\n{pointer}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.text, self.position, self.problem)
+        return type(self), (self.text, self.position, self.problem, self.given_as)
 
 
 def problem_at(text: str, at: int, wanted: Sequence[str], columns: Sequence[TextColumn]) -> str:
     """What was expected, and what is there."""
     if FOLDED.search(text):
         return (
-            "the line is folded, to look at and not to be read back. Take the number of the rule, or its whole text: "
-            "`pysirus show MODEL --full`, in Python rules_.text(full=True) or rule.condition_text"
+            "the line is folded, to look at and not to be read back. Take the number of the rule, or its whole text"
+            f"{InPython(': rules_.text(full=True) or rule.condition_text')}{InCommand('full')}"
         )
     if text[at : at + 1] == ">" or text[max(0, at - 1) : at + 1] == "<=":
         return "rules ask '<' or '>=', so that every value is on one side"

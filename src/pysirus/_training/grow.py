@@ -8,6 +8,7 @@ import numpy as np
 
 from pysirus._bins.cuts import ALL_MISSING, Binned
 from pysirus._forest.forest import GrowingForest, Paths
+from pysirus._message import Parameter
 from pysirus._plain import one_line
 from pysirus._progress import show_trees
 from pysirus._rules.from_path import rule_of
@@ -36,7 +37,8 @@ def grow_paths(training: Training, settings: Settings, *, if_constant: str, mean
         paths = _grow(training, settings).paths()
         if len(paths.counts):
             return paths
-        reason = f"no node has more than min_node_size ({settings.min_node_size}) rows and a split that separates them"
+        size = f"{Parameter('min_node_size')} ({settings.min_node_size})"
+        reason = f"no node has more than {size} rows and a split that separates them"
     else:
         reason = if_constant if training.is_constant else "every column is constant"
     warn_user(f"There are no rules to find: {reason}. The model predicts the {mean}.")

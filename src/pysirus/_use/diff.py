@@ -128,7 +128,7 @@ class Diff:
         if not self.changes:
             return ["Nothing else that predictions read has changed."]
         more = len(self.changes) - most
-        rest = [f"... and {more} more (to_dict() has all, on the command line --json)"] if more > 0 else []
+        rest = [f"... and {more} more (as JSON: all of them)"] if more > 0 else []
         return ["Changed in what predictions read:", *map(str, self.changes[:most]), *rest]
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import numpy as np
 from pysirus import _core
 from pysirus._kind.class_likelihood import refit_classes
 from pysirus._kind.positive import refit_log
+from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._rules.effect import n_fixed
@@ -144,13 +145,15 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
         return _refit_scores(model, rules, kept)
     if model.classes is not None:
         if len({rule.weight for rule in model.selected}) > 1:
-            raise ValueError("The rules of this model have unequal weights, and it keeps no sums to fit them again.")
+            raise ParameterError(
+                "The rules of this model have unequal weights, and it keeps no sums to fit them again."
+            )
         intercept: Any = tuple(np.zeros(len(model.classes)).tolist()) if rules else model.mean
         weights = [1 / len(rules) for _ in rules]
         facts = {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}
         return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None, facts=facts)
     if model.moments is None:
-        raise ValueError(
+        raise ParameterError(
             "This model keeps no sums to fit its weights again: it comes from another method, or from a file of a very "
             "long list. Fit it again on its data."
         )
@@ -176,9 +179,9 @@ def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int]) -> Fitt
         refit_by = refit_log if model.link == "log" else refit_classes
         intercept, weights = refit_by(likelihood, penalty, n_fixed(rules))
     else:
-        raise ValueError(
-            "This model does not keep its likelihood, so its weights cannot be fitted again without data: give X and "
-            "y, the training rows."
+        raise ParameterError(
+            "This model does not keep its likelihood, so its weights cannot be fitted again without data: give "
+            f"{InPython('X and y, ')}the training rows."
         )
     facts = _facts(model, rules, penalty)
     facts.pop("approximate_weights", None)

@@ -25,7 +25,7 @@ from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
 from pysirus._kind.positive import PositiveNumbers
 from pysirus._kind.survival import SurvivalTimes
-from pysirus._message import Parameter
+from pysirus._message import InCommand, InPython, Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
@@ -109,8 +109,8 @@ def estimate(model: Fitted, rules: Sequence[Rule], rows: Rows) -> Fitted:
     if reason is not None:
         warn_user(
             f"These are not the rows that the model was fitted on ({reason}). Everything is estimated on them: outputs "
-            "and counts of all rules, and all weights. If the fit had weights or class weights, give them as "
-            "sample_weight."
+            "and counts of all rules, and all weights. If the fit had weights or class weights, give them"
+            f"{InPython(' as sample_weight')}{InCommand('weights', 'COL')}."
         )
     return _taken_over(model, found, reason is not None)
 

@@ -107,8 +107,7 @@ class FileTraining(NamedTuple):
                 "files in batches are taken as they are. Leave it out, or give one table without --memory.",
                 param_hint="--max-levels",
             )
-        with naming(target=self.target, weights=self.weights):
-            estimator.fit_files(self.paths, self.target, **options, **folds)
+        estimator.fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
@@ -190,8 +189,9 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
 
     if roles.time is not None or roles.event is not None:
         from pysirus._kind.survival import IN_MEMORY
+        from pysirus.cli._words import as_typed
 
-        raise typer.BadParameter(IN_MEMORY, param_hint="--time")
+        raise typer.BadParameter(as_typed(IN_MEMORY), param_hint="--time")
     if name == STDIN or name.lower().endswith((".xlsx", ".xls", ".xlsm")):
         found = "standard input" if name == STDIN else f"'{name}'"
         raise typer.BadParameter(

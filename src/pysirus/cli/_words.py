@@ -11,6 +11,8 @@ OPTIONS: dict[str, str] = {
 }
 OPTIONS |= {"memory": "--memory", "max_rows": "--max-rows", "categorical_features": "--categorical"}
 OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "event": "--event"}
+OPTIONS |= {"weights": "--weights", "rules": "--add", "full": "`pysirus show MODEL --full`"}
+OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
 SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""
@@ -33,6 +35,6 @@ def _typed(term: Term) -> str:
     if isinstance(term, Learner):
         return LEARNERS.get(term.name, term.name)
     if isinstance(term, InCommand):
-        return f" ({OPTIONS[term.name]} {term.value})"
+        return f" ({OPTIONS[term.name]} {term.value}".rstrip() + ")"
     assert isinstance(term, InPython)
     return ""

@@ -97,7 +97,9 @@ def targets_of(summary: ColumnSummary, n_bins: int) -> Targets:
     """Where the order statistics are."""
     found = _find_targets(summary, n_bins)
     if found is None:
-        raise ValueError(f"Column '{summary.name}' was zoomed at the quantiles of another n_bins than {n_bins}.")
+        raise ValueError(
+            f"Column '{summary.name}' was zoomed at the quantiles of another number of bins than {n_bins}."
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._data.arrays import columns_named
 from pysirus._kind.numbers import NumberKind
-from pysirus._message import Parameter, setting
+from pysirus._message import Parameter, naming, setting
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._response.exposure import rate_name
@@ -140,7 +140,8 @@ class InParts(SirusBase):
         def find_recipe() -> ColumnRecipe | None:
             return date_recipe(rows.features, rows.date_columns(labels))
 
-        with within(memory):
+        columns = {role: given.get(role) for role in ("weights", "groups")}
+        with within(memory), naming(target=target, **columns):
             name = target if exposure is None else rate_name(target, exposure)
             self._fit_parts(rows, name, options, settings, find_recipe)
         self._remember(ColumnRoles(target, given.get("weights"), exposure, given.get("groups")))

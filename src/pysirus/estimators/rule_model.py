@@ -9,6 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pysirus._model.file import model_to_json, write_document
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 class Actions(ABC):
     """Methods that rule models and estimators share."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let Python's own errors say ``fit()``, and not which private class it is of."""
+        super().__init_subclass__(**given)
+        own = [base for base in cls.__mro__ if base.__module__.startswith("pysirus.")]
+        for name, method in ((name, method) for base in own for name, method in vars(base).items()):
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                method.__qualname__ = name
 
     @abstractmethod
     def _as_model(self) -> RuleModel:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
 from pysirus._kind.survival import IN_MEMORY, SurvivalTimes
+from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Constraining, Event, Growing, ListSize, Running, Stages, documented
@@ -39,7 +40,7 @@ class SurvivalBase(SirusBase):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         if y is not None and np.ndim(y) == 1 and getattr(np.asarray(y).dtype, "names", None) is None:
-            third = " The third argument of fit is sample_weight." if sample_weight is not None else ""
+            third = InPython(" The third argument of fit is sample_weight.") if sample_weight is not None else ""
             raise DataError(f"{WANTED}, such as df[['time', 'status']]. Found one number for each row.{third}")
         table, response, _ = super()._read(X, y, sample_weight)
         assert isinstance(response, SurvivalResponse)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pysirus._format import format_label
 from pysirus._kind.auc import auc, rank
+from pysirus._message import Learner, Parameter, setting
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._rules.rule import RuleSet
@@ -151,13 +152,13 @@ def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> Non
         equal = " with equal weights" if model.classes is not None and model.link == "identity" else ""
         raise ExportError(
             f"A scorecard needs two classes weighed by likelihood; this model predicts {found}{equal}. "
-            "Fit SirusClassifier(weighting='likelihood') on two classes."
+            f"Fit {Learner('SirusClassifier')} with {setting('weighting', 'likelihood')} on two classes."
         )
     for name, value in (("pdo", pdo), ("base_odds", base_odds)):
         if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-            raise ExportError(f"{name} must be a positive number, got {value!r}.")
+            raise ExportError(f"{Parameter(name)} must be a positive number, got {value!r}.")
     if not (isinstance(base_score, (int, float)) and math.isfinite(base_score)):
-        raise ExportError(f"base_score must be a number, got {base_score!r}.")
+        raise ExportError(f"{Parameter('base_score')} must be a number, got {base_score!r}.")
 
 
 def _position(model: Model, positive: Any) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 from pysirus._data.dates import DAY, WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._data.table import Feature, Table
+from pysirus._message import FEWER
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
@@ -290,7 +291,7 @@ class Workbook:
             if len(formula) > LONGEST_FORMULA:
                 raise ExportError(
                     f"The formula of '{name}' has {len(formula)} characters; Excel takes {LONGEST_FORMULA}. "
-                    "Export fewer rules: model.with_rules(k)."
+                    f"Export fewer rules{FEWER}."
                 )
         for c, name in enumerate(self.inputs, start=1):
             write_text(sheet.cell(1, c), name)

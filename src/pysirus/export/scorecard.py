@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pysirus._format import text_table
+from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus.export._card import Card, make_card
@@ -113,6 +114,7 @@ def to_scorecard(
     given = dict(zip(SQL_OPTIONS, (table, dialect, prediction)))
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if options and kind != "sql":
-        raise ExportError(f"{', '.join(options)}: only a scorecard in SQL takes this option (kind='sql').")
+        in_python = InPython(" (kind='sql')")
+        raise ExportError(f"{', '.join(options)}: only a scorecard in SQL takes this option{in_python}.")
     card = make_card(model, pdo=pdo, base_score=base_score, base_odds=base_odds, positive=positive, X=X, y=y)
     return WRITERS[kind](card, options if kind == "sql" else {"X": X})

@@ -32,7 +32,7 @@ class _Tuned(NamedTuple):
 def _tuned(model: Any) -> _Tuned:
     model = model._as_model()
     if model.tuning is None or not model.tuning.sizes:
-        raise ParameterError("The model was not tuned: fit SirusRegressorCV or SirusClassifierCV, or `pysirus tune`.")
+        raise ParameterError("The model was not tuned: fit SirusRegressorCV or SirusClassifierCV.")
     return _Tuned(model.tuning, model.error_name, len(model.selected))
 
 
