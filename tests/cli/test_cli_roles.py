@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,17 @@ def test_reports_compare_rates_with_rates(run, tables: Path, counts: Path, tmp_p
     d2 = rate_d2(rows, pysirus.load(counts).predict(rows[["age", "district"]]))
     assert data["inSample"]["explained"]["share"] == pytest.approx(d2, rel=1e-6)
     assert float(data["rows"]["truth"][3]) == pytest.approx(rows["claims"][3] / rows["holders"][3], rel=1e-6)
+
+
+def test_weights_that_a_table_lacks_are_said(run, tables: Path, weighted: Path, tmp_path: Path) -> None:
+    warnings.simplefilter("default")
+    insured(seed=1).drop(columns="w").to_csv(tmp_path / "bare.csv", index=False)
+    code, _, err = run("report", weighted, tmp_path / "bare.csv", "-o", tmp_path / "r.html")
+    assert code == 0 and "no column 'w', the model's weights" in err
+    code, _, err = run("report", weighted, tables / "new.csv", "-o", tmp_path / "r.html")
+    assert code == 0 and "Warning" not in err
+    code, _, err = run("edit", weighted, tmp_path / "bare.csv", "--add", "age < 40", "-o", tmp_path / "e.json")
+    assert code == 2 and "'w'" in err and "--weights" in err
 
 
 def test_rules_are_added_to_a_model_with_an_exposure(run, tables: Path, weighted: Path, tmp_path: Path) -> None:

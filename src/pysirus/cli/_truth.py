@@ -14,6 +14,7 @@ from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._response.exposure import exposures_of, rates_of
 from pysirus._use.score import Rows
+from pysirus._warn import warn_user
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import times_of, weights_of
 
@@ -45,11 +46,13 @@ class Truth(NamedTuple):
     def shown(self, rules: Model, table: pa.Table) -> dict[str, Any]:
         """Targets and weights for a report; nothing where nobody named them and the table lacks some."""
         columns = self.of(rules)
-        if columns.remembers_weights and columns.weights not in table.column_names:
-            columns = replace(columns, weights=None)
+        absent = columns.weights if columns.remembers_weights and columns.weights not in table.column_names else None
+        columns = columns if absent is None else replace(columns, weights=None)
         named = any(name is not None for name in (self.target, self.weights, self.exposure))
         if not named and (not columns.are_in(table) or columns.target in rules.columns):
             return {}
+        if absent is not None:
+            warn_user(f"The table has no column '{absent}', the model's weights: its rows are not weighted by them.")
         y, weights = columns.response(table)
         return {"y": y} if weights is None else {"y": y, "sample_weight": weights}
 
@@ -94,7 +97,7 @@ class Columns:
         if self.remembers_weights and self.weights is not None and self.weights not in table.column_names:
             raise typer.BadParameter(
                 f"the model was learned with the weights '{self.weights}', a column that the table does not have (it "
-                f"has {list_names(table.column_names)}). Name another one, or say --unweighted.",
+                f"has {list_names(table.column_names)}). Name another one; `score` also takes --unweighted.",
                 param_hint="--weights",
             )
         check_column(table, self.target, "target" if self.event is None else "event time")
