@@ -259,6 +259,26 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_positive_class_is_spoken_of_whatever_is_predicted(open_report, ozone):
+    X, y = ozone
+    labels = np.where(y > 12, "high", "low")
+    model = SirusClassifier(n_rules=4, n_trees=100, random_state=0, positive_class="high").fit(X, labels)
+    model.cross_validate(X, labels, cv=3)
+    tab = open_report(model, X, y=labels, width=390)
+    assert "log-odds of high" in tab.locator("#how-to-read").inner_text()
+    assert "high" in tab.locator("#threshold-name").inner_text()
+    predicted = model.predict(X)
+    for row in (int(np.flatnonzero(predicted == label)[0]) for label in ("high", "low")):
+        tab.evaluate(f"pickRow({row})")
+        assert "log-odds of high" in tab.locator("#row").text_content()
+        shown = float(tab.evaluate("byId('row').dataset.prediction"))
+        assert shown == pytest.approx(model.predict_proba(X)[row, 0], abs=1e-6)
+    for r, rule in enumerate(model.selected_):
+        if rule.weight:
+            points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
+            assert points.replace("−", "-") == model.model_.points.adds(rule)
+
+
 def test_held_out_rows_are_judged_at_a_threshold(open_report, ozone):
     X, y = ozone
     labels = np.where(y > 12, "high", "low")

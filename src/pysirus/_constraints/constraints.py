@@ -42,6 +42,11 @@ class Constraints:
     directions: dict[int, int] = field(default_factory=dict)  # of columns, by number: 1 rises, -1 falls
     together: Together = ANY
     forbidden: tuple[Rule, ...] = ()  # conditions that no rule asks together
+    of_first: bool = False  # directions are about the first of two classes, and not about the second
+
+    def gap(self, rule: Rule) -> float:
+        """What a rule adds where it holds, beyond what it adds elsewhere, to what directions are about."""
+        return -gap_of(rule) if self.of_first else gap_of(rule)
 
     @property
     def is_limited(self) -> bool:
@@ -89,7 +94,7 @@ class Constraints:
             wanted, side = self.directions.get(condition.index, 0), side_of(condition)
             if wanted and side == BOTH_WAYS:
                 found.append(f"its condition on '{condition.feature}' has two sides, so it rises and falls")
-            elif wanted and gap_of(rule) * side * wanted < 0:
+            elif wanted and self.gap(rule) * side * wanted < 0:
                 goes = "falls" if wanted > 0 else "rises"
                 found.append(f"it {goes} with '{condition.feature}', and must be {WORDS[wanted]}")
         return found

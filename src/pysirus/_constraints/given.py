@@ -54,7 +54,15 @@ def read_given(known: Known, constraints: Constraints, cuts: Sequence[Cuts]) -> 
         )
     constraints = replace(constraints, forbidden=forbidden) if forbidden else constraints
     required = as_rules(known.required_rules, columns, "required_rules")
+    required = [about_class(rule, known.positive_class) for rule in required]
     return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)
+
+
+def about_class(rule: Rule, positive: Any) -> Rule:
+    """A rule whose effect, where it has one and names no class, is about the positive one, where that is said."""
+    if rule.effect is None or rule.effect.is_factor or rule.effect.label is not None or positive is None:
+        return rule
+    return replace(rule, effect=replace(rule.effect, label=positive))
 
 
 def rows_of_given(required: Sequence[Rule]) -> list[Rule]:

@@ -14,6 +14,7 @@ from pysirus._data.names import names_in
 from pysirus._data.read import did_you_mean
 from pysirus._message import TARGET, InPython, Parameter
 from pysirus._parameters import ParameterError
+from pysirus._parameters.check import label_number
 from pysirus._plain import in_quotes
 from pysirus._rules.rule import Rule
 
@@ -40,15 +41,19 @@ class Known:
     interaction_cst: Any = None
     forbidden: Any = None
     required_rules: Any = None
+    positive_class: Any = None  # what directions and effects are about, of two classes
 
-    def read(self, columns: Sequence[HasKind], n_classes: int) -> Constraints:
-        """The constraints on the columns of a table; ``n_classes`` is 0 for numbers."""
-        directions = read_directions(self.monotonic_cst, columns, n_classes)
+    def read(self, columns: Sequence[HasKind], labels: Sequence[Any] | None) -> Constraints:
+        """The constraints on the columns of a table; ``labels`` are those of classes."""
+        directions = read_directions(self.monotonic_cst, columns, len(labels or ()))
         names = [column.name for column in columns]
         together = read_together(self.interaction_cst, names)
         apart = frozenset(own for own in (as_columns(item, names) for item in listed(self.forbidden)) if own)
         together = replace(together, apart=apart) if apart else together
-        return Constraints(directions, together) if directions or together.is_limited else NO_CONSTRAINTS
+        if not directions and not together.is_limited:
+            return NO_CONSTRAINTS
+        is_first = self.positive_class is not None and label_number(self.positive_class, labels or ()) == 0
+        return Constraints(directions, together, of_first=is_first)
 
 
 # ------------------------------------------------------------------------------------------------------- directions

@@ -11,9 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._format import format_levels
 from pysirus._kind.kind import Kind, LabelTotals
-from pysirus._message import Parameter
+from pysirus._message import TARGET, Parameter
 from pysirus._parameters import ParameterError, check_real
+from pysirus._parameters.check import label_number
 from pysirus._response.read import check_weights, class_codes, classes_of, read_labels, read_weights
 from pysirus._response.response import ClassResponse, Response
 
@@ -37,11 +39,25 @@ class ClassesOfPart:
         return ClassResponse(np.zeros(0, np.uint8), self.classes, weights=np.zeros(0))
 
 
+def check_positive_class(wanted: Any, labels: Sequence[Any]) -> None:
+    """Reject a positive class that is no label, and one of several classes."""
+    if wanted is None:
+        return
+    if len(labels) > 2:
+        raise ParameterError(
+            f"{Parameter('positive_class')} is for two classes, and {TARGET} has {len(labels)}: "
+            f"{format_levels(labels[:10])}. Leave it out."
+        )
+    if label_number(wanted, labels) is None:
+        raise ParameterError(f"{Parameter('positive_class')} must be one of {format_levels(labels)}, got {wanted!r}.")
+
+
 @dataclass(frozen=True)
 class ClassKind(Kind):
     """One class per row."""
 
     class_weight: Any = None
+    positive_class: Any = None
 
     if_constant: ClassVar[str] = "y has only one class"
     mean_name: ClassVar[str] = "share of each class"
@@ -50,6 +66,7 @@ class ClassKind(Kind):
         """Labels of one type, one per row, none missing; the weights of classes multiply those of rows."""
         labels, weights = read_labels(y, n_rows), read_weights(sample_weight, n_rows)
         classes = classes_of(labels)
+        check_positive_class(self.positive_class, classes.tolist())
         response = ClassResponse(class_codes(labels, classes), classes, weights=weights)
         if self.class_weight is None:
             return response
@@ -65,6 +82,7 @@ class ClassKind(Kind):
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> ClassesOfPart:
         """Labels must be known before they are coded."""
         labels = ask_labels()
+        check_positive_class(self.positive_class, labels.classes.tolist())
         factors = None
         if self.class_weight is not None:
             heaviest = max(labels.weights)

@@ -20,6 +20,7 @@ from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, ref
 from pysirus._model.recipe_text import check_marks, check_recipe
 from pysirus._model.survival_agreement import check_survival
 from pysirus._model.threshold_agreement import check_thresholds
+from pysirus._parameters.check import label_number
 from pysirus._response.read import MAX_CLASSES
 
 Entry = Mapping[str, Any]
@@ -82,11 +83,15 @@ def _check_classes(document: Entry) -> None:
     if (classes is None) == (task == "classification"):
         raise Damage(f"task is {task!r}, which does not go with {'no' if classes is None else len(classes)} classes")
     if classes is None:
+        ensure("positive_class" not in document, "positive_class", "is of classes, and there are none")
         return
     ensure(len(classes) <= MAX_CLASSES, "classes", f"has {len(classes)} labels; at most {MAX_CLASSES} are taken")
     one_type(classes, "classes")
     distinct(classes, "classes")
     ensure(sorted(classes) == classes, "classes", "must be in order")
+    if "positive_class" in document:
+        known = len(classes) == 2 and label_number(document["positive_class"], classes) is not None
+        ensure(known, "positive_class", "must be one of two classes")
     kind = document["facts"].get("label_type")
     if kind is None:
         return

@@ -9,6 +9,7 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.together import MOST_GROUPS, Together
 from pysirus._data.table import Feature
 from pysirus._model.fields import Damage, ensure, fields, items, mapping, one_of, optional, text, whole
+from pysirus._parameters.check import label_number
 from pysirus._rules.read import columns_of_rules, read_rules
 from pysirus._rules.rule import Rule
 from pysirus._rules.text_error import RuleTextError
@@ -49,6 +50,7 @@ def constraints_from_json(
     features: Sequence[Feature],
     classes: Sequence[Any] | None,
     rules: Sequence[Rule],
+    positive: Any = None,
 ) -> Constraints | None:
     """Constraints back; a ``Damage`` where they do not go with the columns."""
     if section is None:
@@ -71,7 +73,8 @@ def constraints_from_json(
     apart = frozenset(numbers(group, "apart") for group in section["apart"])
     ensure(all(len(group) <= 2 for group in apart), "constraints.apart", "is of single columns and pairs")
     forbidden = _conditions(section.get("forbidden", ()), features, rules)
-    return Constraints(directions, Together(section["most_together"], groups, apart), forbidden)
+    is_first = positive is not None and label_number(positive, classes or ()) == 0
+    return Constraints(directions, Together(section["most_together"], groups, apart), forbidden, is_first)
 
 
 def _conditions(texts: Sequence[str], features: Sequence[Feature], rules: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -248,6 +248,7 @@ DOCUMENT = fields(
         "recipe": RECIPE,
         "roles": ROLES,
         "marks": MARKS,
+        "positive_class": label,
         "tuning": optional(TUNING),
         "moments": optional(MOMENTS),
         "likelihood": optional(LIKELIHOOD),

@@ -240,6 +240,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "task": _task(model),
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),
+        **({} if model.positive_class is None else {"positive_class": model.positive_class}),
         "named": model.named,
         "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
         **({} if model.recipe is None else {"recipe": recipe_to_json(model.recipe)}),
@@ -276,13 +277,14 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], read, n_times)
     held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
     longest = selected if tuning is None else tuning.rules
-    constraints = constraints_from_json(document.get("constraints"), features, classes, longest)
+    positive = document.get("positive_class")
+    constraints = constraints_from_json(document.get("constraints"), features, classes, longest, positive)
     check_obedience(constraints, selected, "rules")
     if tuning is not None:
         check_obedience(constraints, tuning.rules, "tuning.rules")
         for k, size in enumerate(tuning.sizes):
-            positive = constraints is None or min(size.weights) >= 0
-            ensure(positive, f"tuning.sizes[{k}].weights", "must not be negative under constraints")
+            rises = constraints is None or min(size.weights) >= 0
+            ensure(rises, f"tuning.sizes[{k}].weights", "must not be negative under constraints")
     return Model(
         selected=selected,
         intercept=_from_output(document["intercept"]),
@@ -304,6 +306,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         recipe=recipe,
         roles=roles_from_json(document.get("roles")),
         marks=marks_from_json(document.get("marks", {})),
+        positive_class=positive,
     )
 
 

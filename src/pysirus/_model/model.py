@@ -32,6 +32,7 @@ from pysirus._model.quadratic import Quadratic
 from pysirus._model.roles import ColumnRoles
 from pysirus._model.step_function import step_functions
 from pysirus._model.tuning import Tuning
+from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
 from pysirus._rules.term import LinearTerm
@@ -78,6 +79,8 @@ class Model:
         What is predicted.
     classes : tuple or None
         The labels, for classification.
+    positive_class : label or None
+        Of two classes the one that texts, figures and scores speak of; None for the second.
     facts : mapping
         How the model was fitted: number of trees, seed, penalty, versions.
     tuning : Tuning or None
@@ -128,6 +131,7 @@ class Model:
     constraints: Constraints | None = None
     survival: Survival | None = None
     recipe: ColumnRecipe | None = None
+    positive_class: Any = None
     roles: ColumnRoles | None = None
     marks: Marks = field(default_factory=dict)
 
@@ -161,7 +165,9 @@ class Model:
 
         Some rules of a list of numbers in stages answer means and others residuals: each is read by what it adds.
         """
-        return rules if self.link == "identity" and not self.is_staged else RuleSet(rules, self.points)
+        if self.link == "identity" and not self.is_staged:
+            return rules if self.positive_class is None else RuleSet(rules, shown=self.positive)
+        return RuleSet(rules, self.points)
 
     @property
     def is_staged(self) -> bool:
@@ -223,6 +229,21 @@ class Model:
         """What held-out rows say of lists like this one; None if it was not cross-validated, or is of another size."""
         found = held_out_from(self.facts.get("out_of_fold"), len(self.classes or ()))
         return found if found is not None and found.n_rules == len(self.selected) else None
+
+    @property
+    def positive(self) -> int:
+        """The number of the class that is spoken of: of two the positive one, else the last; 0 for numbers."""
+        if self.classes is None or self.positive_class is None:
+            return max(0, len(self.classes or ()) - 1)
+        return label_number(self.positive_class, self.classes) or 0
+
+    def speaking_of(self: Self, label: Any) -> Self:
+        """The model whose texts and figures speak of a class; of the one that it has where none is said."""
+        if label is None:
+            return self
+        k = label_number(label, self.classes or ())
+        assert k is not None and self.classes is not None
+        return replace(self, positive_class=self.classes[k])
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -347,7 +368,7 @@ class Model:
     @property
     def points(self) -> Points:
         """How its rules are read where their sum is a score, and not the prediction itself."""
-        return Points(self.link, self.mean, self.target, self.classes, self.survival)
+        return Points(self.link, self.mean, self.target, self.classes, self.survival, self.positive)
 
     def average_output(self, rule: Rule) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.
@@ -360,18 +381,18 @@ class Model:
     def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What a rule adds to the score where it holds and elsewhere, from what it adds on average.
 
-        Of two classes the points on the log-odds of the second, of more a vector with a score per class.
+        Of two classes the points on the log-odds of the positive one, of more a vector with a score per class.
         """
         return self.points.added(rule)
 
     @property
     def average_score(self) -> NDArray[np.float64]:
         """The score from which rules add their points: the intercept and what they add on average; of two classes the
-        log-odds of the second."""
+        log-odds of the positive one."""
         total = np.asarray(self.intercept, dtype=np.float64)
         for rule in self.rules:
             total = total + _weight(rule) * self.average_output(rule)
-        return log_odds(total) if self.link == "softmax" else total
+        return self.points.odds(total)
 
     def _repr_html_(self) -> str:
         """The model for a notebook."""

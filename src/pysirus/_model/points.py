@@ -2,9 +2,9 @@
 
 The outputs of a correction are residuals, not what the data say. So a rule is read by two pairs of numbers, inside and
 outside: the mean target (class proportions), and the points that it adds to the score, from what it adds on average. Of
-two classes the points are log-odds of the second. Of more each class has a score, and the class that moves most stands
-for the rule. Under a logarithm points are factors of the prediction, or of the hazard. Of numbers in stages a rule is
-read by what it adds alone. All that is said of links in words is said here.
+two classes the points are log-odds of the positive one, by default the second. Of more each class has a score, and the
+class that moves most stands for the rule. Under a logarithm points are factors of the prediction, or of the hazard. Of
+numbers in stages a rule is read by what it adds alone. All that is said of links in words is said here.
 """
 
 from __future__ import annotations
@@ -47,11 +47,18 @@ class Points:
     target: str
     classes: tuple[Any, ...] | None
     survival: Survival | None = None
+    number: int = 1  # of the class that is spoken of, of two
 
     @property
     def positive(self) -> str | None:
         """The class whose log-odds the points are, as it is read in a sentence; None unless there are two."""
-        return format_label(self.classes[1]) if self.classes is not None and len(self.classes) == 2 else None
+        return format_label(self.classes[self.number]) if self.classes and len(self.classes) == 2 else None
+
+    def odds(self, scores: Floats) -> Floats:
+        """Of two classes the log-odds of the positive one, [...]; of more, or without such a link, the scores."""
+        if self.link != "softmax" or scores.shape[-1] != 2:
+            return scores
+        return log_odds(scores) if self.number == 1 else -log_odds(scores)
 
     @property
     def scale(self) -> str:
@@ -93,17 +100,17 @@ class Points:
         """What a rule adds to the score where it holds and elsewhere; of several classes a vector with one each."""
         weight, average = rule.weight or 0.0, self.average_output(rule)
         sides = [weight * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
-        inside, outside = map(log_odds, sides) if self.link == "softmax" else sides
+        inside, outside = map(self.odds, sides)
         return inside, outside
 
     def shown_class(self, rule: Rule) -> int:
-        """The class that stands for a rule: of two the second, of more the one whose score moves most."""
+        """The class that stands for a rule: of two the positive one, of more the one whose score moves most."""
         if self.classes is None or len(self.classes) <= 2:
-            return len(self.classes or (None,)) - 1
+            return self.number if len(self.classes or ()) == 2 else 0
         return int(np.abs(np.asarray(rule.inside) - np.asarray(rule.outside)).argmax())
 
     def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
-        """What the data say inside and outside, as text; of two classes the name of the second may be left out.
+        """What the data say inside and outside, as text; of two classes the name may be left out.
 
         Names of classes take at most ``longest`` characters.
         """
@@ -179,9 +186,9 @@ class Points:
             shares = one_line(format_shares(self.mean, fold_labels(self.classes, LABELS[1]) or (), decimals=1))
             points = "; points add to the score of a class" if len(self.classes) > 2 else ""
             return f"{target} on average: {shares}{points}"
-        own = self.classes[1]
+        own = self.classes[self.number]
         name = one_line(f"{target} = {own}" if isinstance(own, (bool, np.bool_)) else self.positive)
-        share = f"probability of {name}: {100 * self.mean[1]:.1f}% on average"
+        share = f"probability of {name}: {100 * self.mean[self.number]:.1f}% on average"
         return f"{share}; points are log-odds of {name}, from {signed(float(start), 2)} on"
 
 

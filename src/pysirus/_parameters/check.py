@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from pysirus._message import OR_NONE, Parameter, PlainError
@@ -43,6 +44,18 @@ def check_scalar(name: str, value: Any) -> None:
     plain = value is None or isinstance(value, (str, numbers.Real)) or type(value).__name__ == "bool_"
     if not plain or value != value:
         raise ParameterError(f"{name} must be a number, a text, true or false, or None, got {value!r}.")
+
+
+def label_number(wanted: Any, labels: Sequence[Any]) -> int | None:
+    """The place of a label among labels, None where it is none of them; 1 and true are not the same."""
+    kinds = ((str,), (bool,), (int, float))
+    wanted = wanted.item() if hasattr(wanted, "item") else wanted
+    for k, label in enumerate(labels):
+        own = next((kind for kind in kinds if isinstance(label, kind)), None)
+        is_same = own is not None and isinstance(wanted, own) and label == wanted
+        if is_same and isinstance(label, bool) == isinstance(wanted, bool):
+            return k
+    return None
 
 
 def check_bytes(name: str, value: Any, low: int) -> None:

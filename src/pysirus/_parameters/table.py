@@ -289,7 +289,8 @@ class Constraining:
         None,
         "dict or list of int, optional",
         "The direction of columns: 1 increasing, -1 decreasing, 0 either. A dict by name, or an entry per column. It "
-        "is about the prediction, with two classes about the probability of the second. Every rule obeys by itself. "
+        "is about the prediction, with two classes about the probability of the positive one (by default the second). "
+        "Every rule obeys by itself. "
         "Ordered categories and booleans have directions, other categories do not, nor do several classes.",
     )
     interaction_cst: Any = parameter(
@@ -352,6 +353,29 @@ class ClassWeight:
             "Columns",
             type=str,
             refusal="classes have weights, and this target is a number. Leave the option out, or say --task "
+            "classification if the numbers are labels.",
+        ),
+    )
+
+
+@dataclass(eq=False, repr=False)
+class PositiveClass:
+    """Which of two classes is spoken of."""
+
+    positive_class: Any = parameter(
+        None,
+        "label, optional",
+        "With two classes: the one that texts, figures, explanations, reports and exported scores speak of, such as "
+        "'bad'. By default the second in ``classes_``. Directions (``monotonic_cst``) and fixed effects are about it "
+        "too. Rules, predictions, ``classes_`` and the columns of ``predict_proba`` do not depend on it.",
+        check_scalar,
+        Option(
+            "--positive",
+            "CLASS",
+            "The class that rules, figures and scores speak of, of two. Default: the second in sorted order.",
+            "Columns",
+            type=str,
+            refusal="one of two classes is positive, and this target is a number. Leave the option out, or say --task "
             "classification if the numbers are labels.",
         ),
     )
@@ -464,7 +488,7 @@ class Running:
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 
 
-GROUPS = (ListSize, Folds, Growing, Constraining, ClassWeight, Weighting, Loss, Event, Stages, Running)
+GROUPS = (ListSize, Folds, Growing, Constraining, ClassWeight, PositiveClass, Weighting, Loss, Event, Stages, Running)
 PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 

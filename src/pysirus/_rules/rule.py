@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
-from pysirus._format import format_number, format_outputs, html_table, make_frame, text_table
+from pysirus._format import (
+    format_label,
+    format_number,
+    format_outputs,
+    format_percents,
+    html_table,
+    make_frame,
+    text_table,
+)
 from pysirus._plain import one_line
 from pysirus._rules.effect import Effect, read_effect
 from pysirus._rules.outcome import Outcome, format_factors, median_texts
@@ -317,16 +325,21 @@ class RuleSet(Sequence[Rule]):
     what each rule adds in place of its weight.
     """
 
-    def __init__(self, rules: Sequence[Rule] = (), reading: Reading | None = None) -> None:
+    def __init__(self, rules: Sequence[Rule] = (), reading: Reading | None = None, *, shown: int | None = None) -> None:
         self._rules = tuple(rules)
         self.reading = reading
+        self.shown = shown  # the number of the class whose shares are printed, where it is said
 
     @overload
     def __getitem__(self, index: int) -> Rule: ...
     @overload
     def __getitem__(self, index: slice) -> RuleSet: ...
     def __getitem__(self, index: int | slice) -> Rule | RuleSet:
-        return RuleSet(self._rules[index], self.reading) if isinstance(index, slice) else self._rules[index]
+        return (
+            RuleSet(self._rules[index], self.reading, shown=self.shown)
+            if isinstance(index, slice)
+            else self._rules[index]
+        )
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -364,7 +377,11 @@ class RuleSet(Sequence[Rule]):
         """A rule's outputs, or the means in the data, inside and outside; labels cut to ``longest`` characters."""
         if self.reading is not None:
             return self.reading.outputs(rule, named=named, longest=longest)
-        return replace(rule, classes=fold_labels(rule.classes, longest)).output_texts
+        labels = fold_labels(rule.classes, longest)
+        if self.shown is not None and labels and isinstance(rule.inside, tuple) and isinstance(rule.outside, tuple):
+            texts = format_percents(rule.inside[self.shown], rule.outside[self.shown])
+            return f"{format_label(labels[self.shown])} {texts[0]}", texts[1]
+        return replace(rule, classes=labels).output_texts
 
     def rule_text(self, rule: Rule, named: bool = True, width: int | None = None) -> str:
         """A rule as one line, whole or folded to a width."""

@@ -147,7 +147,7 @@ class MemoryTraining(Training):
 def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:
     """Put a table into bins."""
     settings.check_columns(table.n_columns)
-    constraints = settings.known.read(table.columns, len(response.labels or ()))
+    constraints = settings.known.read(table.columns, response.labels)
     table = order_columns(table, constraints.directions)
     binned = bin_table(
         table,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pysirus._constraints.given import as_rules
+from pysirus._constraints.given import about_class, as_rules
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._rules.read import columns_of_rules
@@ -29,6 +29,7 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     gaps = [column.missing() is not None for column in rows.table.columns]
     columns = [replace(own, has_missing=own.has_missing or gap) for own, gap in zip(columns, gaps)]
     new = [_settle(rule, rows) for rule in as_rules(given, columns, "rules")]
+    new = [about_class(rule, model.positive_class) for rule in new]
     new = [settle_effect(rule, model.link, rows.response.labels, "rules") for rule in new]
     _check_new(model, new, rows)
     return estimate(model, [*model.selected, *new], rows), new

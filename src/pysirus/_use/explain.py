@@ -79,6 +79,7 @@ class Explanation:
     terms: tuple[LinearTerm, ...] = ()
     link: Link = "identity"
     measured_from: Base = "average"
+    positive: int = -1  # the number of the class that is spoken of, of two
 
     @property
     def baseline(self) -> Any:
@@ -159,7 +160,8 @@ class Explanation:
         """What contributions add up to."""
         if self.link == "softmax":
             two = len(self.classes or ()) == 2
-            return f"the log-odds of {format_label((self.classes or ())[1])}" if two else "the scores of the classes"
+            own = format_label((self.classes or ())[self.positive])
+            return f"the log-odds of {own}" if two else "the scores of the classes"
         if self.link == "identity":
             return self.target if self.classes is None else "the probabilities of the classes"
         return f"the logarithm of {self.target if self.link == 'log' else 'the hazard'}"
@@ -184,8 +186,8 @@ class Explanation:
         frame : DataFrame or Table
             Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline appears as
             a rule that always fires, called ``(average)``, ``(mean)`` or ``(intercept)`` after what contributions are
-            measured from. Where contributions are points of a score, of two classes the second stands for both, its
-            contributions are log-odds, and ``prediction`` is what is predicted so far.
+            measured from. Where contributions are points of a score, of two classes the positive one (by default the
+            second) stands for both, its contributions are log-odds, and ``prediction`` is what is predicted so far.
         """
         n, k = self.fired.shape
         labels, base, parts = self._points()
@@ -203,7 +205,8 @@ class Explanation:
         data["contribution"] = np.concatenate([base, parts], axis=1).ravel().tolist()
         if self.link != "identity":
             running = self.running.reshape(n, k + 1, -1)
-            data["prediction"] = running[:, :, -len(labels) :].ravel().tolist()
+            own = [self.positive] if len(labels) == 1 else slice(None)
+            data["prediction"] = running[:, :, own].ravel().tolist()
         return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
@@ -235,18 +238,19 @@ class Explanation:
         base = np.reshape(np.asarray(self.baseline, dtype=np.float64), len(labels))
         parts = self.contributions.reshape(n, k, len(labels))
         if self.link == "softmax" and len(labels) == 2:
-            return labels[1:], log_odds(base)[None], log_odds(parts)[..., None]
+            sign = 1.0 if labels[self.positive] == labels[1] else -1.0
+            return (labels[self.positive],), sign * log_odds(base)[None], sign * log_odds(parts)[..., None]
         if self.link == "softmax":  # only differences between classes matter
             return labels, base - base.mean(), parts - parts.mean(axis=2, keepdims=True)
         return labels, base, parts
 
     def _score_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
-        """The points of each rule, and the prediction so far: of two classes that of the second."""
+        """The points of each rule, and the prediction so far: of two classes that of the positive one."""
         if self.link == "hazard":
             return self._hazard_rows(row)
         labels, base, parts = self._points()
         running = self.running[row].reshape(len(self.names) + 1, -1)
-        k = -1 if len(labels) == 1 else int(running[-1].argmax())
+        k = self.positive if len(labels) == 1 else int(running[-1].argmax())
         texts = self._prediction_texts(running[:, k])
         lines = [["", self.measured_from, *(signed(v, 2) for v in base), texts[0]]]
         for name, fired, part, text in zip(self._short_names, self.fired[row], parts[row], texts[1:]):
@@ -358,7 +362,7 @@ def _explain_sum(model: Model, table: Table) -> Explanation:
         averages[t] = term.weight * term.missing  # which is the training mean
     intercept = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
     parts = (rules, intercept, outputs, fired, averages)
-    return Explanation(*parts, model.target, model.classes, terms, model.link)
+    return Explanation(*parts, model.target, model.classes, terms, model.link, positive=model.positive)
 
 
 def _respond(link: Link, scores: NDArray[np.float64]) -> NDArray[np.float64]:

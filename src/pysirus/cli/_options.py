@@ -133,6 +133,15 @@ def parse_memory(text: str | None) -> int:
     return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
+def parse_label(text: str, classes: list[Any]) -> Any:
+    """The class that is typed."""
+    known = {name: label for label in classes for name in _label_names(label)}
+    if text not in known:
+        shown = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")
+        raise typer.BadParameter(f"'{text}' is not a class. The classes are: {shown}.", param_hint="--positive")
+    return known[text]
+
+
 def parse_class_weight(text: str, classes: list[Any]) -> str | dict[Any, float]:
     """Weights of classes: balanced, or pairs such as yes=5,no=1."""
     return text if text == "balanced" else _weight_by_label(text, classes)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pysirus._parameters.table import PARAMETERS, Option
-from pysirus.cli._options import parse_class_weight
+from pysirus.cli._options import parse_class_weight, parse_label
 
 Command = Callable[..., None]
 
@@ -93,6 +93,8 @@ def make_estimator(
     given = {name: value for name, value in parameters.items() if name in taken}
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"], training.classes())
+    if "positive_class" in given:
+        given["positive_class"] = parse_label(given["positive_class"], training.classes())
     given["monotonic_cst"] = training.monotonic
     return estimator(
         **given, categorical_features=training.categorical, verbose=int(sys.stderr.isatty() and not silent)

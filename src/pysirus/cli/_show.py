@@ -222,6 +222,7 @@ def model_data(model: Model) -> dict[str, Any]:
     data: dict[str, Any] = {
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),
+        **({} if model.positive_class is None else {"positive_class": model.positive_class}),
         "mean": model.mean,
         "intercept": model.intercept,
         "link": model.link,

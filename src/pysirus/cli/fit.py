@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Constraining, Growing, ListSize, Loss, Running, Stages, Weighting
+from pysirus._parameters.table import (
+    ClassWeight,
+    Constraining,
+    Growing,
+    ListSize,
+    Loss,
+    PositiveClass,
+    Running,
+    Stages,
+    Weighting,
+)
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -15,7 +25,7 @@ from pysirus.cli.tune import MODEL, learn_tuned, save
 
 
 @app.command()
-@takes(ListSize, ClassWeight, Weighting, Loss, Growing, Constraining, Stages, Running)
+@takes(ListSize, ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Stages, Running)
 def fit(
     table: options.TableArgument,
     target: options.Target = None,

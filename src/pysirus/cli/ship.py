@@ -105,7 +105,11 @@ def export(
         float | None, typer.Option(metavar="N", help="Scorecard: odds of N to 1 at --base-score. Default: 50.")
     ] = None,
     positive: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Scorecard: what more points speak for. Default: the second.")
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Scorecard: the class that higher scores favour. Default: the positive class of the model.",
+        ),
     ] = None,
 ) -> None:
     """Export the model to another system.

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pysirus._parameters.table import ClassWeight, Constraining, Folds, Growing, Loss, Running, Stages, Weighting
+from pysirus._parameters.table import (
+    ClassWeight,
+    Constraining,
+    Folds,
+    Growing,
+    Loss,
+    PositiveClass,
+    Running,
+    Stages,
+    Weighting,
+)
 from pysirus.cli import _options as options
 from pysirus.cli._app import app
 from pysirus.cli._parameters import make_estimator, takes
@@ -22,7 +32,7 @@ MODEL = "a model file"  # as pysirus._output calls what is replaced only by its 
 
 
 @app.command()
-@takes(Folds, ClassWeight, Weighting, Loss, Growing, Constraining, Stages, Running)
+@takes(Folds, ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Stages, Running)
 def tune(
     table: options.TableArgument,
     target: options.Target = None,

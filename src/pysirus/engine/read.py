@@ -70,9 +70,9 @@ class PartRows:
         return replace(self, read=replace(self.read, names=tuple(self.watch.names)))
 
     @property
-    def n_labels(self) -> int:
-        """Number of classes, 0 for numbers."""
-        return len(self.read.reading.no_rows().labels or ())
+    def labels(self) -> tuple[Any, ...] | None:
+        """The classes; None for numbers."""
+        return self.read.reading.no_rows().labels
 
 
 def look_at(rows: RowHolder, kind: Kind, categorical: Any) -> PartRows:

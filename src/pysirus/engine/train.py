@@ -222,20 +222,23 @@ class Shape:
         return replace(self, cuts=tuple(with_sizes(own, size) for own, size in zip(self.cuts, sizes)))
 
 
+Labels = tuple[Any, ...] | None  # of classes
+
+
 def limits_of(settings: Settings) -> dict[str, int]:
     """How many bins a column has."""
     return {"n_bins": settings.n_bins, "discrete_limit": settings.discrete_limit}
 
 
-def in_order(summaries: Sequence[ColumnSummary], settings: Settings, n_labels: int) -> tuple[ColumnSummary, ...]:
+def in_order(summaries: Sequence[ColumnSummary], settings: Settings, labels: Labels) -> tuple[ColumnSummary, ...]:
     """The columns, those with a direction in their whole order."""
-    return order_summaries(summaries, settings.known.read(summaries, n_labels).directions)
+    return order_summaries(summaries, settings.known.read(summaries, labels).directions)
 
 
-def shape_of(summaries: Sequence[ColumnSummary], settings: Settings, n_labels: int) -> Shape:
+def shape_of(summaries: Sequence[ColumnSummary], settings: Settings, labels: Labels) -> Shape:
     """The cuts of columns in order."""
     cuts = cuts_of_columns(summaries, **limits_of(settings))
-    return Shape(cuts, *read_given(settings.known, settings.known.read(summaries, n_labels), cuts))
+    return Shape(cuts, *read_given(settings.known, settings.known.read(summaries, labels), cuts))
 
 
 def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target: str) -> ShardTraining:
@@ -247,12 +250,12 @@ def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target
     if columns.named:
         warn_of_ids(columns.summaries)
     settings.check_columns(len(columns.summaries))
-    summaries = in_order(columns.summaries, settings, parts.n_labels)
+    summaries = in_order(columns.summaries, settings, parts.labels)
     watch.names = tuple(summary.name for summary in summaries)
     read = replace(read, names=watch.names)
     while options.exact and (plan := needs_zoom([summaries], **limits)) is not None:
         summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
-    shape = shape_of(summaries, settings, parts.n_labels)
+    shape = shape_of(summaries, settings, parts.labels)
     features = features_of(shape.cuts)
     shards = rows.encode(Encoder(read, features, shape.cuts, parts.extent.first_rows, shape.given))
 

@@ -135,17 +135,17 @@ class FoldTuning:
 
     def _shapes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[Shape]:
         """The cuts of every fold."""
-        whole, settings, n_labels = self.whole.binned.cuts, self.plan.settings, self.parts.n_labels
+        whole, settings, classes = self.whole.binned.cuts, self.plan.settings, self.parts.labels
         labels = frozenset(i for i, own in enumerate(whole) if not own.column.is_numeric)
         search, limits = FoldSummaries(self.parts, folds, scales, labels), limits_of(settings)
         every = []
         for found in search.ask(self.options.tally_of_fold(folds.n_folds), self.whole.near, limits):
             # a fold without known values in a column has the kind of the others
             known = [own if own.known.rows else replace(own, kind=c.column.kind) for own, c in zip(found, whole)]
-            every.append(in_order(known, settings, n_labels))
+            every.append(in_order(known, settings, classes))
         if self.options.exact:
             every = search.zoom(every, limits)
-        return [shape_of(own, settings, n_labels) for own in every]
+        return [shape_of(own, settings, classes) for own in every]
 
     def _on_grid(
         self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]

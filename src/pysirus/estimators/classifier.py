@@ -12,6 +12,7 @@ from pysirus._parameters.table import (
     Constraining,
     Growing,
     ListSize,
+    PositiveClass,
     Running,
     Stages,
     Weighting,
@@ -23,7 +24,9 @@ from pysirus.estimators.sirus import ClassBase
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusClassifier(ClassBase, PlainSirus, Running, Stages, Weighting, ClassWeight, Growing, Constraining, ListSize):
+class SirusClassifier(
+    ClassBase, PlainSirus, Running, Stages, Weighting, ClassWeight, PositiveClass, Growing, Constraining, ListSize
+):
     """Stable and interpretable rules for two or more classes.
 
     Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent

@@ -9,6 +9,7 @@ from pysirus._parameters.table import (
     Constraining,
     Folds,
     Growing,
+    PositiveClass,
     Running,
     Stages,
     Weighting,
@@ -21,7 +22,9 @@ from pysirus.estimators.tuned import TunedSirus
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusClassifierCV(ClassBase, TunedSirus, Running, Stages, Weighting, ClassWeight, Growing, Constraining, Folds):
+class SirusClassifierCV(
+    ClassBase, TunedSirus, Running, Stages, Weighting, ClassWeight, PositiveClass, Growing, Constraining, Folds
+):
     """Stable and interpretable rules for classes, with the number of rules chosen by cross-validation.
 
     In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the p0 closest to error

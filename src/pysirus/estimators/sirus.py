@@ -155,6 +155,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")
 
     class_weight: Any
+    positive_class: Any
     weighting: str
     n_stages: int | str
     classes_: NDArray[Any]
@@ -162,13 +163,13 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     @property
     def _kind(self) -> ClassLikelihood | ClassShares:
         kind = ClassShares if self.weighting == "equal" else ClassLikelihood
-        return kind(self.class_weight)
+        return kind(self.class_weight, self.positive_class)
 
     def _settings(self) -> Settings:
         settings = super()._settings()
         if self.weighting == "equal" and self.n_stages != 1:
             raise ParameterError(NO_STAGES)
-        return settings
+        return replace(settings, known=replace(settings.known, positive_class=self.positive_class))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
@@ -221,7 +222,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         return np.asarray(scores[:, 1] - 0.5) if scores.shape[1] == 2 else scores
 
     def _set_model(self, model: Model) -> None:
-        super()._set_model(model)
+        super()._set_model(model.speaking_of(self.positive_class))
         self.classes_ = model.labels
         for name in ("ridge_penalty", "n_stages"):
             if name in model.facts:

@@ -22,7 +22,7 @@ from pysirus._message import Learner, Parameter, setting
 from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._rules.rule import RuleSet
-from pysirus.export._conditions import ExportError, all_sums
+from pysirus.export._conditions import ExportError, all_sums, of_second
 from pysirus.export._rounding import joint_shares, observed_shares, round_together
 
 LARGEST = 1e9  # points
@@ -162,10 +162,10 @@ def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> Non
 
 
 def _position(model: Model, positive: Any) -> int:
-    """Which of the two classes the points are for; by default the second."""
+    """Which of the two classes the points are for; by default the positive one."""
     assert model.classes is not None
     if positive is None:
-        return 1
+        return model.positive
     for k, label in enumerate(model.classes):
         if label == positive or str(label) == str(positive):
             return k
@@ -195,7 +195,7 @@ def make_card(
     k, factor = _position(model, positive), pdo / math.log(2.0)
     sign = 1.0 if k == 1 else -1.0
     offset = base_score - factor * math.log(base_odds)
-    (sums,) = all_sums(model)
+    (sums,) = all_sums(of_second(model))
     with np.errstate(over="ignore", invalid="ignore"):
         sides = sign * factor * np.array(sums.parts, dtype=np.float64).reshape(-1, 2)
         least = sides.min(axis=1)

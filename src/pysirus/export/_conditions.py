@@ -8,14 +8,13 @@ list, so which of the two is written decides where it goes (the condition's ``un
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pysirus._data.recipe import DATES, Derived
 from pysirus._message import PlainError
-from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._rules.rule import Condition, Rule
 
@@ -103,7 +102,7 @@ def sums_of(model: Model, k: int = 0) -> Sums:
 
 
 def is_odds(model: Model) -> bool:
-    """Whether one sum decides between two classes: the log-odds of the second."""
+    """Whether one sum decides between two classes: the log-odds of the positive one, by default the second."""
     return model.link == "softmax" and len(model.classes or ()) == 2
 
 
@@ -112,12 +111,35 @@ def _score_sums(model: Model) -> list[Sums]:
     base = np.asarray(model.intercept, dtype=np.float64)
     for rule in model.rules:
         base = base + (rule.weight or 0.0) * model.average_output(rule)
-    bases = np.atleast_1d(log_odds(base) if is_odds(model) else base)
+    bases = np.atleast_1d(model.points.odds(base))
     sides = [[np.atleast_1d(side) for side in model.added(rule)] for rule in model.rules]
     return [
         Sums(float(start), [(float(inside[k]), float(outside[k])) for inside, outside in sides])
         for k, start in enumerate(bases)
     ]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two classes as one score decides between them: the positive one where it is high, the other elsewhere."""
+
+    positive: int
+    other: int
+
+    @property
+    def sign(self) -> str:
+        """How a score compares with 0 where the positive class is predicted; ties go to the first class."""
+        return ">" if self.positive == 1 else ">="
+
+
+def pair_of(model: Model) -> Pair:
+    """The two classes of a model with one score."""
+    return Pair(model.positive, 1 - model.positive)
+
+
+def of_second(model: Model) -> Model:
+    """The model whose score is that of the second of two classes, for formats that show no score."""
+    return replace(model, positive_class=None)
 
 
 def all_sums(model: Model) -> list[Sums]:

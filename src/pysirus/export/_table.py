@@ -54,15 +54,11 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 
 
 def _mean_texts(rule: Rule, model: Model) -> tuple[str, str]:
-    """What the data say inside and outside; of two classes the share of the second, without its name."""
-    if rule.survival is not None:
-        return model.points.outputs(rule)
+    """What the data say inside and outside; of two classes the share of the positive one, without its name."""
+    if rule.survival is not None or is_odds(model):
+        return model.points.outputs(rule, named=not is_odds(model))
     inside, outside = rule.means
-    texts = format_outputs(inside, outside, model.classes)
-    if not is_odds(model):
-        return texts
-    assert model.classes is not None
-    return texts[0].removeprefix(f"{format_label(model.classes[1])} "), texts[1]
+    return format_outputs(inside, outside, model.classes)
 
 
 def _points(added: Any, model: Model) -> str:
@@ -81,7 +77,8 @@ def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
         inside, outside = model.points.added_texts(rule)
         numbers: tuple[str, ...] = ()
     elif model.link == "identity":
-        inside, outside = rule.output_texts
+        shown = None if model.positive_class is None else model.positive
+        inside, outside = RuleSet([rule], shown=shown).output_texts(rule)
         numbers = (format_number(rule.weight or 0.0, 2),)
     else:
         inside, outside = _mean_texts(rule, model)
@@ -146,9 +143,9 @@ def _score_pairs(model: Model) -> list[tuple[str, str]]:
     bases = [sums.base for sums in all_sums(model)]
     if is_odds(model):
         assert model.classes is not None and isinstance(model.mean, tuple)
-        positive = format_label(model.classes[1])
+        positive = format_label(model.classes[model.positive])
         return [
-            (f"share of {positive}", f"{100 * model.mean[1]:.1f}%"),
+            (f"share of {positive}", f"{100 * model.mean[model.positive]:.1f}%"),
             ("its log-odds at the start", f"{bases[0]:+.2f}"),
         ]
     if model.survival is not None:

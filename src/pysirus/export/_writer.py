@@ -17,7 +17,7 @@ from pysirus._model.model import Model
 from pysirus._rules.rule import Rule
 from pysirus._rules.term import LinearTerm
 from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import ExportError, Sums, Test, all_sums, is_odds, level_type, tests_of
+from pysirus.export._conditions import ExportError, Sums, Test, all_sums, is_odds, level_type, pair_of, tests_of
 from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor
 
 LARGEST_EXPONENT = 700.0  # some engines fail above 709, and below -708
@@ -220,7 +220,8 @@ class Writer:
     def _probabilities(self, scores: list[str]) -> list[str]:
         one = self.dialect.number(1.0)
         if is_odds(self.model):
-            return [f"({one} / ({one} + {self._exp(value)}))" for value in (scores[0], f"(-{scores[0]})")]
+            low, high = (f"({one} / ({one} + {self._exp(value)}))" for value in (scores[0], f"(-{scores[0]})"))
+            return [low, high] if pair_of(self.model).positive == 1 else [high, low]
         if self._is_moderate:
             parts = [self._exp(score) for score in scores]
             return [f"({part} / ({' + '.join(parts)}))" for part in parts]
@@ -235,7 +236,9 @@ class Writer:
         assert self.model.classes is not None
         labels = [self._label(label) for label in self.model.classes]
         if is_odds(self.model):
-            return f"CASE WHEN {sums[0]} > {self.dialect.number(0.0)} THEN {labels[1]} ELSE {labels[0]} END"
+            pair, zero = pair_of(self.model), self.dialect.number(0.0)
+            wins = f"{sums[0]} {pair.sign} {zero}"
+            return f"CASE WHEN {wins} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
         cases = []
         for k, share in enumerate(sums[:-1]):
             wins = " AND ".join(f"{share} >= {other}" for other in sums[k + 1 :])

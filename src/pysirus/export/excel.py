@@ -23,7 +23,16 @@ from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule
 from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import ExportError, Test, all_sums, is_odds, level_type, tests_of, used_features
+from pysirus.export._conditions import (
+    ExportError,
+    Test,
+    all_sums,
+    is_odds,
+    level_type,
+    pair_of,
+    tests_of,
+    used_features,
+)
 from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
@@ -116,7 +125,7 @@ class Workbook:
         self.inputs = list(dict.fromkeys(column_of(model, index) for index in self.features))
         self.sums = all_sums(model)
         self.labels = model.classes or ("prediction",)
-        self.parts = self.labels[-1:] if is_odds(model) else self.labels  # what has a sum
+        self.parts = (self.labels[model.positive],) if is_odds(model) else self.labels  # what has a sum
 
     def fill(self, rows: list[list[Any]] | None) -> None:
         for index in self.features:
@@ -234,8 +243,9 @@ class Workbook:
             return [("prediction", f"=EXP(MIN({sums[0]},700))")] if self.model.link == "log" else []
         first, span = self._class_row(), f"{sums[0]}:{sums[-1]}"
         if is_odds(self.model):
-            label = f"=IF({sums[0]}>0,Rules!$A${first + 1},Rules!$A${first})"
-            odds = [[sums[0]], [f"-{sums[0]}"]]
+            pair = pair_of(self.model)
+            label = f"=IF({sums[0]}{pair.sign}0,Rules!$A${first + pair.positive},Rules!$A${first + pair.other})"
+            odds = [[sums[0]], [f"-{sums[0]}"]][:: 1 if pair.positive == 1 else -1]
         else:
             label = f"=INDEX(Rules!$A${first}:$A${first + len(self.labels) - 1},MATCH(MAX({span}),{span},0))"
             odds = [[f"{other}-{own}" for other in sums if other != own] for own in sums]

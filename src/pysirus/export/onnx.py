@@ -20,6 +20,7 @@ from pysirus.export._conditions import (
     check_doubles,
     is_odds,
     level_type,
+    of_second,
     tests_of,
     used_features,
 )
@@ -115,7 +116,7 @@ class _Graph:
 
     def total(self, anchor: str) -> str:
         """The sums, [rows, 1] or [rows, classes], added in the order of the model."""
-        each = all_sums(self.model)
+        each = all_sums(of_second(self.model))
         # a constant for every row: zero times the anchor has the right number of rows
         zeros = self.add("Mul", self.add("Cast", anchor, to=self.onnx.TensorProto.DOUBLE), self.constant(0.0))
         base = self.add("Add", zeros, self.constant([[sums.base for sums in each]]))

@@ -20,6 +20,7 @@ from pysirus.export._conditions import (
     is_odds,
     level_type,
     number,
+    of_second,
     sums_of,
     tests_of,
     used_features,
@@ -186,7 +187,7 @@ def _schema(model: Model, features: list[int]) -> ET.Element:
 
 def _class_sums(model: Model) -> list[tuple[int, Sums]]:
     """The sums, each with the number of its class; log-odds are those of the second."""
-    return list(enumerate(all_sums(model), start=int(is_odds(model))))
+    return list(enumerate(all_sums(of_second(model)), start=int(is_odds(model))))
 
 
 def _tables(model: Model) -> list[ET.Element]:

@@ -26,6 +26,7 @@ from pysirus.export._conditions import (
     is_odds,
     level_type,
     number,
+    pair_of,
     tests_of,
     used_features,
 )
@@ -224,10 +225,12 @@ def _classification(model: Model, name: str) -> str:
 
 
 def _two_classes(model: Model, name: str) -> str:
-    """Two classes that one score, the log-odds of the second, decides between."""
+    """Two classes that one score, the log-odds of the positive one, decides between."""
     assert model.classes is not None
-    first, second = map(repr, model.classes)
-    title = repr(f"The log-odds of {model.classes[1]!r}.")[1:-1].replace('"', '\\"')
+    pair = pair_of(model)
+    other, positive = repr(model.classes[pair.other]), repr(model.classes[pair.positive])
+    shares = [f"({other}, 1.0 / (1.0 + _exp(score)))", f"({positive}, 1.0 / (1.0 + _exp(-score)))"]
+    title = repr(f"The log-odds of {model.classes[pair.positive]!r}.")[1:-1].replace('"', '\\"')
     lines = [
         f"def {name}_score(row):",
         f'    """{title}"""',
@@ -239,12 +242,12 @@ def _two_classes(model: Model, name: str) -> str:
         f"def {name}_proba(row):",
         '    """The probability of each class."""',
         f"    score = {name}_score(row)",
-        f"    return dict([({first}, 1.0 / (1.0 + _exp(score))), ({second}, 1.0 / (1.0 + _exp(-score)))])",
+        f"    return dict([{', '.join(shares if pair.positive == 1 else shares[::-1])}])",
         "",
         "",
         f"def {name}(row):",
         '    """The more likely class; the first where both are equal."""',
-        f"    return {second} if {name}_score(row) > 0.0 else {first}",
+        f"    return {positive} if {name}_score(row) {pair.sign} 0.0 else {other}",
     ]
     return "\n".join(lines)
 

@@ -96,7 +96,7 @@ def to_scorecard(
         The score at which the odds of the positive class are ``base_odds`` to one. With ``base_odds=1``,
         ``base_score`` is where both classes are equally likely.
     positive : label, optional
-        The class that more points speak for; by default the second.
+        The class that more points speak for; by default the model's positive class, else the second.
     X : data frame or array, optional
         Rows over which rounding is to lose least, and on which the loss is measured; they fill the workbook. By default
         rules are taken as independent, each with its share of the training rows.

@@ -155,8 +155,8 @@ def to_sql(
 ) -> str:
     """SQL that computes the prediction.
 
-    Classes weighed by likelihood get a column ``score`` (two classes: the log-odds of the second) or a column
-    ``score_<label>`` for each, then the probabilities and the class.
+    Classes weighed by likelihood get a column ``score`` (two classes: the log-odds of the positive one, by default the
+    second) or a column ``score_<label>`` for each, then the probabilities and the class.
 
     Parameters
     ----------

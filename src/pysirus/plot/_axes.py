@@ -38,14 +38,15 @@ def bare(ax: Any, *sides: str) -> None:
         ax.spines[side].set_visible(side in sides)
 
 
-def class_number(classes: tuple[Any, ...] | None, wanted: Any) -> int:
-    """The number of the class to draw: the one wanted, else the last."""
+def class_number(model: Model, wanted: Any) -> int:
+    """The number of the class to draw: the one wanted, else the positive one, of several the last."""
+    classes = model.classes
     if classes is None:
         if wanted is not None:
             raise ParameterError(f"class_ is for classifiers; this model predicts numbers, got {wanted!r}.")
         return 0
     if wanted is None:
-        return len(classes) - 1
+        return model.positive
     if wanted not in classes:
         raise ParameterError(f"class_ must be one of {', '.join(map(repr, classes))}, got {wanted!r}.")
     return classes.index(wanted)

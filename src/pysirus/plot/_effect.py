@@ -38,8 +38,9 @@ def effect(
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
-        For classifiers: the class whose probability is drawn; the last by default. Where the sum of the rules is a
-        score, the probability takes X, and without it the log-odds (of several classes the score) are drawn.
+        For classifiers: the class whose probability is drawn; by default the positive one, of several the last. Where
+        the sum of the rules is a score, the probability takes X, and without it the log-odds (of several classes the
+        score) are drawn.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def effect(
     """
     model = model._as_model()
     found = effect_of(model, feature, X)
-    k = class_number(model.classes, class_)
+    k = class_number(model, class_)
     values, what = _values(found, model, k)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6, 3.6 if len(found.axes) == 1 else 4.4), layout="constrained")

@@ -49,7 +49,7 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     ax : matplotlib Axes
     """
     model = model._as_model()
-    k = class_number(model.classes, class_)
+    k = class_number(model, class_)
     shown = list(model.rules)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(10, 1.1 + 0.36 * max(1, len(shown))), layout="constrained")

@@ -26,8 +26,8 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
-        For classifiers: the class whose probability, or with scores whose log-odds or score, is drawn; the predicted
-        one by default.
+        For classifiers: the class whose probability, or with scores whose log-odds or score, is drawn. By default the
+        positive one of two, whatever is predicted, and of several the predicted one; the axis names it.
 
     Returns
     -------
@@ -37,9 +37,9 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     explanation = row if isinstance(row, Explanation) else explain(model, row)
     if len(explanation) != 1:
         raise ValueError(f"A waterfall shows one row, got {len(explanation)}: pass X[i:i+1] or explanation[i].")
-    if class_ is None and model.classes is not None:
+    if class_ is None and len(model.classes or ()) > 2:
         class_ = model.classes[int(explanation.prediction[0].argmax())]
-    k = class_number(model.classes, class_)
+    k = class_number(model, class_)
     steps = of_class(explanation.contributions[0], model, k)
     start = float(of_class(np.asarray(explanation.baseline), model, k))
     order = np.argsort(-np.abs(steps), kind="stable")

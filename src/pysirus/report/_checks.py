@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from pysirus._constraints.constraints import WORDS, gap_of, side_of
+from pysirus._constraints.constraints import WORDS, side_of
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._use.coverage import SHOWN_PAIRS, coverage
@@ -23,7 +23,7 @@ def obeys(model: Model) -> dict[str, Any] | None:
             if wanted is None:
                 continue
             larger = "at and above the cut" if side_of(condition) > 0 else "below the cut"
-            gap = gap_of(rule)
+            gap = constraints.gap(rule)
             word = "larger" if gap > 0 else "smaller" if gap < 0 else "equal"
             parts.append(f"{WORDS[wanted]} in {condition.feature}: its output is {word} {larger}")
         names = [condition.feature for condition in rule.conditions]

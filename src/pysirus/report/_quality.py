@@ -14,7 +14,7 @@ from pysirus._data.table import Table
 from pysirus._data.zero_weights import rows_that_count
 from pysirus._message import say
 from pysirus._model.doubts import doubts
-from pysirus._model.held_out import FIGURES, Figures, figure_texts
+from pysirus._model.held_out import FIGURES, Bins, Figures, figure_texts
 from pysirus._model.model import Model
 from pysirus._use.score import score
 from pysirus._use.training_fit import training_figures
@@ -42,7 +42,7 @@ def _held_out(model: Model) -> dict[str, Any] | None:
     bins = [
         {"class": own.code, "probability": short(own.probability), "members": short(own.members)}
         | {"others": short(own.others)}
-        for own in found.bins
+        for own in (_about(own, model) for own in found.bins)
     ]
     return {
         "how": found.how,
@@ -51,6 +51,13 @@ def _held_out(model: Model) -> dict[str, Any] | None:
         "bins": bins,
         "confusion": None if found.confusion is None else short(found.confusion),
     }
+
+
+def _about(bins: Bins, model: Model) -> Bins:
+    """Probabilities of the positive class, where bins are of the other of two."""
+    if len(model.classes or ()) != 2 or bins.code == model.positive:
+        return bins
+    return Bins(model.positive, 1.0 - bins.probability[::-1], bins.others[::-1], bins.members[::-1])
 
 
 def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) -> dict[str, Any] | None:

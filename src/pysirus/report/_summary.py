@@ -43,7 +43,8 @@ def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
     # of numbers in stages the page works out what a rule adds, which depends on the size of the list
     reading = None if model.link == "identity" else model.points
-    inside, outside = RuleSet([rule], reading).output_texts(rule)
+    shown = None if model.positive_class is None else model.positive
+    inside, outside = RuleSet([rule], reading, shown=shown).output_texts(rule)
     own = next((weighted for weighted in chosen if weighted == rule), None)
     points: dict[str, Any] = {}
     if model.link != "identity":
@@ -250,6 +251,7 @@ def summary(
         "title": title or f"Rules for {model.target}",
         "target": model.target,
         "classes": None if model.classes is None else [str(label) for label in model.classes],
+        "positive": model.positive,
         "errorName": model.error_name.replace("-", "−"),
         "link": model.link,
         "scaleName": model.points.scale if model.link != "identity" else "",

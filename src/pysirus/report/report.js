@@ -184,9 +184,9 @@ function howToReadScores() {
   if (data.classes.length > 2) {
     return "A rule says what share of the training rows is of a class where the rule holds and elsewhere: of the class that it moves most. It adds points to the score of each class (shown: that class, where the rule holds / elsewhere). Probabilities are proportional to the exponentials of the scores.";
   }
-  const name = data.classes[1];
+  const name = data.classes[data.positive], start = averageScore(data.positive);
   return `A rule says what share of the training rows is “${name}” where the rule holds and elsewhere, and how many points it adds to the log-odds of ${name} (where it holds / elsewhere): above zero more likely, below less. `
-    + `The log-odds start at ${format(averageScore(1), 3)}, which is a probability of ${(100 * respond([-averageScore(1), averageScore(1)], 1)).toFixed(1)}%. One point makes the odds 2.7 times as high.`;
+    + `The log-odds start at ${format(start, 3)}, which is a probability of ${(100 * respond([-start, start], 1)).toFixed(1)}%. One point makes the odds 2.7 times as high.`;
 }
 
 function howToRead() {
@@ -326,7 +326,7 @@ function showRow() {
 function pickRow(row) {
   state.row = row;
   if (data.classes) {
-    state.rowClass = d3.maxIndex(data.classes.map((_, c) => predicted(row, c)));
+    if (data.classes.length > 2) state.rowClass = d3.maxIndex(data.classes.map((_, c) => predicted(row, c)));
     byId("row-class").value = state.rowClass;
   }
   byId("matches").replaceChildren();
@@ -368,7 +368,7 @@ function prepareClasses() {
   for (const [id, key] of [["effect-class", "effectClass"], ["row-class", "rowClass"]]) {
     byId(`${id}-box`).hidden = false;
     byId(id).append(...data.classes.map((label, k) => element("option", { value: k }, label)));
-    state[key] = data.classes.length - 1;
+    state[key] = data.positive;
     byId(id).value = state[key];
     byId(id).addEventListener("change", (event) => { state[key] = +event.target.value; showEffects(); showRow(); });
   }
