@@ -167,6 +167,11 @@ def may_hold_dates(kind: pa.DataType) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or is_text_type(kind))
 
 
+def most_features(kind: pa.DataType) -> int:
+    """How many features a column of this type becomes at the most; of text, if it is no dates."""
+    return len(PARTS) if may_hold_dates(kind) and not is_text_type(kind) else 1
+
+
 @dataclass(frozen=True)
 class DateQuestion:
     """Which of these columns hold dates, and which?"""

@@ -20,7 +20,7 @@ from pysirus._data.remote import Place
 from pysirus._message import Parameter, PlainError
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus._response.exposure import rates_of
-from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates
+from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates, most_features
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.holders.sources import Paths, find_files, look_at_all
@@ -92,7 +92,9 @@ class FileRows:
             raise DataError("No feature is left besides the target, the weights and the dropped columns.")
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # a batch is worked on column by column, on each thread, and one more waits
-        widths = [width_of(schema.field(name).type) for name in self.features]
+        kinds = [schema.field(name).type for name in self.features]
+        widths = [width_of(kind) * most_features(kind) for kind in kinds]
+        self.most_features = sum(map(most_features, kinds))
         self.batch_rows = max(1024, min(1 << 20, memory // (3 * (n_threads + 1) * sum(widths))))
         self._buffer = max(BUFFER[0], min(BUFFER[1], memory // (4 * len(schema.names))))
 
@@ -111,7 +113,7 @@ class FileRows:
     @property
     def scratch_bytes(self) -> int:
         """What the rows in bins take."""
-        a_row = len(self.features) + 8 + (0 if self._weights is None and self._exposure is None else 8)
+        a_row = self.most_features + 8 + (0 if self._weights is None and self._exposure is None else 8)
         return self.n_rows * a_row
 
     def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
@@ -268,7 +270,7 @@ def open_files(
     # copies after the first have the fold of each row too
     check_room(scratch, n_copies * rows.scratch_bytes + (n_copies - 1) * rows.n_rows)
     # the tallies of the parts at work, of all parts before, and of both
-    tally = tally_of_bytes(memory // 4 // (n_threads + 2), len(rows.features))
+    tally = tally_of_bytes(memory // 4 // (n_threads + 2), rows.most_features)
     return rows, EngineOptions(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4)
 
 
