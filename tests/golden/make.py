@@ -192,6 +192,21 @@ def bare() -> Made:
     return model.model_, rows, array
 
 
+def dates(model: Any) -> Made:
+    """Moments with an offset, and new rows with others."""
+    draw = np.random.default_rng(4)
+
+    def frame(n_rows: int, zone: str) -> pd.DataFrame:
+        moments = np.datetime64("2023-11-27") + draw.integers(0, 500 * 24, n_rows).astype("m8[h]")
+        return pd.DataFrame({"when": [f"{m}:00:00{zone}" for m in moments], "b": draw.normal(size=n_rows).round(3)})
+
+    X, rows = frame(N_TRAIN, "+05:00"), frame(N_NEW, "Z")
+    rows.loc[0, "when"] = "unknown"
+    hours = X["when"].str[11:13].astype(int)
+    y = 2.0 * (X["when"] >= "2024-06-01") + (hours >= 12) + X["b"].clip(-1, 1)
+    return model.set_params(required_rules=["when >= 2024-09-01 12:30"]).fit(X, np.round(y, 4)), rows, False
+
+
 def prepared(model: Any) -> Made:
     """Dates and numbers as text, more levels than are taken, a column that is set aside."""
     draw = np.random.default_rng(3)
@@ -264,6 +279,7 @@ KINDS_2: dict[str, Callable[[], Made]] = {
     "survival_staged": lambda: followed(SirusSurvival(**STAGED), EVERY),
     "survival_tuned": lambda: followed(SirusSurvivalCV(**TUNED, n_stages=3)),
     "amounts_staged": lambda: positive(SirusRegressor(**STAGED, loss="gamma")),
+    "dates": lambda: dates(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True)),
     "prepared": lambda: prepared(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True, max_levels=6)),
 }
 KINDS |= KINDS_2
