@@ -102,9 +102,9 @@ def test_auto_takes_a_card_where_there_is_enough_to_do(monkeypatch: pytest.Monke
 
 
 def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ParameterError, match=r'device must be "cpu" or "auto" with interaction_cst, got "gpu"'):
+    with pytest.raises(ParameterError, match=r"device must be 'cpu' or 'auto' with interaction_cst, got 'gpu'"):
         SirusRegressor(device="gpu", interaction_cst="no_interactions").fit(X, Y)
-    with pytest.raises(ParameterError, match=r'device must be "cpu" or "auto" with interaction_cst, got "gpu"'):
+    with pytest.raises(ParameterError, match=r"device must be 'cpu' or 'auto' with interaction_cst, got 'gpu'"):
         SirusRegressorCV(device="gpu", interaction_cst=[[0, 1]]).fit(X, Y)
     monkeypatch.setattr(choose, "STARTING", 0)  # enough to do for a card
     fitted = SirusRegressor(device="auto", interaction_cst="no_interactions", n_trees=20, random_state=0).fit(X, Y)
@@ -155,7 +155,7 @@ def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.Mo
 
 
 def test_rows_on_other_machines_refuse_a_card() -> None:
-    with pytest.raises(ParameterError, match='device must be "cpu" or "auto" for Dask and Spark, got "gpu"'):
+    with pytest.raises(ParameterError, match="device must be 'cpu' or 'auto' for Dask and Spark, got 'gpu'"):
         SirusRegressor(device="gpu")._fit_parts(MemoryRows([]), "y", EngineOptions())
 
 

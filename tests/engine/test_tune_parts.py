@@ -256,7 +256,7 @@ def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):
     with pytest.raises(DataError, match="cv=21: so many folds need as many rows"):
         fit_parts(SirusRegressorCV(**{**SMALL, "cv": 21}), frame, y)
     pq.write_table(pa.table({"x": frame["wide"], "y": y}), tmp_path / "rows.parquet")
-    with pytest.raises(ParameterError, match='device must be "cpu" or "auto" to tune on files'):
+    with pytest.raises(ParameterError, match="device must be 'cpu' or 'auto' to tune on files"):
         SirusRegressorCV(**SMALL, device="gpu").fit_files(tmp_path, "y")
 
 
