@@ -19,6 +19,7 @@ from pysirus._parameters.table import (
     ListSize,
     Loss,
     Option,
+    PositiveClass,
     Running,
     Stages,
     Weighting,
@@ -28,7 +29,7 @@ from pysirus.cli._parameters import takes
 from pysirus.cli.fit import fit
 from pysirus.cli.tune import tune
 
-EVERY = (ClassWeight, Weighting, Loss, Growing, Constraining, Stages, Running)
+EVERY = (ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Stages, Running)
 
 
 def to_half(text: str) -> float:
