@@ -49,11 +49,11 @@ def test_show_prints_json(run, files):
 
 @pytest.mark.parametrize("name", ["numbers", "two", "three"])
 def test_explain_prints_json_that_adds_up(run, files, name):
-    code, out, _ = run("explain", files / f"{name}.json", files / "rows.csv", "--row", 5, "--json")
+    code, out, _ = run("explain", files / f"{name}.json", files / "rows.csv", "--row", 6, "--json")
     found = json.loads(out)
     rows = pd.read_csv(files / "rows.csv").drop(columns="O3")
     model = pysirus.load(files / f"{name}.json")
-    assert code == 0 and found["row"] == 5 and len(found["rules"]) == len(model.rules_)
+    assert code == 0 and found["row"] == 6 and len(found["rules"]) == len(model.rules_)
     if name == "numbers":
         assert found["prediction"] == pytest.approx(model.predict(rows)[5])
         total = found["baseline"] + sum(rule["contribution"] for rule in found["rules"])

@@ -163,10 +163,10 @@ def test_a_model_of_counts_takes_no_exposure(run, tables: Path, tmp_path: Path) 
 def test_explanations_have_the_expected_count(run, tables: Path, counts: Path) -> None:
     rows = insured(seed=1)
     rate = pysirus.load(counts).predict(rows[["age", "district"]])[5]
-    data = json.loads(run("explain", counts, tables / "new.csv", "--row", 5, "--json")[1])
+    data = json.loads(run("explain", counts, tables / "new.csv", "--row", 6, "--json")[1])
     assert data["exposure"] == rows["holders"][5]
     assert data["expected_count"] == pytest.approx(rate * rows["holders"][5])
-    out = run("explain", counts, tables / "new.csv", "--row", 5)[1]
+    out = run("explain", counts, tables / "new.csv", "--row", 6)[1]
     assert out.splitlines()[-1].startswith("expected claims: ") and f"{rows['holders'][5]} holders" in out
 
 

@@ -27,18 +27,18 @@ def files(tmp_path, ozone):
 
 
 def test_explain_prints_one_row(run, files, ozone):
-    code, out, _ = run("explain", "old.json", "days.csv", "--row", "12")
+    code, out, _ = run("explain", "old.json", "days.csv", "--row", "13")
     assert code == 0
     expected = pysirus.load(files / "old.json").predict(ozone[0])[12]
     assert float(out.split()[-1]) == pytest.approx(expected, abs=0.01)
     numbers = [float(line.split()[-1]) for line in out.splitlines()[2:]]
     assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=0.1)
     assert out.startswith("Contributions to O3, from the average training row\n")
-    code, raw, _ = run("explain", "old.json", "days.csv", "--row", "12", "--raw")
+    code, raw, _ = run("explain", "old.json", "days.csv", "--row", "13", "--raw")
     assert code == 0 and raw != out and raw.split()[-1] == out.split()[-1]
     assert raw.startswith("Contributions to O3, weight times output, from the intercept\n")
     code, _, err = run("explain", "old.json", "days.csv", "--row", "1000")
-    assert code == 2 and "rows 0 to 329" in err
+    assert code == 2 and "rows 1 to 330" in err
 
 
 @pytest.mark.parametrize("format", [format for format in FORMATS if format != "scorecard"])  # which is of classes

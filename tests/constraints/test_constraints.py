@@ -131,7 +131,7 @@ def test_the_model_says_what_it_obeys_and_its_file_is_held_to_it(tmp_path):
     model.save(tmp_path / "m.json")
     again = pysirus.load(tmp_path / "m.json")
     assert again.model_ == model.model_ and again.interaction_cst == [["age", "debt"]]
-    assert again.without(0).constraints == model.model_.constraints
+    assert again.without(1).constraints == model.model_.constraints
     document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert document["version"] == 2  # which readers of version 1 do not take
     for change, message in (

@@ -234,9 +234,9 @@ def test_edits_keep_it(rows, response, tmp_path):
     X, score, _, _ = rows
     y = response_of(response, score)
     model = estimator(response, required_rules=[FIXED[response]], n_rules=5).fit(X, y).model_
-    edited = model.without(2)
+    edited = model.without(3)
     assert str(edited.selected[0]) == FIXED[response] and edited.selected[0].weight == 1.0
-    with_rows = model.without(2, X, y) if response == "classes" else None
+    with_rows = model.without(3, X, y) if response == "classes" else None
     if with_rows is not None:
         assert edited.scores(X) == pytest.approx(with_rows.scores(X), abs=0.2)
     struck = model.without(FIXED[response], note="no longer wanted")
@@ -252,7 +252,7 @@ def test_edits_keep_it(rows, response, tmp_path):
 def test_adding_is_fitting(rows):
     X, y, _, _ = rows
     model = SirusRegressor(required_rules=[FIXED["numbers"]], **FAST).fit(X, y).model_
-    again = model.without(0).adding(FIXED["numbers"], X, y)
+    again = model.without(1).adding(FIXED["numbers"], X, y)
     assert [rule.weight for rule in again.selected] == pytest.approx([rule.weight for rule in model.selected])
     assert again.predict(X) == pytest.approx(model.predict(X))
 
@@ -262,7 +262,7 @@ def test_a_survival_model_is_edited_with_it():
     X = pd.DataFrame(X, columns=COLUMNS)
     model = SirusSurvival(**FAST).fit(X, y).model_
     added = model.adding("×2 if age < 45", X, y)
-    edited = added.without(2, X, y)
+    edited = added.without(3, X, y)
     assert edited.selected[0].weight == 1.0 and str(edited.selected[0]) == "×2 if age < 45"
 
 

@@ -41,7 +41,7 @@ def test_models_on_random_tables_obey(seed, tmp_path):
             model.save(tmp_path / "m.json")
             found = [model, pysirus.load(tmp_path / "m.json")]
             training = (X, y, weights) if response == "survival" else ()
-            found += [model.without(0, *training)] if len(model.rules) > 1 else []
+            found += [model.without(1, *training)] if len(model.rules) > 1 else []
             for each in found:
                 assert_obeys(each, X, directions, tolerance=TOLERANCE[response])
         assert_obeys(model, X, directions, sql_answers, 1e-12)

@@ -191,7 +191,7 @@ def edit(model: Any, X: Any) -> None:
     """Shorter lists, and the difference to them."""
     longest = max([len(model.selected), *(s.n_rules for s in (model.tuning.sizes if model.tuning else ()))])
     edits = [(model.with_rules, k) for k in range(longest + 1)]
-    edits += [(model.without, i) for i in range(len(model.rules))]
+    edits += [(model.without, i + 1) for i in range(len(model.rules))]
     for change, argument in edits:
         with step(f"{change.__name__}({argument})"):
             try:

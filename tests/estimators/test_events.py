@@ -98,7 +98,7 @@ def test_the_tuned_model_and_its_file_keep_the_event(lung, tmp_path):
     assert loaded.event == 2 and loaded.model_.survival.event_value == 2
     assert loaded.score(frame[COLUMNS], y) == model.score(frame[COLUMNS], y)
     assert loaded.with_rules(2).survival.event_value == 2
-    shorter = loaded.without(0, frame[COLUMNS], y)
+    shorter = loaded.without(1, frame[COLUMNS], y)
     assert shorter.survival.n_events == dead.sum()
     assert "status = 2" in loaded.report(None, frame[COLUMNS], y=y)
 

@@ -67,11 +67,11 @@ def test_shares_of_columns_are_their_number(ozone):
 
 def test_an_edited_model_scores_and_shows_itself(fitted):
     X, y, model = fitted
-    edited = model.without(0)
+    edited = model.without(1)
     assert edited.score(X, y) == pytest.approx(r2_score(y, edited.predict(X)))
     assert repr(edited) == str(edited) and "<table>" in edited._repr_html_()
     labels = np.where(y > 10, "yes", "no")
-    classes = SirusClassifier(n_rules=3, **FAST).fit(X, labels).without(0)
+    classes = SirusClassifier(n_rules=3, **FAST).fit(X, labels).without(1)
     assert classes.score(X, labels) == pytest.approx(accuracy_score(labels, classes.predict(X)))
     times, target = survival_table(120)
     times = pd.DataFrame(times, columns=COLUMNS)

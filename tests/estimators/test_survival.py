@@ -307,8 +307,8 @@ def test_the_hazard_can_be_made_to_rise_with_a_column(data):
 def test_lists_are_edited_with_the_training_rows(data, model, tuned):
     X, y = data
     with pytest.raises(ValueError, match="Give X and y"):
-        model.without(0)
-    less = model.without(0, X, y)
+        model.without(1)
+    less = model.without(1, X, y)
     assert len(less.selected) == len(model.selected_) - 1
     same = model.with_rules(len(model.selected_), X, y)
     assert np.allclose(same.predict(X), model.predict(X), rtol=1e-9)

@@ -70,7 +70,7 @@ def test_as_many_events_are_expected_as_were_observed(first, tmp_path):
         none = estimator.with_rules(0, X, y, weights)
         models = [estimator, pysirus.load(tmp_path / "m.json"), none, none.adding(["b < 2"], X, y, weights)]
         if len(estimator.selected_):
-            models += [estimator.without(0, X, y, weights), estimator.with_rules(1, X, y, weights)]
+            models += [estimator.without(1, X, y, weights), estimator.with_rules(1, X, y, weights)]
         for model in models:
             assert expected_events(model, X, y, weights) == pytest.approx(observed, rel=1e-9)
 
@@ -141,9 +141,9 @@ def test_a_column_that_no_rule_uses_changes_nothing(how, weighted, tmp_path):
         }.get(how, SirusSurvival(**plain))
         model = estimator.fit(table, y, sample_weight=weights)
         if how == "without":
-            model = model.without(0, table, y, weights)
+            model = model.without(1, table, y, weights)
         elif how == "adding":
-            model = model.without([0, 1], table, y, weights).adding(["a < 1"], table, y, weights)
+            model = model.without([1, 2], table, y, weights).adding(["a < 1"], table, y, weights)
         elif how == "without rules":
             model = model.with_rules(0, table, y, weights)
         documents.append(without_noise(model, tmp_path / "m.json"))

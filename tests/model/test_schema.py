@@ -42,7 +42,7 @@ def test_saved_model_fits_the_schema(tmp_path: Path, kind: str) -> None:
         labels = np.where(y > 10, "high", "low")
         model = SirusClassifier(n_rules=8, n_trees=300, random_state=0).fit(X, labels)
         model.cross_validate(X, labels, cv=3)
-        for each in (model, model.without(0)):
+        for each in (model, model.without(1)):
             each.save(tmp_path / "m.json")
             document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
             assert document["likelihood"]

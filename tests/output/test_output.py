@@ -246,7 +246,7 @@ def test_export_and_report_do_not_replace_a_model(tmp_path: Path, model) -> None
             loaded.report(name)
     assert path.read_bytes() == before
     loaded.export("json", path)  # a model for a model
-    loaded.without(0).save(path)
+    loaded.without(1).save(path)
     assert path.read_bytes() != before and len(pysirus.load(path).rules) == len(model.rules_) - 1
     (tmp_path / "r.html").write_text("<p>an older report</p>")
     loaded.report(tmp_path / "r.html")

@@ -410,7 +410,7 @@ def test_large_tables_stay_under_two_megabytes(tuned, ozone):
 
 
 def test_report_names_how_the_model_was_made(tuned):
-    made = dict(summary(tuned.without(0), data="ozone.csv")["made"])
+    made = dict(summary(tuned.without(1), data="ozone.csv")["made"])
     assert made["Data"] == "ozone.csv" and made["Seed"] == "0" and made["Training rows"] == "330"
     assert made["Edit 1"].startswith(f"removed {tuned.rules_[0].condition_text} | cross-validated")
     assert "pysirus" in made["Report written with"] and "Python" in made["Made with"]

@@ -168,7 +168,7 @@ def test_a_rule_set_is_a_sequence(model):
 
 def test_a_rule_set_prints_as_a_table(model):
     lines = str(model.rules_).splitlines()
-    assert lines[0].split() == ["frequency", "rule", "weight"]
+    assert lines[0].split() == ["#", "frequency", "rule", "weight"]
     assert len(lines) == 1 + len(model.rules_)
     assert str(model.rules_[0]) in lines[1]
     assert repr(model.rules_) == str(model.rules_)

@@ -36,7 +36,7 @@ def test_an_added_rule_answers_with_means_and_stays_listed(model, rows):
 
 
 def test_adding_what_was_removed_gives_the_same_list_again(model, rows):
-    struck = model.without(2)
+    struck = model.without(3)
     again = struck.adding(model.selected_[2].condition_text, *rows)
     assert str(again.selected[-1]) == str(model.selected_[2])
     assert sorted(r.weight for r in again.selected) == pytest.approx(sorted(r.weight for r in model.selected_))
@@ -94,7 +94,7 @@ def test_data_are_needed_and_other_methods_refuse(model, rows):
 def test_the_trail_says_what_was_done(rows, tmp_path):
     X, y = rows
     tuned = SirusRegressorCV(n_trees=100, cv=2, n_repeats=1, max_rules=6, random_state=0).fit(X, y)
-    edited = tuned.without(0, note="not allowed", by="A. Smith").adding("dis < 3", X, y, note="policy 7")
+    edited = tuned.without(1, note="not allowed", by="A. Smith").adding("dis < 3", X, y, note="policy 7")
     first, second = edited.facts["edits"]
     assert first["removed"] == [tuned.rules_[0].condition_text] and first["added"] == []
     assert (first["note"], first["by"]) == ("not allowed", "A. Smith")
@@ -105,7 +105,7 @@ def test_the_trail_says_what_was_done(rows, tmp_path):
     assert again == edited and again.predict(X).tolist() == edited.predict(X).tolist()
     assert "policy 7" in edited.report()
     with pytest.raises(ParameterError, match="note must be text"):
-        tuned.without(0, note=3)
+        tuned.without(1, note=3)
     document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert document["version"] == 2
     for change, message in (

@@ -28,19 +28,44 @@ def test_fewer_rules_are_what_a_fit_with_fewer_rules_gives(ozone, model, k):
 
 
 def test_numbers_of_numpy_name_rules_too(model):
-    for which, same in ((np.int64(1), 1), (np.array([0, 3]), [0, 3]), ([np.int32(2)], 2), (-1, np.int64(-1))):
+    for which, same in ((np.int64(2), 2), (np.array([1, 4]), [1, 4]), ([np.int32(3)], 3)):
         assert model.without(which).selected == model.without(same).selected
     with pytest.raises(IndexError, match="no rule number 99"):
         model.without(np.int64(99))
+
+
+def test_numbers_are_those_of_the_printed_list(model):
+    shown = model.rules_
+    assert len(shown) < len(model.selected_)  # one of weight 0 is hidden, and shifts no number
+    for line, rule in zip(str(shown).splitlines()[1:], shown):
+        number = int(line.split()[0])
+        assert shown[number - 1] is rule
+        assert model.without(number).selected == model.without(rule).selected
+    everything = str(model.selected_).splitlines()
+    assert everything[0].split()[0] == "#" and len(everything) == 13
+    numbered = {line.split(" if ")[1].split(" then ")[0]: line.split(" if ")[0].split() for line in everything[1:]}
+    for number, rule in enumerate(shown, start=1):
+        assert numbered[rule.condition_text][0] == str(number) and len(numbered[rule.condition_text]) == 2
+    for rule in model.selected_:
+        assert rule in shown or len(numbered[rule.condition_text]) == 1
+    assert [line.split()[0] for line in str(shown[2:4]).splitlines()[1:]] == ["3", "4"]
+
+
+@pytest.mark.parametrize("number", [0, -1, np.int64(0), [1, 0]])
+def test_rules_are_counted_from_one(model, number):
+    with pytest.raises(IndexError, match=r"numbered from 1, as they print. The first is without\(1\)"):
+        model.without(number)
+    with pytest.raises(ValueError, match="The model has no rule 'True'"):
+        model.without(True)
 
 
 def test_weights_survive_the_model_file(ozone, model, tmp_path):
     X, _ = ozone
     model.save(tmp_path / "m.json")
     loaded = pysirus.load(tmp_path / "m.json")
-    for edit in (lambda m: m.with_rules(4), lambda m: m.without([0, 3])):
+    for edit in (lambda m: m.with_rules(4), lambda m: m.without([1, 4])):
         assert (edit(loaded).predict(X) == edit(model).predict(X)).all()
-    edited = model.without(0)
+    edited = model.without(1)
     edited.save(tmp_path / "edited.json")
     again = pysirus.load(tmp_path / "edited.json")
     assert (again.predict(X) == edited.predict(X)).all()
@@ -79,7 +104,7 @@ def test_what_cannot_be_edited_is_refused(ozone, model):
     with pytest.raises(ParameterError, match="n_rules must be a whole number from 0 to 12"):
         model.with_rules(13)
     with pytest.raises(ValueError, match="keeps no sums"):
-        make_model("linear terms").without(0)
+        make_model("linear terms").without(1)
 
 
 def test_a_word_that_is_no_rule_is_told_what_is_taken(model):
@@ -96,7 +121,7 @@ def test_class_models_weigh_the_rest_equally():
     X, y = make_table(300, seed=3)
     equal = {"n_trees": 300, "weighting": "equal", "random_state": 0}
     model = SirusClassifier(n_rules=6, **equal).fit(X, y > np.median(y))
-    assert [r.weight for r in model.without(0).selected] == [1 / 5] * 5
+    assert [r.weight for r in model.without(1).selected] == [1 / 5] * 5
     shorter = SirusClassifier(n_rules=4, **equal).fit(X, y > np.median(y))
     assert (model.with_rules(4).predict_proba(X) == shorter.predict_proba(X)).all()
 
@@ -106,7 +131,7 @@ def test_a_class_model_of_no_rules_is_the_shares(weighting):
     X, y = make_table(300, seed=3)
     above = y > np.quantile(y, 0.7)
     model = SirusClassifier(n_rules=2, n_trees=300, weighting=weighting, random_state=0).fit(X, above)
-    for empty in (model.with_rules(0), model.without([0, 1])):
+    for empty in (model.with_rules(0), model.without([1, 2])):
         assert len(empty.rules) == 0 and "approximate_weights" not in empty.facts
         np.testing.assert_allclose(empty.predict_proba(X[:2]), [[1 - above.mean(), above.mean()]] * 2)
 
@@ -117,10 +142,10 @@ def test_a_tuned_model_answers_from_its_list(ozone):
     for k in (1, 3, len(tuned.models_)):
         assert (tuned.with_rules(k).predict(X) == tuned.models_[k - 1].predict(X)).all()
     assert tuned.with_rules(3).facts["cv_error"] == tuned.models_[2].facts["cv_error"]
-    edited = tuned.without(0)
+    edited = tuned.without(1)
     assert edited.tuning is None and len(edited.selected) == len(tuned.selected_) - 1
     untuned = SirusRegressor(n_rules=len(tuned.selected_), n_trees=300, random_state=0).fit(X, y)
-    assert (untuned.without(0).predict(X) == edited.predict(X)).all()
+    assert (untuned.without(1).predict(X) == edited.predict(X)).all()
 
 
 def test_diff_of_a_model_with_itself_is_all_the_same(model):

@@ -191,7 +191,7 @@ def test_figures_are_of_the_chosen_list_only(cancer, tuned, tmp_path):
     other = next(k for k in range(1, len(tuned.models_) + 1) if k != size)
     assert tuned.with_rules(other).out_of_fold is None
     assert tuned.with_rules(size).out_of_fold.figures == tuned.model_.out_of_fold.figures
-    assert tuned.without(0).out_of_fold is None and "out_of_fold" not in tuned.without(0).facts
+    assert tuned.without(1).out_of_fold is None and "out_of_fold" not in tuned.without(1).facts
     tuned.save(tmp_path / "m.json")
     loaded = pysirus.load(tmp_path / "m.json").model_.out_of_fold
     assert loaded.figures == tuned.model_.out_of_fold.figures

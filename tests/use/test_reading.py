@@ -87,7 +87,7 @@ def test_a_logarithm_is_read_as_factors():
 def test_a_list_prints_shares_and_points(two):
     lines = str(two).splitlines()
     assert lines[0].startswith("probability of class 1: 62.7% on average; points are log-odds of class 1, from ")
-    assert lines[2].split() == ["stage", "frequency", "rule", "adds"]
+    assert lines[2].split() == ["#", "stage", "frequency", "rule", "adds"]
     assert len(lines) == 3 + len(two.rules_)
     assert max(map(len, lines)) <= 120
     for line, rule in zip(lines[3:], two.rules_):
@@ -95,7 +95,7 @@ def test_a_list_prints_shares_and_points(two):
         assert f" then {inside:.0f}% else {outside:.0f}% " in line and "-0%" not in line
         assert line.endswith(" / ".join(f"{side:+.2f}" for side in two.model_.added(rule)))
     alone = str(two.rules_).splitlines()
-    assert alone[0].split() == ["stage", "frequency", "rule", "adds"] and " then class 1 " in alone[1]
+    assert alone[0].split() == ["#", "stage", "frequency", "rule", "adds"] and " then class 1 " in alone[1]
     assert str(two.selected_).splitlines()[0].endswith("adds")
     assert "adds" in str(two.rules_[:2]) and "<th" in two.rules_._repr_html_()
     assert "then class 1" not in two.model_._repr_html_()
@@ -136,7 +136,7 @@ def test_numbers_in_stages_are_read_by_what_is_added(ozone):
     model = SirusRegressor(n_rules=1, n_stages=4, n_trees=300, random_state=0).fit(X, y)
     lines = str(model).splitlines()
     assert lines[0] == f"{model.model_.target} = {y.mean():.2f} + what each rule adds"
-    assert lines[2].split() == ["stage", "frequency", "rule"]
+    assert lines[2].split() == ["#", "stage", "frequency", "rule"]
     table = model.model_.align(X)
     total, frame = np.full(len(X), float(model.model_.average_score)), model.rules_.to_frame("pandas")
     for line, rule, inside, outside in zip(lines[3:], model.rules_, frame["adds_inside"], frame["adds_outside"]):
@@ -203,7 +203,7 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
     np.testing.assert_allclose(last, two.predict_proba(X[:2])[:, 1], atol=1e-12)
     lines = str(explanation[0]).splitlines()
     assert lines[0] == "Contributions to the log-odds of class 1, from the average training row"
-    assert lines[1].split() == ["fired", "rule", "log-odds", "probability", "of", "class", "1"]
+    assert lines[1].split() == ["#", "fired", "rule", "log-odds", "probability", "of", "class", "1"]
     assert lines[2].split()[0] == "average"
     assert lines[-1].split()[0] == "prediction" and lines[-1].endswith(f"{100 * two.predict_proba(X[:1])[0, 1]:.1f}%")
     points = [float(line.split()[-2]) for line in lines[3:-1]]
@@ -266,7 +266,7 @@ def test_all_rules_again_are_the_fitted_weights(request, which):
 @pytest.mark.parametrize("which", ["two", "three"])
 def test_weights_without_the_data_are_near_those_with_it(request, cancer, iris, which):
     model, (X, y) = request.getfixturevalue(which), {"two": cancer, "three": iris}[which]
-    near, exact = model.without(1), model.without(1, X, y)
+    near, exact = model.without(2), model.without(2, X, y)
     assert near.facts["approximate_weights"] is True and "approximate_weights" not in exact.facts
     assert "weights are approximate" in str(near) and "approximate" not in str(exact)
     dropped = replace(model.model_, selected=RuleSet([r for r in model.selected_ if r != model.rules_[1]]))
@@ -275,7 +275,7 @@ def test_weights_without_the_data_are_near_those_with_it(request, cancer, iris, 
     assert found - least < 0.35 * (none - least)  # what is gained by weighing again, nearly all of it
     assert all(rule.weight >= 0 for rule in near.selected)
     assert near.facts["struck_rules"] == [model.rules_[1].condition_text]
-    assert near.without(0).facts["struck_rules"][1:] == [near.rules[0].condition_text]
+    assert near.without(1).facts["struck_rules"][1:] == [near.rules[0].condition_text]
 
 
 def test_weights_from_the_data_are_those_of_a_fit(iris, three):
@@ -293,11 +293,11 @@ def test_weights_from_the_data_are_those_of_a_fit(iris, three):
 def test_the_data_must_be_the_models(ozone, iris, three):
     X, y = iris
     with pytest.raises(ParameterError, match="both X and y"):
-        three.without(0, X)
+        three.without(1, X)
     with pytest.raises(ValueError, match="daisy"):
-        three.without(0, X, ["daisy"] * len(y))
+        three.without(1, X, ["daisy"] * len(y))
     numbers = SirusRegressor(n_rules=3, n_trees=100, random_state=0).fit(*ozone)
-    given, kept = numbers.without(0, *ozone), numbers.without(0)
+    given, kept = numbers.without(1, *ozone), numbers.without(1)
     assert given.predict(ozone[0]) == pytest.approx(kept.predict(ozone[0]), rel=1e-12)
 
 
@@ -306,15 +306,15 @@ def test_the_likelihood_survives_the_file(tmp_path, two, three):
         path = tmp_path / "m.json"
         model.save(path)
         loaded = pysirus.load(path)
-        assert [r.weight for r in loaded.without(0).selected] == [r.weight for r in model.without(0).selected]
-        edited = model.without(0)
+        assert [r.weight for r in loaded.without(1).selected] == [r.weight for r in model.without(1).selected]
+        edited = model.without(1)
         edited.save(path)
         assert pysirus.load(path).facts["approximate_weights"] is True
         document = json.loads(path.read_text())
         del document["likelihood"]
         path.write_text(json.dumps(document))
         with pytest.raises(ValueError, match="give X and y"):
-            pysirus.load(path).without(0)
+            pysirus.load(path).without(1)
 
 
 @pytest.mark.parametrize(

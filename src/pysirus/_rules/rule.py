@@ -6,6 +6,7 @@ thresholds differ.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -323,11 +324,22 @@ class RuleSet(Sequence[Rule]):
 
     Two rule sets are equal if they have equal rules in the same order. The ``reading`` of a model with scores prints
     what each rule adds in place of its weight.
+
+    Rules that a model shows are numbered from 1. One of weight 0 that nobody gave is not shown and has no number, so a
+    rule has the same number in ``selected_``, in ``rules_`` and in a slice of either.
     """
 
-    def __init__(self, rules: Sequence[Rule] = (), reading: Reading | None = None, *, shown: int | None = None) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule] = (),
+        reading: Reading | None = None,
+        numbers: Sequence[int | None] | None = None,
+        *,
+        shown: int | None = None,
+    ) -> None:
         self._rules = tuple(rules)
         self.reading = reading
+        self.numbers = tuple(_count_shown(self._rules) if numbers is None else numbers)
         self.shown = shown  # the number of the class whose shares are printed, where it is said
 
     @overload
@@ -335,11 +347,9 @@ class RuleSet(Sequence[Rule]):
     @overload
     def __getitem__(self, index: slice) -> RuleSet: ...
     def __getitem__(self, index: int | slice) -> Rule | RuleSet:
-        return (
-            RuleSet(self._rules[index], self.reading, shown=self.shown)
-            if isinstance(index, slice)
-            else self._rules[index]
-        )
+        if isinstance(index, slice):
+            return RuleSet(self._rules[index], self.reading, self.numbers[index], shown=self.shown)
+        return self._rules[index]
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -355,6 +365,7 @@ class RuleSet(Sequence[Rule]):
 
     def _rows(self, named: bool, full: bool) -> tuple[list[str], list[list[str]]]:
         columns = {
+            "#": ["" if number is None else str(number) for number in self.numbers],
             "stage": [str(rule.stage) for rule in self],
             "frequency": [rule.frequency_text for rule in self],
             "rule": [""] * len(self),
@@ -461,6 +472,12 @@ class RuleSet(Sequence[Rule]):
                     data[f"mean_{side}"] = [np.asarray(rule.means[i]).tolist() for rule in self]
                 data[f"adds_{side}"] = [self.reading.added(rule)[i].tolist() for rule in self]
         return make_frame(data, backend)
+
+
+def _count_shown(rules: Sequence[Rule]) -> list[int | None]:
+    """The numbers of rules, from 1; those of weight 0 that nobody gave have none."""
+    count = itertools.count(1)
+    return [next(count) if rule.weight != 0 or rule.given else None for rule in rules]
 
 
 def with_weights(rules: Sequence[Rule], weights: Sequence[float]) -> RuleSet:

@@ -93,7 +93,7 @@ class Coverage:
             [str(i + 1), rule.folded(WIDTH), _percent(share), _percent(alone)]
             for i, (rule, share, alone) in enumerate(zip(self.rules, self.share, self.alone))
         ]
-        lines = [text_table(["", "rule", "covers", "alone"], rows) if rows else "(no rules)"]
+        lines = [text_table(["#", "rule", "covers", "alone"], rows) if rows else "(no rules)"]
         lines.append(f"\nno rule covers {_percent(self.uncovered)} of {len(self.counts):,} rows")
         for title, pairs in (("fire together", self.pairs()), ("contradict each other", self.contradictions)):
             shown = [f"{i + 1} and {j + 1} ({_percent(share)})" for i, j, share in pairs[:SHOWN_PAIRS]]

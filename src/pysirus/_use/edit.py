@@ -39,21 +39,34 @@ Which = Rule | int | str | Sequence[Rule | int | str]
 
 
 def _positions(model: Model, which: Which) -> list[int]:
-    """Positions among the selected rules of rules given as such, as text, or by their number in ``rules``."""
+    """Positions among the selected rules of rules given as such, as text, or by their number in the printed list."""
     items = list(which) if isinstance(which, (Sequence, np.ndarray)) and not isinstance(which, str) else [which]
     shown = model.rules
     positions = []
     for item in items:
-        if isinstance(item, (int, np.integer)):
-            if not -len(shown) <= item < len(shown):
-                raise IndexError(f"There is no rule number {item}: the model has rules 0 to {len(shown) - 1}.")
-            item = shown[int(item)]
+        if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            item = _rule_numbered(shown, int(item))
         elif isinstance(item, str):
             item = _rule_called(model, item)
-        if item not in model.selected:
-            raise ValueError(f"The model has no rule '{item}'. Pass one of its rules_, or a position in rules_.")
+        if isinstance(item, bool) or item not in model.selected:
+            raise ValueError(
+                f"The model has no rule '{item}'. Pass one of its rules_, or its number in the printed list."
+            )
         positions.append(list(model.selected).index(item))
     return positions
+
+
+def _rule_numbered(shown: Sequence[Rule], number: int) -> Rule:
+    """The rule of a number in the printed list, which counts from 1."""
+    if 1 <= number <= len(shown):
+        return shown[number - 1]
+    if number < 1:
+        raise IndexError(
+            f"There is no rule number {number}: rules are numbered from 1, as they print. The first is "
+            "without(1), or without(model.rules_[0])."
+        )
+    known = f"the model has rules 1 to {len(shown)}" if len(shown) else "the model has no rules"
+    raise IndexError(f"There is no rule number {number}: {known}.")
 
 
 def _rule_called(model: Model, text: str) -> Rule:

@@ -231,6 +231,12 @@ class Explanation:
         said = {"target": self.target, "scale": self.scale, "measured_from": self.measured_from}
         return {**said, "prediction": told, "baseline": plain(base), "rules": rules}
 
+    def _numbered(self, rows: tuple[list[str], list[list[str]]]) -> tuple[list[str], list[list[str]]]:
+        """A table with the numbers of rules in front: its first row is the baseline, and terms have none."""
+        header, lines = rows
+        n_rules = len(self.rules)
+        return ["#", *header], [[str(i) if 1 <= i <= n_rules else "", *line] for i, line in enumerate(lines)]
+
     def _points(self) -> tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]:
         """The labels that contributions are of, the baseline [label] and the contributions [row, part, label]."""
         labels = self.classes or (None,)
@@ -296,7 +302,7 @@ class Explanation:
 
     def __str__(self) -> str:
         shown = range(min(len(self), 5))
-        blocks = [text_table(*self._rows(row)) for row in shown]
+        blocks = [text_table(*self._numbered(self._rows(row))) for row in shown]
         if len(self) > 1:
             blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
         if len(self) > len(blocks):
@@ -306,7 +312,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        tables = [html_table(*self._rows(row)) for row in range(min(len(self), 5))]
+        tables = [html_table(*self._numbered(self._rows(row))) for row in range(min(len(self), 5))]
         if len(self) > 1:
             tables = [f"<p>row {row}</p>{table}" for row, table in enumerate(tables)]
         rest = len(self) - len(tables)

@@ -52,6 +52,7 @@ def _rule_table(model: Model, full: bool) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
     shown = model.rules
     staged = any(rule.stage > 1 for rule in shown)
+    table.add_column("#", justify="right", no_wrap=True)
     if staged:
         table.add_column("stage", justify="right", no_wrap=True)
     table.add_column("frequency", justify="right", no_wrap=True)
@@ -61,12 +62,17 @@ def _rule_table(model: Model, full: bool) -> Table:
         table.add_column(last_name, justify="right", no_wrap=True)
     if model.survival is not None:
         table.add_column("events", justify="right", no_wrap=True)
-    for rule in shown:
+    for number, rule in enumerate(shown, start=1):
         last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
         stage = [str(rule.stage)] if staged else []
         events = [] if rule.survival is None else [" / ".join(rule.event_texts)]
         table.add_row(
-            *stage, rule.frequency_text, _rule_text(rule, shown, full), *([last] if last_name else []), *events
+            str(number),
+            *stage,
+            rule.frequency_text,
+            _rule_text(rule, shown, full),
+            *([last] if last_name else []),
+            *events,
         )
     return table
 
@@ -218,7 +224,9 @@ def _neighbours(tuning: Tuning, chosen: int, n_stages: int) -> list[tuple[int, s
 def model_data(model: Model) -> dict[str, Any]:
     """What `show` prints, as plain data."""
     frame = model.rules.to_frame("pyarrow").to_pylist()
-    rules = [{**row, "given": rule.given} for row, rule in zip(frame, model.rules)]
+    rules = [
+        {"number": i, **row, "given": rule.given} for i, (row, rule) in enumerate(zip(frame, model.rules), start=1)
+    ]
     data: dict[str, Any] = {
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),

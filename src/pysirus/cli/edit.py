@@ -92,7 +92,7 @@ def _which(text: str, n_rules: int) -> int | str:
         raise typer.BadParameter(
             f"there is no rule {number}: the list has rules 1 to {n_rules}.", param_hint="--without"
         )
-    return number - 1
+    return number
 
 
 def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:

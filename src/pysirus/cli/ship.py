@@ -22,7 +22,7 @@ Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Column
 def explain(
     model: Model,
     table: Rows,
-    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to explain; the first is 0.")] = 0,
+    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to explain; the first is 1.")] = 1,
     raw: Annotated[
         bool,
         typer.Option(
@@ -51,19 +51,19 @@ def explain(
     rules = model_of(load_model(model))
     rows = open_table(table, rules)
     features = features_of(rows, rules)
-    if not -features.num_rows <= row < features.num_rows:
-        raise typer.BadParameter(f"the table has rows 0 to {features.num_rows - 1}, got {row}.", param_hint="--row")
+    if not 1 <= row <= features.num_rows:
+        raise typer.BadParameter(f"the table has rows 1 to {features.num_rows}, got {row}.", param_hint="--row")
     if raw and rules.aggregation == "mean":
         raise typer.BadParameter(
             f"'{model}' predicts a weighted mean of rules (Node harvest): its contributions are measured from the "
             "mean. Leave the option out.",
             param_hint="--raw",
         )
-    explanation = rules.explain(features.slice(row % features.num_rows, 1), raw=raw)
-    expected = expected_count(rules, rows.slice(row % features.num_rows, 1), exposure, explanation.prediction[0])
+    explanation = rules.explain(features.slice(row - 1, 1), raw=raw)
+    expected = expected_count(rules, rows.slice(row - 1, 1), exposure, explanation.prediction[0])
     if json:
         count = {} if expected is None else {"exposure": expected.exposure, EXPECTED: expected.count}
-        print_json({"row": row % features.num_rows, **explanation.to_dict(), **count})
+        print_json({"row": row, **explanation.to_dict(), **count})
     else:
         print_text(explanation if expected is None else f"{explanation}\n\n{expected}")
 

@@ -140,7 +140,7 @@ class Actions(ABC):
         Parameters
         ----------
         rules : Rule, int, str or a list of these
-            The rules, their positions in ``rules_`` (the first is 0), or their text as it prints.
+            The rules, their numbers in the printed list (from 1), or their text as it prints.
         X : data frame or array of shape (n_rows, n_columns), optional
             The training rows, to fit the weights exactly.
         y : array of shape (n_rows,), optional

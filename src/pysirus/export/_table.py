@@ -1,4 +1,4 @@
-"""A model in, the cells of its rule table out, as the paper prints it: frequency, rule, weight.
+"""A model in, the cells of its rule table out, as the paper prints it, with numbers: frequency, rule, weight.
 
 A list with corrections has their stage in front. A model with a link has, instead of the weight, what a rule adds to
 the score where it holds and elsewhere; of two classes the positive one is named once, above the table.
@@ -40,6 +40,7 @@ class ConditionText:
 class RuleRow:
     """One rule as text, without markup."""
 
+    number: str
     frequency: str
     conditions: tuple[ConditionText, ...]
     inside: str
@@ -71,7 +72,7 @@ def _points(added: Any, model: Model) -> str:
     return ", ".join(texts) + (", ..." if len(values) > MAX_POINTS else "")
 
 
-def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
+def _row(number: int, rule: Rule, model: Model, staged: bool) -> RuleRow:
     assert rule.inside is not None and rule.outside is not None
     if model.link == "identity" and staged:  # what it adds is all there is to read
         inside, outside = model.points.added_texts(rule)
@@ -86,6 +87,7 @@ def _row(rule: Rule, model: Model, staged: bool) -> RuleRow:
         if rule.survival is not None:
             numbers = (*model.points.added_texts(rule), *rule.event_texts)
     return RuleRow(
+        number=str(number),
         frequency=rule.frequency_text if rule.given else format_number(rule.frequency, 2),
         conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
         inside=inside,
@@ -107,7 +109,7 @@ def number_names(model: Model) -> tuple[str, ...]:
 def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
     staged = model.is_staged
-    return [_row(rule, model, staged) for rule in model.rules]
+    return [_row(number, rule, model, staged) for number, rule in enumerate(model.rules, start=1)]
 
 
 def rule_lines(rules: Iterable[Rule], model: Model) -> list[str]:

@@ -19,7 +19,7 @@ def to_html(model: Model) -> str:
     lines = [
         '<table class="pysirus-rules">',
         f"<caption>{caption}</caption>",
-        f"<thead><tr>{stage_head}<th{RIGHT}>frequency</th><th{LEFT}>rule</th>{heads}</tr></thead>",
+        f"<thead><tr><th{RIGHT}>#</th>{stage_head}<th{RIGHT}>frequency</th><th{LEFT}>rule</th>{heads}</tr></thead>",
         "<tbody>",
     ]
     for row in rule_rows(model):
@@ -28,9 +28,9 @@ def to_html(model: Model) -> str:
         stage = f"<td{RIGHT}>{row.stage}</td>" if row.stage else ""
         numbers = "".join(f"<td{RIGHT}>{escape(text)}</td>" for text in row.numbers)
         cells = f"<td{RIGHT}>{row.frequency}</td><td{LEFT}>{rule}</td>{numbers}"
-        lines.append(f"<tr>{stage}{cells}</tr>")
+        lines.append(f"<tr><td{RIGHT}>{row.number}</td>{stage}{cells}</tr>")
     after = "<td></td>" * len(number_names(model))
     for term in model.terms:
-        before = "<td></td><td></td>" if stage_head else "<td></td>"
+        before = "<td></td>" * (3 if stage_head else 2)
         lines.append(f"<tr>{before}<td{LEFT}>{escape(str(term))}</td>{after}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>", ""])

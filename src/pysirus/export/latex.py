@@ -64,7 +64,7 @@ def _line(row: RuleRow) -> str:
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
     stage = f"{row.stage} & " if row.stage else ""
     numbers = "".join(f" & {text if text[0].isdigit() else _value(text)}" for text in row.numbers)
-    return rf"{stage}{row.frequency} & {rule}{numbers} \\"
+    return rf"{row.number} & {stage}{row.frequency} & {rule}{numbers} \\"
 
 
 def _is_long(row: RuleRow) -> bool:
@@ -99,15 +99,15 @@ def to_latex(model: Model, *, caption: str | None = None, label: str | None = No
         "% needs \\usepackage{array,booktabs,textcomp}",
         r"\begin{table}",
         r"  \centering",
-        rf"  \begin{{tabular}}{{{column}r{rule_column}{'r' * len(names)}}}",
+        rf"  \begin{{tabular}}{{r{column}r{rule_column}{'r' * len(names)}}}",
         r"    \toprule",
-        rf"    \multicolumn{{{2 + staged + len(names)}}}{{c}}{{{head}}} \\",
+        rf"    \multicolumn{{{3 + staged + len(names)}}}{{c}}{{{head}}} \\",
         r"    \midrule",
-        rf"    {stage}Frequency & Rule{''.join(f' & {name.capitalize()}' for name in names)} \\",
+        rf"    \# & {stage}Frequency & Rule{''.join(f' & {name.capitalize()}' for name in names)} \\",
         r"    \midrule",
         *(f"    {_line(row)}" for row in rows),
         *([r"    \midrule"] if model.terms else []),
-        *(rf"    {'& ' if staged else ''}& {escape(str(term))} {'& ' * len(names)}\\" for term in model.terms),
+        *(rf"    {'& ' if staged else ''}& & {escape(str(term))} {'& ' * len(names)}\\" for term in model.terms),
         r"    \bottomrule",
         r"  \end{tabular}",
         rf"  \caption{{{caption}}}",

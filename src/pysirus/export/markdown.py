@@ -22,13 +22,13 @@ def to_markdown(model: Model) -> str:
     stage = ("| stage ", "|---:") if model.is_staged else ("", "")
     names = number_names(model)
     heads = "".join(f" {name} |" for name in names)
-    lines += [f"{stage[0]}| frequency | rule |{heads}", f"{stage[1]}|---:|:---|{'---:|' * len(names)}"]
+    lines += [f"| # {stage[0]}| frequency | rule |{heads}", f"|---:{stage[1]}|---:|:---|{'---:|' * len(names)}"]
     for row in rule_rows(model):
         conditions = " **&amp;** ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"**if** {conditions} **then** {escape(row.inside)} **else** {escape(row.outside)}"
         stage_cell = f"| {row.stage} " if row.stage else ""
         numbers = "".join(f" {escape(number)} |" for number in row.numbers)
-        lines.append(f"{stage_cell}| {row.frequency} | {rule} |{numbers}")
+        lines.append(f"| {row.number} {stage_cell}| {row.frequency} | {rule} |{numbers}")
     if model.terms:
         lines += ["", "Linear terms:", "", *(f"- {escape(str(term))}" for term in model.terms)]
     return "\n".join(lines) + "\n"

@@ -42,7 +42,7 @@ def report(
     sample_weight : array, optional
         The weights of the rows where a model that was not cross-validated is judged by them; of rates the exposures.
     labels : array, optional
-        Names of the rows, to search for; row numbers by default.
+        Names of the rows, to search for; row numbers, from 1, by default.
     title : str, optional
         The heading; by default it names the target.
     data : str, optional

@@ -151,7 +151,7 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
     others = [i for i in range(len(table.columns)) if i not in used]
     shown = [i for i in used + others if i not in table.absent][:MAX_FEATURES_IN_ROWS]
     fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
-    names = [str(i) for i in range(table.n_rows)] if labels is None else _as_list(labels, "labels", table.n_rows)
+    names = [str(i) for i in range(1, table.n_rows + 1)] if labels is None else _as_list(labels, "labels", table.n_rows)
     truth = None if y is None else _truth(model, y, table.n_rows)[: kept.n_rows]
     return {
         "total": table.n_rows,

@@ -108,7 +108,7 @@ function bars(pairs) {
   return box;
 }
 
-function ruleCard(r, status, top) {
+function ruleCard(r, status, top, number) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
   const n = rule.nInside + rule.nOutside;
   const word = (text) => element("span", { class: "word" }, text);
@@ -122,7 +122,8 @@ function ruleCard(r, status, top) {
   if (label) sentence.append(element("span", { class: "badge" }, label));
   const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
   const whole = rule.whole ? [element("details", { class: "whole" }, element("summary", {}, "Whole rule"), element("p", {}, rule.whole))] : [];
-  return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, sentence, ...whole), bars([
+  const mark = number ? [element("span", { class: "number" }, `#${number}`)] : [];
+  return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, ...mark, sentence, ...whole), bars([
     ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
     ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
     ...events,
@@ -164,7 +165,7 @@ function showRules() {
       }
       stage = data.rules[r].stage;
     }
-    if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top));
+    if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top, now.indexOf(r) + 1));
     else if (then.includes(r)) list.append(ruleCard(r, "went", top));
   }
   for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
