@@ -148,15 +148,15 @@ def test_search_explains_a_row(open_report, ozone, tuned):
     assert tab.locator("#matches li").first.inner_text().startswith("row 117:")
     tab.locator("#search").press("Enter")
     assert tab.locator("#row h3").inner_text().startswith("Row 117: predicted ")
-    assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(tuned.predict(X)[117], abs=1e-6)
+    assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(tuned.predict(X)[116], abs=1e-6)
     tab.locator("#slider").fill("2")  # the row follows the size
-    expected = tuned.with_rules(2).predict(X)[117]
+    expected = tuned.with_rules(2).predict(X)[116]
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(expected, abs=1e-6)
     tab.locator("#search").fill(f"temp = {X['temp'][5]:.0f} vis = {X['vis'][5]:.0f}")
     rows = [int(item.get_attribute("data-row")) for item in tab.locator("#matches li").all()]
     assert 5 in rows or len(rows) == 8
     tab.locator("#matches li").nth(0).click()
-    assert tab.locator("#row h3").inner_text().startswith(f"Row {rows[0]}:")
+    assert tab.locator("#row h3").inner_text().startswith(f"Row {rows[0] + 1}:")
 
 
 def test_search_without_a_hit_says_so(open_report, ozone, tuned):
@@ -452,7 +452,8 @@ def test_stages_have_headings_and_say_what_each_rule_adds(open_report, ozone):
     assert f"the earlier stages (their {shrunk}." in " ".join((Rule.__doc__ or "").split())
     plain = open_report(SirusRegressor(n_rules=3, n_trees=1000, random_state=0).fit(*ozone), ozone[0])
     assert "correction" not in plain.locator("main").inner_text()
-    tab.locator("#search").fill("5")
+    assert tab.locator("#rule-list .number").all_inner_texts() == [f"#{i + 1}" for i in range(len(model.rules_))]
+    tab.locator("#search").fill("6")
     tab.locator("#matches li").first.click()
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])
     lonely = open_report(SirusRegressor(n_rules=1, n_stages=4, n_trees=200, random_state=0).fit(*ozone))
@@ -468,7 +469,7 @@ def test_survival_is_read_by_factors_medians_and_events(open_report):
     rule = next(iter(model.rules_))
     card = tab.inner_text("#rule-list li >> nth=0")
     assert " / ".join(rule.event_texts) in card and "×" in card and "median" in card
-    tab.fill("#search", "7")
+    tab.fill("#search", "8")
     tab.keyboard.press("Enter")
     assert "of an average row" in tab.inner_text("#row h3") and "8 (event)" in tab.inner_text("#row h3")
     assert float(tab.get_attribute("#row", "data-prediction")) == pytest.approx(model.predict(X)[7], abs=1e-6)
