@@ -194,7 +194,7 @@ ISA_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefer-v
 DEFINE_avx2 := -DPYSIRUS_AVX2
 DEFINE_avx512 := -DPYSIRUS_AVX512
 KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
-CORE_OBJECTS := forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
+CORE_OBJECTS := forest/drawn.o forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
 # other processors, under qemu: ARM (its vectors are NEON's) and one whose numbers begin with their upper end
 CROSS := aarch64-gcc aarch64-clang s390x-gcc s390x-clang

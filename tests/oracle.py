@@ -95,6 +95,20 @@ def counts_of(seed, trees, rows, thresholds):
     return sum((bits >= np.uint64(t)).astype(np.int64) for t in thresholds)
 
 
+def counts_in_blocks(seed, trees, n_rows, thresholds):
+    """The same where blocks of 256 rows draw: each has a number of draws, and each draw takes one of its rows."""
+    counts = np.zeros((len(trees), n_rows + 256), dtype=np.int64)
+    for i, tree in enumerate(trees):
+        start = ~tree_key(seed, int(tree)) & MASK64
+        for block in range(-(-n_rows // 256)):
+            key = mix64(start ^ mix64(((block + 1) * GOLDEN64) & MASK64))
+            bits = [mix64((key + (k + 1) * GOLDEN64) & MASK64) for k in range(1 + (len(thresholds) + 7) // 8)]
+            n_draws = sum((bits[0] >> 32) >= int(t) for t in thresholds)
+            for draw in range(n_draws):
+                counts[i, 256 * block + (bits[1 + draw // 8] >> (8 * (draw % 8)) & 0xFF)] += 1
+    return counts[:, :n_rows]
+
+
 def candidates_of(key, node, allowed, max_features):
     """Floyd's method: max_features of the allowed features without replacement, or all where they are fewer."""
     drawn = set()
@@ -125,6 +139,7 @@ class Problem:
     n_outputs: int = 1
     weight: np.ndarray | None = None
     thresholds: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
+    block_thresholds: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))  # where blocks of rows draw
     seed: int = 0
     max_depth: int = 2
     max_features: int = 1
@@ -149,6 +164,7 @@ class Problem:
             self.max_depth,
             self.max_features,
             self.min_node_size,
+            block_thresholds=self.block_thresholds.tolist(),
             **self.together.for_core(len(self.bins)),
         )
 
@@ -224,7 +240,10 @@ def grow_tree(problem, tree):
     """Split numbers of a tree's inner nodes in heap order."""
     key = tree_key(problem.seed, tree)
     n_rows = problem.bins.shape[1]
-    counts = counts_of(problem.seed, [tree], np.arange(n_rows), problem.thresholds)[0]
+    if len(problem.block_thresholds):
+        counts = counts_in_blocks(problem.seed, [tree], n_rows, problem.block_thresholds)[0]
+    else:
+        counts = counts_of(problem.seed, [tree], np.arange(n_rows), problem.thresholds)[0]
     size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
     answer = problem.value if problem.class_code is None else problem.class_code
     splits = [NO_SPLIT] * (2**problem.max_depth - 1)

@@ -20,6 +20,7 @@ struct StopFlag {
 // The rows that a tree draws are counted in 32 bits.
 constexpr std::size_t kMaxRows = 2'000'000'000;
 constexpr std::size_t kMaxGroupWords = 1 << 20;
+constexpr std::size_t kMaxBlockThresholds = 1024;
 
 bool signalled() {
   nb::gil_scoped_acquire gil;
@@ -37,6 +38,7 @@ struct Plan {
   std::vector<std::int32_t> n_bins, split_offset;
   std::vector<std::uint8_t> has_missing, apart;
   std::vector<std::uint64_t> groups;
+  std::vector<std::uint32_t> block_thresholds;
   std::int32_t n_outputs;
   bool classes;
   Recipe recipe;
@@ -44,9 +46,10 @@ struct Plan {
   Plan(std::vector<std::int32_t> bins, std::vector<std::uint8_t> missing, std::vector<std::int32_t> offset,
        std::int32_t outputs, bool classes, const std::vector<std::uint32_t>& thresholds, std::uint64_t seed,
        std::int32_t max_depth, std::int32_t max_features, std::int32_t min_node_size, std::int32_t most_together,
-       std::vector<std::uint64_t> groups, std::vector<std::uint8_t> apart)
+       std::vector<std::uint64_t> groups, std::vector<std::uint8_t> apart, std::vector<std::uint32_t> of_blocks)
       : n_bins(std::move(bins)), split_offset(std::move(offset)), has_missing(std::move(missing)),
-        apart(std::move(apart)), groups(std::move(groups)), n_outputs(outputs), classes(classes),
+        apart(std::move(apart)), groups(std::move(groups)), block_thresholds(std::move(of_blocks)), n_outputs(outputs),
+        classes(classes),
         recipe{seed, max_depth,          max_features, min_node_size, static_cast<std::int32_t>(thresholds.size()),
                {},   split_offset.data()} {
     require(!n_bins.empty() && has_missing.size() == n_bins.size() && split_offset.size() == n_bins.size() + 1,
@@ -70,6 +73,11 @@ struct Plan {
     recipe.together.groups = this->groups.data();
     recipe.together.apart = this->apart.empty() ? nullptr : this->apart.data();
     std::copy(thresholds.begin(), thresholds.end(), recipe.thresholds);
+    require(block_thresholds.size() <= kMaxBlockThresholds &&
+                std::is_sorted(block_thresholds.begin(), block_thresholds.end()),
+            "at most 1024 thresholds of blocks, none below the one before");
+    recipe.block_thresholds = block_thresholds.empty() ? nullptr : block_thresholds.data();
+    recipe.n_block_thresholds = static_cast<std::int32_t>(block_thresholds.size());
   }
   Plan(const Plan&) = delete;  // the recipe points to its vectors
 
@@ -264,10 +272,11 @@ void bind_forest(nb::module_& m) {
   nb::class_<Plan>(m, "Plan", "The shape of binned columns and the recipe of trees.")
       .def(nb::init<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<std::int32_t>, std::int32_t, bool,
                     const std::vector<std::uint32_t>&, std::uint64_t, std::int32_t, std::int32_t, std::int32_t,
-                    std::int32_t, std::vector<std::uint64_t>, std::vector<std::uint8_t>>(),
+                    std::int32_t, std::vector<std::uint64_t>, std::vector<std::uint8_t>, std::vector<std::uint32_t>>(),
            "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_outputs"_a, "classes"_a, "thresholds"_a, "seed"_a,
            "max_depth"_a, "max_features"_a, "min_node_size"_a, "most_together"_a = 0,
-           "groups"_a = std::vector<std::uint64_t>(), "apart"_a = std::vector<std::uint8_t>());
+           "groups"_a = std::vector<std::uint64_t>(), "apart"_a = std::vector<std::uint8_t>(),
+           "block_thresholds"_a = std::vector<std::uint32_t>());
   nb::class_<Rows>(m, "Rows", "Rows in bins with their responses: all of them, or those of one part.")
       .def(nb::init<Array<std::uint8_t, 2>, std::optional<AnyArray<std::int32_t>>,
                     std::optional<Array<std::uint8_t, 1>>, std::optional<Array<std::int32_t, 1>>, std::uint64_t>(),

@@ -1,6 +1,6 @@
 // The core without Python: grows forests on made-up tables with every instruction set of this machine, compares them with
 // the reference, and checks the parts around the forest.
-// For profilers and sanitizers: `driver [rows] [features] [trees] [threads] [instruction set] [kind]`.
+// For profilers and sanitizers: `driver [rows] [features] [trees] [threads] [instruction set] [kind] [rows drawn]`.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -105,6 +105,27 @@ int compare_threads(std::int64_t n_rows, std::int32_t n_features, std::int64_t n
   return n_different;
 }
 
+// Trees that draw few rows, of all features at every node and of some, whole and with rows that begin within a block.
+int compare_drawn(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_trees) {
+  int n_different = 0, n_forests = 0;
+  for (int depth = 1; depth <= kMaxDepth; ++depth)
+    for (int kind = 0; kind < kKinds; ++kind) {
+      if (!is_kind(kind)) continue;
+      Problem p;
+      make_problem(p, n_rows, n_features, depth, kind);
+      draw_in_blocks(p, kind % 3 ? 20.0 : 2.5);
+      if (kind % 2) p.recipe.max_features = n_features;
+      p.table.first_row = depth % 2 ? 0 : 100;
+      const auto expected = grow_reference(p, n_trees);
+      for (int threads = 1; threads <= 2; ++threads, ++n_forests)
+        n_different += grow(p, n_trees, threads, "plain") != expected;
+      n_different += compare_levels(p, n_trees, expected);
+    }
+  std::printf("%lld x %d, %lld trees that draw few rows: %d of %d forests differ\n", static_cast<long long>(n_rows),
+              n_features, static_cast<long long>(n_trees), n_different, n_forests);
+  return n_different;
+}
+
 int check_parts() {
   int n_wrong = 0;
   const std::pair<const char*, int (*)()> parts[] = {
@@ -123,12 +144,16 @@ int check_parts() {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    int n_wrong = check_parts() + compare_all(300, 7, 50) + compare_threads(45000, 3, 70);
+    int n_wrong = check_parts() + compare_all(300, 7, 50) + compare_drawn(2500, 7, 20) + compare_threads(45000, 3, 70);
     if (!kThreadsAlone) n_wrong += compare_all(2500, 5, kSlow ? 20 : 40) + compare_all(9000, 3, kSlow ? 10 : 20);
     return n_wrong ? 1 : 0;
   }
   Problem p;
   make_problem(p, std::atoll(argv[1]), std::atoi(argv[2]), 2, argc > 6 ? std::atoi(argv[6]) : 0);
+  if (argc > 7) {  // as stages do: few rows, all features
+    draw_in_blocks(p, kDrawBlock * std::atof(argv[7]) / std::atof(argv[1]));
+    p.recipe.max_features = p.table.n_features;
+  }
   const std::clock_t start = std::clock();
   const auto splits = grow(p, std::atoll(argv[3]), std::atoi(argv[4]), argc > 5 ? argv[5] : instruction_sets()[0]);
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of all threads together

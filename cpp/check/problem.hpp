@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ inline std::uint32_t number(std::uint64_t i, std::uint32_t bound) {
 struct Problem {
   std::vector<std::uint8_t> bins, has_missing, class_code;
   std::vector<std::int32_t> n_bins, offset, value, weight;
+  std::vector<std::uint32_t> block_thresholds;
   Table table;
   Recipe recipe;
 };
@@ -70,6 +72,19 @@ inline void make_problem(Problem& p, std::int64_t n_rows, std::int32_t n_feature
               6,
               {1580030168u, 3160060337u, 3950075421u, 4213413783u, 4279248373u, 4292415291u},
               p.offset.data()};
+}
+
+// Blocks of rows draw, this many draws on average.
+inline void draw_in_blocks(Problem& p, double mean) {
+  double term = std::exp(-mean), total = term;
+  p.block_thresholds.clear();
+  for (int k = 1; total * 0x1p32 < 0x1p32 - 1 && k < 1000; ++k) {
+    p.block_thresholds.push_back(static_cast<std::uint32_t>(total * 0x1p32));
+    term *= mean / k;
+    total += term;
+  }
+  p.recipe.block_thresholds = p.block_thresholds.data();
+  p.recipe.n_block_thresholds = static_cast<std::int32_t>(p.block_thresholds.size());
 }
 
 inline std::vector<std::int32_t> grow(const Problem& p, std::int64_t n_trees, int n_threads, const std::string& set) {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "forest/crew.hpp"
+#include "forest/drawn.hpp"
 #include "forest/kernel.hpp"
 #include "forest/pool.hpp"
 #include "forest/workspace.hpp"
@@ -95,6 +96,7 @@ bool run_blocks(const Table& table, const Recipe& recipe, const Kernel& kernel, 
 bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees,
                  int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
                  std::int32_t* splits) {
+  if (draws_in_blocks(recipe)) return grow_drawn(table, recipe, first_tree, n_trees, n_threads, interrupted, splits);
   const Kernel& kernel = kernel_of(instruction_set);
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
   return run_blocks(table, recipe, kernel, n_trees, n_threads, interrupted,
@@ -107,6 +109,7 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
 
 bool add_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
                const std::string& instruction_set, const std::function<bool()>& interrupted, std::int64_t* sums) {
+  if (draws_in_blocks(recipe)) return add_drawn_level(table, recipe, level, n_threads, interrupted, sums);
   const Kernel& kernel = kernel_of(instruction_set);
   return run_blocks(table, recipe, kernel, level.n_trees, n_threads, interrupted,
                     [&](const Job& job, std::int64_t first, int n, Crew::Leader& leader) {

@@ -1,5 +1,6 @@
 #include "forest/level.hpp"
 
+#include "forest/drawn.hpp"
 #include "forest/reference.hpp"
 
 namespace pysirus {
@@ -114,6 +115,11 @@ std::int64_t count_other_values(const Table& table, const Recipe& recipe, const 
     return column < table.n_sums;
   };
   std::int64_t others = 0;
+  if (draws_in_blocks(recipe)) {
+    std::vector<std::int64_t> rows;
+    draw_rows(table, recipe, key, rows);
+    return std::count_if(rows.begin(), rows.end(), [&](std::int64_t row) { return is_other(row) && path.holds(row); });
+  }
   for (std::int64_t row = 0; row < table.n_rows; ++row)
     others += is_other(row) && path.holds(row) &&
               reference::draw_count(recipe, key, table.first_row + static_cast<std::uint64_t>(row)) > 0;

@@ -36,7 +36,7 @@ struct Level {
 std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe, const Level& level,
                                        const std::int64_t* sums, std::int32_t* found);
 
-// How many rows of such a node answer something else than its values.
+// How many rows of such a node, or draws of rows, answer something else than its values.
 std::int64_t count_other_values(const Table& table, const Recipe& recipe, const Level& level, const std::int64_t* node);
 
 }  // namespace pysirus

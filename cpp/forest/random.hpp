@@ -29,6 +29,14 @@ constexpr std::uint64_t node_key(std::uint64_t tree_key, std::uint64_t node) {
   return mix64(tree_key ^ mix64((node + 1) * kGolden64));
 }
 
+// The key of a block of rows in a tree, from whose sequence it draws which of its rows count.
+constexpr std::uint64_t block_key(std::uint64_t tree_key, std::uint64_t block) {
+  return mix64(~tree_key ^ mix64((block + 1) * kGolden64));
+}
+
+// 64 bits at position `index` of the sequence of a key.
+constexpr std::uint64_t bits_at(std::uint64_t key, std::uint64_t index) { return mix64(key + (index + 1) * kGolden64); }
+
 // The upper 64 bits of a product.
 constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 #if defined(__SIZEOF_INT128__) && !defined(PYSIRUS_PORTABLE)
@@ -43,7 +51,7 @@ constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 
 // The integer in [0, bound) at position `index` of a node's sequence; its bias is below bound / 2^64.
 inline std::uint64_t below(std::uint64_t node_key, std::uint64_t index, std::uint64_t bound) {
-  return high_product(mix64(node_key + (index + 1) * kGolden64), bound);
+  return high_product(bits_at(node_key, index), bound);
 }
 
 // The fold of a row in the cross-validation of the ridge penalty.

@@ -17,8 +17,22 @@
 
 namespace pysirus::reference {
 
+// The same where blocks of rows draw: a block has a Poisson number of draws, each of which takes one of its rows. Then
+// the counts of its rows are independent, and Poisson too. The last block draws rows that are not there, for nothing.
+inline std::int64_t draw_count_in_block(const Recipe& recipe, std::uint64_t tree_key, std::uint64_t row) {
+  const std::uint64_t key = block_key(tree_key, row / kDrawBlock), bits = bits_at(key, 0) >> 32;
+  std::int64_t n_draws = 0, count = 0;
+  for (std::int32_t k = 0; k < recipe.n_block_thresholds; ++k) n_draws += bits >= recipe.block_thresholds[k];
+  for (std::int64_t i = 0; i < n_draws; ++i) {
+    const std::uint64_t eight_draws = bits_at(key, static_cast<std::uint64_t>(1 + i / 8));
+    count += (eight_draws >> (8 * (i % 8)) & 0xFF) == row % kDrawBlock;
+  }
+  return count;
+}
+
 // How often a row, numbered among the rows of all shards, stands in a tree's sample.
 inline std::int64_t draw_count(const Recipe& recipe, std::uint64_t tree_key, std::uint64_t row) {
+  if (recipe.block_thresholds) return draw_count_in_block(recipe, tree_key, row);
   const std::uint32_t bits = row_bits(static_cast<std::uint32_t>(tree_key), static_cast<std::uint32_t>(tree_key >> 32),
                                       static_cast<std::uint32_t>(row));
   std::int64_t count = 0;

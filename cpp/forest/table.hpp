@@ -15,6 +15,7 @@ constexpr int kMaxDepth = 4;
 constexpr int kMaxThresholds = 16;
 constexpr int kMaxBins = 256;
 constexpr int kNoSplit = -1;
+constexpr int kDrawBlock = 256;  // rows that draw together, where trees draw few
 
 // A row adds its drawn count to the size of a cell, and count times value to the cell's sums. Numbers: a sum for each
 // column of the response, value = its entry in fixed point. Classes: a sum per class, value = 1, the class says which.
@@ -42,6 +43,10 @@ struct Recipe {
   std::uint32_t thresholds[kMaxThresholds];  // a row's count: how many of these its 32 bits reach
   const std::int32_t* split_offset;          // [feature + 1]: first split number of each feature
   Together together = {};                    // which features may stand in one path
+  // Where trees draw few rows, blocks of rows draw instead, drawn.hpp says how: how many of these its 32 bits reach is
+  // the number of draws of a block. Null: every row draws its own count.
+  const std::uint32_t* block_thresholds = nullptr;
+  std::int32_t n_block_thresholds = 0;
 };
 
 namespace PYSIRUS_ISA {

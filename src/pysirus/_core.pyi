@@ -52,6 +52,7 @@ class Plan:
         most_together: int = 0,
         groups: list[int] = ...,  # [feature, word]
         apart: list[int] = ...,  # [feature, feature]
+        block_thresholds: list[int] = ...,  # where blocks of rows draw
     ) -> None: ...
 
 class Rows:

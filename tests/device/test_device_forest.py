@@ -68,6 +68,14 @@ def test_card_grows_the_trees_of_vectors_and_categories_in_blocks_of_rows_and_tr
     assert (splits[:, 0] >= 0).all() and (splits[:, 1:] < 0).any()
 
 
+def test_card_grows_the_trees_that_draw_few_rows() -> None:
+    rows = RNG.integers(0, N_ROWS, 1100)
+    response = NumberResponse(Y[rows])
+    blocks = Most(rows=300, trees=32)  # which begin within blocks that draw
+    splits, forest = both(X[rows], response, most=blocks, max_samples=0.06, in_blocks=True)
+    assert len(forest._rows) > 2 and (splits[:, 0] >= 0).all()
+
+
 @pytest.mark.skipif(not FULL, reason="every kind costs a compilation: make test-full")
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("kind", ["numbers", "classes", "vectors", "extreme"])

@@ -295,7 +295,8 @@ def test_a_tree_draws_a_share_of_the_rows_or_a_number_of_them():
         return SirusRegressor(n_trees=300, random_state=0, max_samples=max_samples).fit(X, y).model_.selected
 
     assert rules(1.0) == rules(None) == rules(10**9)
-    assert rules(0.5) == rules(len(X) // 2) != rules(None)
+    assert rules(0.5) != rules(None)
+    assert rules(len(X) // 2) not in (rules(0.5), rules(None))  # blocks of rows draw: as many, but others
     # a tree of fewer than min_node_size rows has no splits
     with pytest.warns(UserWarning, match="no rules to find"):
         assert len(rules(1)) == 0

@@ -1,11 +1,12 @@
 """Inputs that fuzzing found worth keeping pass the doors again, bugs can be planted, faults end well."""
 
 import base64
+import json
 import shutil
 import sys
 
 import pytest
-from trust import page
+from trust import equal, house, page
 from trust.faults.__main__ import try_works
 from trust.fuzz import build, corpus, planted
 from trust.fuzz.doors import NAMES, rules, tables
@@ -79,3 +80,32 @@ def test_the_page_has_the_figures_of_the_last_runs():
     text = page.PAGE.read_text(encoding="utf-8")
     assert page.filled(text) == text, "python -m trust.page"
     assert {name for _, name, _ in page.PART.findall(text)} == set(page.FIGURES)
+
+
+def test_models_of_two_versions_are_compared_part_by_part(tmp_path, capsys):
+    line = {"table": "a/b", "family": "cox", "rules": "1", "numbers": "2", "predictions": "3", "file": "4"}
+    files = []
+    for name, lines in {
+        "before": [line, {"table": "c/d", "family": "cox", "refused": "ValueError: no"}],
+        "same": [{**line, "file": "5"}, {"table": "c/d", "family": "cox", "refused": "ValueError: never"}],
+        "other": [{**line, "predictions": "6"}],
+    }.items():
+        files.append(tmp_path / name)
+        files[-1].write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
+    before, same, other = files
+    assert equal.compare(before, same) == 0
+    assert "2 tables: 1 equal, 0 equal files, 1 refused by both" in capsys.readouterr().out
+    assert equal.compare(before, other) == 1
+    assert "a/b (cox): predictions" in capsys.readouterr().out
+
+
+def test_draws_of_tables_hold_every_family_and_do_not_change():
+    draws = [equal.draw(f"package/{i}") for i in range(200)]
+    assert {own.family for own in draws} == set(equal.FAMILIES)
+    assert any(own.tuned and own.in_parts for own in draws) and equal.draw("package/7") == draws[7]
+
+
+def test_the_house_counts_tests_on_kinds_outside_the_families():
+    found = house.tests_on_kinds()
+    assert found and not any(name.startswith(("_kind/", "_families/")) for name in found)
+    assert house.walk_of(lambda: house.room_of(house.SOURCE / "_data" / "x.py")) == []

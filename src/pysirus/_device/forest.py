@@ -137,6 +137,12 @@ class DeviceForest(GrowingForest):
     def _min_node_size(self) -> Any:
         return np.int64(self._recipe.min_node_size)
 
+    def _draw(self, keys: Any, first_row: Any) -> Any:
+        """How often each row of a block of rows stands in each tree's sample."""
+        if not self._recipe.in_blocks:
+            return kernels.draw_counts(keys, first_row, self.blocks.n_rows, self.thresholds)
+        return kernels.draw_in_blocks(keys, first_row, self.blocks.n_rows, self.card.put(self._recipe.block_thresholds))
+
     def _level_sums(
         self, depth: int, keys: Any, found: list[Found], above: list[Sums], counts: dict[int, Any]
     ) -> list[Sums]:
@@ -150,7 +156,7 @@ class DeviceForest(GrowingForest):
             drawn = counts.get(rows.first_row)
             if drawn is None:
                 row = self.card.put(np.uint32(rows.first_row & 0xFFFFFFFF))
-                drawn = kernels.draw_counts(keys, row, self.blocks.n_rows, self.thresholds)
+                drawn = self._draw(keys, row)
                 if self.blocks.keep_counts:
                     counts[rows.first_row] = drawn
             for node in asked:

@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array, lax
 
 from pysirus._device.shape import DIGIT, Shape
+from pysirus._forest.forest import BLOCK_ROWS
 
 MAX_ROWS = (2**31 - 1) // (64 * 16) // 128 * 128  # of a product
 GOLDEN_32 = np.uint32(0x9E3779B9)
@@ -118,6 +119,26 @@ def draw_counts(keys: Array, first_row: Array, n_rows: int, thresholds: tuple[in
     for threshold in thresholds:
         counts = counts + (bits >= np.uint32(threshold)).astype(jnp.int32)
     return counts.astype(jnp.int8)
+
+
+@partial(jax.jit, static_argnums=2)
+def draw_in_blocks(keys: Array, first_row: Array, n_rows: int, thresholds: Array) -> Array:
+    """The same where blocks of rows draw: each draw of a block adds one to one of its rows."""
+    n_trees, n_blocks = keys.shape[0], n_rows // BLOCK_ROWS + 2  # what is loaded may begin and end within a block
+    block = (first_row // np.uint32(BLOCK_ROWS)).astype(jnp.uint64) + jnp.arange(n_blocks, dtype=jnp.uint64)
+    own = mix64(~keys[:, None] ^ mix64((block + np.uint64(1)) * GOLDEN_64)[None, :])
+    bits = (mix64(own + GOLDEN_64) >> np.uint64(32)).astype(jnp.uint32)
+    n_draws = jnp.searchsorted(thresholds, bits, side="right").astype(jnp.int32)
+    tree, place = jnp.arange(n_trees)[:, None], jnp.arange(n_blocks)[None, :] * BLOCK_ROWS
+
+    def draw(i: Array, counts: Array) -> Array:
+        word = mix64(own + (i // 8 + 2).astype(jnp.uint64) * GOLDEN_64)
+        row = (word >> (8 * (i % 8)).astype(jnp.uint64) & np.uint64(0xFF)).astype(jnp.int32)
+        return counts.at[tree, place + row].add((i < n_draws).astype(jnp.int8))
+
+    none = jnp.zeros((n_trees, n_blocks * BLOCK_ROWS), dtype=jnp.int8)
+    counts = lax.fori_loop(np.int32(0), n_draws.max(), draw, none)
+    return lax.dynamic_slice_in_dim(counts, (first_row % np.uint32(BLOCK_ROWS)).astype(jnp.int32), n_rows, axis=1)
 
 
 @jax.jit

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from functools import lru_cache
 from numbers import Integral
@@ -28,6 +28,8 @@ from pysirus._warn import warn_user
 BATCH = 1_000
 CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes per tree at depth 2
 MAX_TREES = 200_000
+BLOCK_ROWS = 256  # rows that draw together
+MOST_BLOCK_THRESHOLDS = 1024
 BEST_KERNEL = _core.instruction_sets()[0]
 Progress = Callable[[int, float], None]
 
@@ -40,12 +42,26 @@ class Recipe:
     max_depth: int = 2
     max_features: int | float | str | None = None
     min_node_size: int = 5
-    max_samples: float = 1.0
+    max_samples: float = 1.0  # share of the rows that a tree draws on average
+    most_drawn: int | None = None  # and no more rows than these
+    in_blocks: bool = False  # blocks of rows draw, not every row for itself: a tree costs what it draws
     together: Together = ANY
     n_threads: int = 1
     device: str = "cpu"  # or "gpu": the same trees from a card
     instruction_set: str | None = None
     stop: _core.StopFlag | None = None
+
+    def on(self, n_rows: int) -> Recipe:
+        """The same for this many rows: no more than ``most_drawn`` of them are drawn, and then in blocks."""
+        if self.most_drawn is None or self.max_samples * n_rows <= self.most_drawn:
+            return self
+        return replace(self, max_samples=self.most_drawn / n_rows, in_blocks=True)
+
+    @property
+    def block_thresholds(self) -> NDArray[np.uint32]:
+        """Thresholds for the number of draws of a block; none where every row draws for itself."""
+        mean = BLOCK_ROWS * self.max_samples
+        return poisson_thresholds(mean, MOST_BLOCK_THRESHOLDS) if self.in_blocks else np.zeros(0, np.uint32)
 
     @property
     def kernel(self) -> str:
@@ -79,13 +95,13 @@ class Paths:
 
 
 @lru_cache(maxsize=64)
-def poisson_thresholds(mean: float) -> NDArray[np.uint32]:
+def poisson_thresholds(mean: float, most: int = 16) -> NDArray[np.uint32]:
     """Thresholds on 32 random bits: the number reached is a Poisson count. Decimal arithmetic, the same everywhere."""
     limits: list[int] = []
     with localcontext() as context:
         context.prec = 50
         term = cumulated = (-Decimal(mean)).exp()
-        while len(limits) < 16 and (limit := round(cumulated * 2**32)) < 2**32:
+        while len(limits) < most and (limit := round(cumulated * 2**32)) < 2**32:
             limits.append(limit)
             term *= Decimal(mean) / len(limits)
             cumulated += term
@@ -129,6 +145,7 @@ def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
         max_depth=recipe.max_depth,
         max_features=recipe.n_candidates(len(binned.cuts)),
         min_node_size=recipe.min_node_size,
+        block_thresholds=recipe.block_thresholds.tolist(),
         **recipe.together.for_core(len(binned.cuts)),
     )
 

@@ -199,7 +199,8 @@ class Growing:
         None,
         "float or int, optional",
         "Rows drawn for each tree, on average: a fraction of the rows, or a number. By default as many as there are. "
-        "With millions of rows a fraction is enough; the paper's theory requires one that tends to zero.",
+        "With millions of rows a number such as 10,000 is enough, and a tree then costs what it draws; the paper's "
+        "theory requires a fraction that tends to zero.",
         share_of_rows,
         Option(
             "--max-samples",

@@ -21,7 +21,8 @@ class Settings:
     max_depth: int = 2
     max_features: int | float | str | None = None
     min_node_size: int = 5
-    max_samples: float | None = None
+    max_samples: float | None = None  # a share of the rows, or a number of them
+    most_drawn: int | None = None  # rows that a tree draws at most, where no number is given
     n_trees: int | None = None  # None: until two such forests would share 1 - alpha of their rules
     alpha: float = 0.05
     known: Known = field(default=Known(), compare=False)
@@ -37,6 +38,8 @@ class Settings:
             max_features=self.max_features,
             min_node_size=self.min_node_size,
             max_samples=to_share("max_samples", self.max_samples, n_rows),
+            most_drawn=self.most_drawn if self.max_samples is None else None,
+            in_blocks=isinstance(self.max_samples, Integral) and self.max_samples < n_rows,
             n_threads=self.n_threads,
             device=self.device,
         )

@@ -66,8 +66,8 @@ class Training(ABC):
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
 
     def within(self, recipe: Recipe) -> Recipe:
-        """A recipe whose trees put no columns into one path that may not stand together."""
-        return replace(recipe, together=self.constraints.together)
+        """The recipe on these rows, whose trees put no columns into one path that may not stand together."""
+        return replace(recipe.on(self.n_rows), together=self.constraints.together)
 
     @abstractmethod
     def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
