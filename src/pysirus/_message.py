@@ -101,7 +101,7 @@ def say(message: str, door: Door = python) -> str:
         words = part if isinstance(part, str) else door(part)
         if apposed and words and words[0] not in ".,;:)":
             said += ","  # column 'w', the weights, must be
-        if isinstance(part, Term) and " " in words and (not said or said.endswith((". ", "\n", "- "))):
+        if isinstance(part, Role) and " " in words and (not said or said.endswith((". ", "\n", "- "))):
             words = words[0].upper() + words[1:]
         apposed = isinstance(part, Role) and "', the " in words
         said += words

@@ -76,12 +76,21 @@ def rows_for(model: Any) -> Any:
 
 
 RAW = {
-    "number": ["$1,234.50", "12 km", "7", "1.234,5", "x", None],
     "time": ["10:22:00", "3:05 pm", "x", None],
     "duration": [pd.Timedelta(hours=30), pd.NaT],
     "finite": [1.0, np.inf, np.nan],
 }
 DATES = ["2023-05-09", "09.05.2023 10:00", "5/31/23", "9 May 2024", "tomorrow", None]
+MOMENTS = ["2023-05-09T10:00:00+05:00", "2024-02-29T23:59:59Z", "2024-05-09 00:30:00-03:30", "tomorrow", None]
+
+
+def raw_values(own: Any) -> list[Any]:
+    """Values of a column as the recipe has them: other marks of numbers, and moments of no zone, are refused."""
+    if own.take == "number":
+        form = own.form
+        whole, half = f"1{form.thousands}234{form.decimal}50", f"{form.decimal}5 {form.unit}"
+        return [whole, half, "7", "12 light-years", "x", None]
+    return RAW.get(own.take, MOMENTS if own.zone else DATES)
 
 
 def raw_rows_for(recipe: Any, features: dict[str, list[Any]], n_rows: int) -> Any:
@@ -90,7 +99,7 @@ def raw_rows_for(recipe: Any, features: dict[str, list[Any]], n_rows: int) -> An
     columns = {}
     for name in recipe.columns:
         if name in derived:
-            values = RAW.get(derived[name].take, DATES)
+            values = raw_values(derived[name])
             columns[name] = [values[i % len(values)] for i in range(n_rows)]
         elif name in features:
             columns[name] = features[name]

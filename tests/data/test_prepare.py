@@ -370,6 +370,7 @@ def test_the_recipe_goes_through_the_file(table, model, tmp_path):
         (lambda r: r["derived"][4].update(take="days"), "lacks 'since'"),
         (lambda r: r["derived"][4].update(since="2021-01-01"), "which a date has not"),
         (lambda r: r["derived"][0].update(zone="5 hours"), "zone must be a time zone"),
+        (lambda r: r["derived"][1].update(zone="Asia/Tokyo"), "another order or zone than an earlier part"),
         (lambda r: r["derived"][-1].update(zone=""), "which a duration has not"),
         (lambda r: r["derived"][0].update(since="2021-01-01"), "which a year has not"),
         (lambda r: r["derived"][0].update(take="weekday"), "makes a ordered feature"),

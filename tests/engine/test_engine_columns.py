@@ -16,6 +16,7 @@ from pysirus._data.table import Table, read_table
 from pysirus._response.group_sums import group_sums, product_sums
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import ClassResponse, NumberResponse
+from pysirus.cli._words import as_typed
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
 from pysirus.engine.tally import tally_of
 from pysirus.engine.zoom import (
@@ -247,7 +248,7 @@ def test_zooming_at_other_quantiles_is_refused(rng):
     summaries = summarise_columns(table, response, budget=64)
     plan = needs_zoom([summaries], 10, 10)
     summaries = refine(summaries, plan, zoom_columns(table, response, plan))
-    with pytest.raises(ValueError, match=r"Column 'x' was zoomed at the quantiles of another n_bins than 7"):
+    with pytest.raises(ValueError, match=r"Column 'x' was zoomed at the quantiles of another number of bins than 7"):
         cuts_of_columns(summaries, n_bins=7, discrete_limit=10)
 
 
@@ -441,4 +442,5 @@ def test_columns_that_are_likely_ids_are_said(budget):
     (warning,) = caught
     said = str(warning.message)
     assert "column 'rownames' numbers the rows; column 'customer_id' has another number in every row" in said
-    assert "--drop rownames,customer_id" in said
+    assert "Leave them out, unless the values mean something." in said
+    assert "Leave them out (--drop rownames,customer_id), unless" in as_typed(warning.message)

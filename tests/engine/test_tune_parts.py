@@ -142,7 +142,7 @@ def test_groups_of_a_column_stay_together(tmp_path):
     with pytest.raises(ParameterError, match="'y' is the target and cannot be the groups too"):
         SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", groups="y")
     part.assign(group=None).to_parquet(tmp_path / "1.parquet", index=False)
-    with pytest.raises(DataError, match="groups holds missing values"):
+    with pytest.raises(DataError, match="column 'group', the groups, holds missing values"):
         SirusRegressorCV(**SMALL).fit_files(tmp_path / "1.parquet", "y", groups="group")
 
 

@@ -119,5 +119,6 @@ def test_explanations_and_paths_show_as_tables(fitted):
         explanation.to_dict()
     tuned = SirusRegressorCV(n_trees=40, cv=3, n_repeats=2, max_rules=4, random_state=0).fit(X, y)
     lines = repr(tuned.path_).splitlines()
-    assert lines[0].split() == ["rules", "error", "stability", "p0"] and len(lines) == 1 + len(tuned.path_)
+    assert lines[0].split() == ["rules", "per", "fold", "error", "stability", "p0"]
+    assert len(lines) == 1 + len(tuned.path_)
     assert " ± " in lines[1] and "<table>" in tuned.path_._repr_html_()

@@ -151,7 +151,7 @@ def test_the_file_keeps_it(bad, tmp_path):
     assert document["positive_class"] == "bad"
     loaded = pysirus.load(tmp_path / "m.json")
     assert str(loaded) == str(bad) and loaded.model_.positive_class == "bad" and loaded.positive_class == "bad"
-    for model in (loaded.without(0), loaded.with_rules(2), loaded.adding("age >= 50", *credit())):
+    for model in (loaded.without(1), loaded.with_rules(2), loaded.adding("age >= 50", *credit())):
         assert model.positive_class == "bad" and "log-odds of bad" in str(model)
     for wrong in ("ugly", 1, True):
         (tmp_path / "w.json").write_text(json.dumps({**document, "positive_class": wrong}))

@@ -270,7 +270,7 @@ def test_arrays_and_lists_lose_their_rows_of_no_weight(rng):
     y[np.flatnonzero(weights)[3]] = np.nan
     with pytest.raises(ValueError, match=rf"in row 3\..*do not count the {(weights == 0).sum()} rows of weight zero"):
         SirusRegressor().fit(X, y, weights)
-    with pytest.raises(ValueError, match=r"expected \(200,\)"):
+    with pytest.raises(ValueError, match="sample_weight has 199 entries, the table has 200 rows"):
         SirusRegressor().fit(rng.random((200, 3)), rng.random(200), weights[:199])
     with pytest.raises(ValueError, match="1 row"):
         SirusRegressor().fit(X, y, np.eye(200)[0])

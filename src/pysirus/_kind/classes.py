@@ -113,5 +113,5 @@ def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> ND
             f"{', '.join(map(repr, labels[:8]))}."
         )
     for label, weight in class_weight.items():
-        check_real(f"class_weight of {label!r}", weight, 0, np.inf)
+        check_real("class_weight", weight, 0, np.inf, of=f" of {label!r}")
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])

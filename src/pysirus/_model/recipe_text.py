@@ -10,7 +10,7 @@ import numpy as np
 
 from pysirus._data.dates import DURATIONS, ORDERS, WEEKDAYS
 from pysirus._data.marks import Marks
-from pysirus._data.recipe import TAKES, ColumnRecipe, Derived
+from pysirus._data.recipe import DATES, TAKES, ColumnRecipe, Derived
 from pysirus._data.written import DECIMALS, THOUSANDS, NumberForm
 from pysirus._data.zones import ZONE
 from pysirus._model.fields import distinct, ensure, fields, items, mapping, one_of, refuse, text
@@ -126,11 +126,22 @@ def check_recipe(recipe: Entry, features: Sequence[Entry]) -> None:
         ensure(entry["feature"] in known, place, f"makes {entry['feature']!r:.60}, which is no feature")
         _check_entry(entry, known[entry["feature"]], place)
         used.discard(entry["feature"])
+    _check_clocks(recipe["derived"])
     sources = used | {entry["column"] for entry in recipe["derived"]}
     for name in sorted(sources | set(recipe["aside"])):
         ensure(name in columns, "recipe.columns", f"lacks {name!r:.60}, which is used or set aside")
     both = sources & set(recipe["aside"])
     ensure(not both, "recipe.aside", f"has {next(iter(both), '')!r:.60}, which is used")
+
+
+def _check_clocks(derived: Sequence[Entry]) -> None:
+    """The dates of a column are read once."""
+    clocks: dict[str, tuple[Any, Any]] = {}
+    for i, entry in enumerate(derived):
+        if entry["take"] in DATES:
+            own = entry.get("order"), entry.get("zone")
+            agrees = clocks.setdefault(entry["column"], own) == own
+            ensure(agrees, f"recipe.derived[{i}]", "has another order or zone than an earlier part of the same column")
 
 
 def _check_entry(entry: Entry, feature: Entry, place: str) -> None:
