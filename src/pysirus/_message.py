@@ -45,6 +45,14 @@ class Learner(Term):
     """An estimator: ``SirusClassifier`` in Python, ``--task classification`` on the command line."""
 
 
+class Row(Term):
+    """A row by its number from 0, as Python counts; the command line counts from 1. ``value`` is how it is written."""
+
+    def counted(self, first: int) -> str:
+        """Its number, where the first row has this one."""
+        return format(int(self.name) + first, self.value)
+
+
 class InPython(Term):
     """Words that are said in Python alone, such as `` or None``."""
 
@@ -53,7 +61,9 @@ class InCommand(Term):
     """An option that Python has no parameter for, and what would be typed: in parentheses, and not said in Python."""
 
 
-TERMS: dict[str, type[Term]] = {own.__name__: own for own in (Role, Parameter, Setting, Learner, InPython, InCommand)}
+TERMS: dict[str, type[Term]] = {
+    own.__name__: own for own in (Role, Parameter, Setting, Learner, Row, InPython, InCommand)
+}
 Door = Callable[[Term], str]
 
 TARGET, WEIGHTS, GROUPS = Role("target"), Role("weights"), Role("groups")
@@ -66,8 +76,20 @@ def setting(name: str, value: Any) -> Setting:
     return Setting(name, repr(value.item() if hasattr(value, "item") else value))
 
 
+def row_named(row: int) -> str:
+    """What a row is called in messages."""
+    return f"row {Row(str(row))}"
+
+
+def rows_named(first: int, n_rows: int, of: str) -> str:
+    """What a part of the rows of something is called in messages."""
+    return f"rows {Row(str(first), ',')} to {Row(str(first + n_rows - 1), ',')} of {of}"
+
+
 def python(term: Term) -> str:
     """What a term is called in Python."""
+    if isinstance(term, Row):
+        return term.counted(0)
     if isinstance(term, Role):
         return role_words(term) if term.value else PYTHON_ROLES.get(term.name, f"the {term.name}")
     if isinstance(term, Setting):
@@ -121,9 +143,9 @@ class PlainError(Exception):
         self.message = "".join(str(part) if isinstance(part, Term) else _plain(part) for part in parts)
         super().__init__(say(self.message))
 
-    def name_columns(self, columns: dict[str, str | None]) -> None:
-        """Say which columns have the roles that the message speaks of."""
-        self.message = with_columns(self.message, columns)
+    def reword(self, change: Callable[[str], str]) -> None:
+        """Change the terms of the message."""
+        self.message = change(self.message)
         self.args = (say(self.message),)
 
 
@@ -141,11 +163,26 @@ def with_columns(message: str, columns: dict[str, str | None]) -> str:
     return "".join(str(named(part)) for part in parts_of(message))
 
 
+def renumbered(message: str, number: Callable[[int], int]) -> str:
+    """A message with other numbers of rows, such as those that they have in the whole table."""
+
+    def changed(part: str | Term) -> str | Term:
+        return Row(str(number(int(part.name))), part.value) if isinstance(part, Row) else part
+
+    return "".join(str(changed(part)) for part in parts_of(message))
+
+
+def about_part(name: str, message: str) -> str:
+    """A message about a part of the rows, counted as its name counts them."""
+    first = next((int(part.name) for part in parts_of(name) if isinstance(part, Row)), 0)
+    return f"{name}: {renumbered(message, lambda row: first + row)}"
+
+
 @contextmanager
 def naming(**columns: str | None) -> Iterator[None]:
     """Errors say which columns have which roles."""
     try:
         yield
     except PlainError as error:
-        error.name_columns(columns)
+        error.reword(lambda message: with_columns(message, columns))
         raise

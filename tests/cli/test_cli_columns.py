@@ -99,7 +99,7 @@ def test_the_target_cannot_be_the_weights(run, table):
 def test_weights_that_are_missing_are_named(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,w,y\n1,1,3\n2,,4\n3,2,5\n")
     code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--weights", "w")
-    assert code == 1 and "Column 'w', the weights, contains NaN or infinity: nan in row 1" in err
+    assert code == 1 and "Column 'w', the weights, contains NaN or infinity: nan in row 2" in err
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,11 @@ def test_complaints_about_files_say_where(run, folder, tmp_path):
     frame.loc[2000, "a"] = np.inf
     frame.to_parquet(tmp_path / "new" / "b.parquet")
     code, _, err = run("predict", model, tmp_path / "new", "-o", tmp_path / "out.csv")
-    assert code == 1 and "rows 1,920 to 2,047 of " in err and "infinity" in err
+    assert code == 1 and "rows 1,921 to 2,048 of " in err and "infinity (inf), first in row 2001." in err
     assert not (tmp_path / "out.csv").exists() and len(list(tmp_path.iterdir())) == 1
     frame.assign(y=np.nan).to_parquet(tmp_path / "new" / "b.parquet")
     code, _, err = run("score", model, tmp_path / "new")
-    assert code == 1 and "rows 0 to 127 of " in err
+    assert code == 1 and "rows 1 to 128 of " in err
     frame[:0].to_parquet(tmp_path / "new" / "a.parquet")
     frame[:0].to_parquet(tmp_path / "new" / "b.parquet")
     code, _, err = run("score", model, tmp_path / "new")
@@ -144,8 +144,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(run, folder, tmp_path, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--weights", "w"], "column 'w', the weights, contains a negative weight: -1.0 in row 2"),
-        (["--loss", "gamma"], "With --loss gamma column 'price', the target, must be above 0, found -3 in row 0"),
+        (["--weights", "w"], "column 'w', the weights, contains a negative weight: -1.0 in row 3"),
+        (["--loss", "gamma"], "With --loss gamma column 'price', the target, must be above 0, found -3 in row 1"),
         (["--drop", "w", "--max-levels", 3], "--max-levels: files in batches are taken as they are"),
         (["--drop", "w"], "Error: Column 'id' has 300 categories; at most 255 are supported"),
     ],

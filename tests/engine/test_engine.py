@@ -128,8 +128,9 @@ def test_rows_of_no_weight_may_hold_anything(kind):
     rows = MemoryRows(parts_of(frame, answers, weights, [100, 150]))
     found = fit_rows(estimator(n_trees=200, random_state=0), rows, "y")
     assert_equal_models(found.model_, expected.model_)
-    frame.loc[np.flatnonzero(weights[150:])[2] + 150, "narrow"] = np.inf
-    with pytest.raises(DataError, match=r"in row 2.*Row numbers do not count the"):
+    row = np.flatnonzero(weights[150:])[2]
+    frame.loc[row + 150, "narrow"] = np.inf
+    with pytest.raises(DataError, match=rf"^partition 2: Column 'narrow' .* in row {row}\."):
         fit_rows(estimator(), MemoryRows(parts_of(frame, answers, weights, [100, 150])), "y")
 
 

@@ -232,7 +232,7 @@ def test_weights_that_cannot_be_used(table, weights, message):
 def test_all_rows_but_one_of_weight_zero(table):
     weights = np.zeros(60)
     weights[4] = 1.0
-    with pytest.raises(DataError, match=r"1 row\(s\).*do not count the 59 rows of weight zero"):
+    with pytest.raises(DataError, match=r"1 row\(s\).*59 rows of weight zero do not count"):
         SirusRegressor(n_trees=100).fit(*table, sample_weight=weights)
 
 

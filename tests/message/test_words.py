@@ -10,6 +10,7 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusSurvival
+from pysirus._data.column import DataError
 from pysirus._parameters.table import PARAMETERS
 
 SOURCE = Path(pysirus.__file__).parent
@@ -106,7 +107,7 @@ BAD = {
         lambda d: SirusRegressor().fit(d[["a", "b"]], d["y"], sample_weight=d["w"]),
         ["--target", "y", "--weights", "w"],
         "sample_weight contains a negative weight: -1.0 in row 3.",
-        "Column 'w', the weights, contains a negative weight: -1.0 in row 3.",
+        "Column 'w', the weights, contains a negative weight: -1.0 in row 4.",
     ),
     "amounts of nothing": (
         table_of(y=np.zeros(ROWS)),
@@ -114,7 +115,7 @@ BAD = {
         ["--target", "y", "--loss", "gamma"],
         "With loss='gamma' y must be above 0, found 0 in row 0. Drop these rows, model them apart, or use "
         "loss='poisson'.",
-        "With --loss gamma column 'y', the target, must be above 0, found 0 in row 0. Drop these rows, model them "
+        "With --loss gamma column 'y', the target, must be above 0, found 0 in row 1. Drop these rows, model them "
         "apart, or use --loss poisson.",
     ),
     "a range that overflows": (
@@ -199,7 +200,7 @@ BAD = {
         lambda d: SirusSurvival().fit(d[["a", "b"]], d[["died", "t"]]),
         ["--time", "t", "--event", "died"],
         "The time column 't' must be above 0, found 0 in row 0",
-        "The time column 't' must be above 0, found 0 in row 0",
+        "The time column 't' must be above 0, found 0 in row 1",
     ),
 }
 
@@ -228,6 +229,12 @@ def test_warnings_of_both_doors_have_their_own_words(run, tmp_path):
     options = ("--target", "y", "--drop", "w,g,kind,t,died", "--trees", 20, "--strict")
     _, _, err = run("fit", tmp_path / "t.csv", *options)
     assert "Leave it out (--drop customer_id), unless" in " ".join(err.split())
+
+
+def test_rows_of_no_weight_are_counted():
+    table = table_of(w=np.arange(ROWS) % 2, y=some(np.arange(ROWS), _7=np.nan).astype(float))
+    with pytest.raises(DataError, match="nan in row 7"):
+        SirusRegressor().fit(table[["a", "b"]], table["y"], sample_weight=table["w"])
 
 
 def test_files_are_complained_of_by_their_columns_in_python_too(tmp_path):

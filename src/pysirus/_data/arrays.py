@@ -24,7 +24,7 @@ from pysirus._data.column import (
 )
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import as_arrow
-from pysirus._message import Parameter
+from pysirus._message import Parameter, row_named
 
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads
 
@@ -136,7 +136,7 @@ def _object_column(name: str, values: NDArray[Any], forced: bool) -> Column:
     for row, value in enumerate(values):
         if isinstance(value, str) and not is_number(value):
             raise DataError(
-                f"Column '{name}' holds text ({value!r} in row {row}) where numbers are expected: could not "
+                f"Column '{name}' holds text ({value!r} in {row_named(row)}) where numbers are expected: could not "
                 f"convert string to float. Name the column under {Parameter('categorical_features')}, or pass a data "
                 "frame."
             )

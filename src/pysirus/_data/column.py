@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._message import InCommand, Parameter, PlainError
+from pysirus._message import InCommand, InPython, Parameter, PlainError, row_named
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
@@ -105,7 +105,7 @@ def number_column(name: str, values: NDArray[Any]) -> Column:
             suspect = not np.isfinite(values.sum(dtype=np.float64))
         if suspect and np.isinf(values).any():
             raise DataError(
-                f"Column '{name}' contains infinity (inf), first in row {first_row(np.isinf(values))}. "
+                f"Column '{name}' contains infinity (inf), first in {row_named(first_row(np.isinf(values)))}. "
                 "Replace it by a finite number, or by NaN if the value is not known."
             )
     return Column(name, "numeric", values)
@@ -151,12 +151,14 @@ def is_unicode(text: Any) -> bool:
     return not isinstance(text, str) or text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
+REPAIR = InPython(", or repair it with text.encode('utf-8', 'replace').decode()")
+
+
 def unicode_error(what: str, values: Iterable[Any]) -> DataError:
     """The error for text with half of a character, as files that were read in the wrong encoding have."""
-    row, found = next((i, v) for i, v in enumerate(values) if not is_unicode(v))
+    row, found = next((row_named(i), v) for i, v in enumerate(values) if not is_unicode(v))
     return DataError(
-        f"{what} holds text that is no valid Unicode ({found!r} in row {row}). Read its file in the right encoding, or "
-        "repair it with text.encode('utf-8', 'replace').decode()."
+        f"{what} holds text that is no valid Unicode ({found!r} in {row}). Read its file in the right encoding{REPAIR}."
     )
 
 

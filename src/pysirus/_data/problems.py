@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from pysirus._data.column import DataError
-from pysirus._message import say, setting, with_columns
+from pysirus._message import say, setting
 
 SHOWN = 20
 PREPARE = (
@@ -30,10 +30,10 @@ class TableError(DataError):
         """What is wrong, one thing each, in the words of Python."""
         return tuple(map(say, self.messages))
 
-    def name_columns(self, columns: dict[str, str | None]) -> None:
-        """Say which columns have the roles that the message speaks of."""
-        self.messages = tuple(with_columns(message, columns) for message in self.messages)
-        super().name_columns(columns)
+    def reword(self, change: Callable[[str], str]) -> None:
+        """Change the terms of the message."""
+        self.messages = tuple(map(change, self.messages))
+        super().reword(change)
 
     def __reduce__(self) -> tuple[type[TableError], tuple[str, tuple[str, ...], str]]:
         return type(self), (self.head, self.messages, self.remedy)  # it comes from workers, too

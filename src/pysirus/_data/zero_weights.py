@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, is_missing
 from pysirus._data.frame import as_frame
+from pysirus._message import renumbered
 from pysirus._warn import warn_user
 
 
@@ -87,13 +88,17 @@ def _say_dropped(y: Any, sample_weight: Any) -> None:
 
 @contextmanager
 def counting(rows: NDArray[np.bool_] | None, why: str = "weight zero") -> Iterator[None]:
-    """Errors that name a row add that some rows are not counted."""
+    """Errors about some rows of a table say which rows of the table they are, or why there are so few."""
     try:
         yield
     except DataError as error:
-        if rows is None or "row" not in str(error):
+        if rows is None:
             raise
-        raise DataError(f"{error.message} (Row numbers do not count the {(~rows).sum()} rows of {why}.)") from error
+        numbers = np.flatnonzero(rows).tolist()
+        error.reword(lambda message: renumbered(message, numbers.__getitem__))
+        if "row(s)" not in error.message:
+            raise
+        raise DataError(f"{error.message} ({(~rows).sum()} rows of {why} do not count.)") from error
 
 
 @contextmanager

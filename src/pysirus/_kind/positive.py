@@ -22,7 +22,7 @@ from pysirus._kind.gain import gamma_loss, poisson_loss
 from pysirus._kind.kind import LabelTotals, PooledError
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
-from pysirus._message import TARGET, setting
+from pysirus._message import TARGET, row_named, setting
 from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
@@ -44,8 +44,8 @@ def check_positive(values: Floats, loss: str) -> None:
         advice = (
             "" if loss == "poisson" else f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
         )
-        said = f"With {setting('loss', loss)} {TARGET} must be {wanted}, found {values[row]:g} in row {row}.{advice}"
-        raise DataError(said)
+        found = f"{values[row]:g} in {row_named(row)}"
+        raise DataError(f"With {setting('loss', loss)} {TARGET} must be {wanted}, found {found}.{advice}")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from pysirus._data.column import DataError, check_same_type, first_row, is_missing, is_unicode, within_floats
 from pysirus._data.frame import as_frame
-from pysirus._message import TARGET, WEIGHTS, Learner
+from pysirus._message import TARGET, WEIGHTS, Learner, row_named
 
 MOST_LABEL = 2**64  # a whole number in a model file
 MAX_CLASSES = 256
@@ -72,7 +72,7 @@ def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float
     if bad.any():
         row = first_row(bad)
         raise DataError(
-            f"{TARGET} contains NaN or infinity: {array[row]} in row {row}"
+            f"{TARGET} contains NaN or infinity: {array[row]} in {row_named(row)}"
             f"{f' and {bad.sum() - 1} more' if bad.sum() > 1 else ''}. "
             "Drop rows without a target."
         )
@@ -103,12 +103,14 @@ def read_labels(y: Any, n_rows: int) -> NDArray[Any]:
     else:
         missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(n_rows, dtype=bool)
     if missing.any():
+        row = row_named(first_row(missing))
         raise DataError(
-            f"{TARGET} contains NaN or a missing label, first in row {first_row(missing)} ({missing.sum()} in all). "
-            "Drop rows without a label."
+            f"{TARGET} contains NaN or a missing label, first in {row} ({missing.sum()} in all). Drop rows without a "
+            "label."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise DataError(f"{TARGET} contains infinity, first in row {first_row(np.isinf(labels))}: not a valid label.")
+        row = row_named(first_row(np.isinf(labels)))
+        raise DataError(f"{TARGET} contains infinity, first in {row}: not a valid label.")
     if labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
         value = labels[first_row(labels != np.rint(labels))]
         raise DataError(
@@ -200,7 +202,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     for bad, found in ((~np.isfinite(weights), "NaN or infinity"), (weights < 0, "a negative weight")):
         if bad.any():
             raise DataError(
-                f"{WEIGHTS} contains {found}: {weights[first_row(bad)]} in row {first_row(bad)}. "
+                f"{WEIGHTS} contains {found}: {weights[first_row(bad)]} in {row_named(first_row(bad))}. "
                 "Weights must be finite and at least 0."
             )
     return weights

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, first_row, is_missing, within_floats
 from pysirus._data.frame import as_frame
-from pysirus._message import InCommand, InPython
+from pysirus._message import InCommand, InPython, row_named
 from pysirus._response.read import NO_TARGET
 
 WANTED = (
@@ -137,7 +137,7 @@ def _flags(column: NDArray[Any], name: str, event: Any) -> NDArray[np.bool_]:
     values = column.tolist()
     row = next((i for i, value in enumerate(values) if is_missing(value)), None)
     if row is not None:
-        raise DataError(f"The event column '{name}' is missing in row {row}. Drop rows without it.")
+        raise DataError(f"The event column '{name}' is missing in {row_named(row)}. Drop rows without it.")
     if event is not None and not _says_itself(column, event):
         return np.array([is_event(value, event) for value in values], dtype=bool)
     if column.dtype.kind == "b":
@@ -166,8 +166,8 @@ def _times(column: NDArray[Any], name: str) -> NDArray[np.float64]:
         raise DataError(f"The time column '{name}' must be numbers, found {column.tolist()[0]!r}.") from error
     bad = ~np.isfinite(times)
     if bad.any():
-        row = first_row(bad)
-        raise DataError(f"The time column '{name}' is missing or infinite in row {row}. Drop rows without a time.")
+        where = row_named(first_row(bad))
+        raise DataError(f"The time column '{name}' is missing or infinite in {where}. Drop rows without a time.")
     if times.size and times.max() > LARGEST_TIME:
         raise DataError(
             f"The time column '{name}' holds {times.max():g}, and times may be at most {LARGEST_TIME:g}. Give them in "
@@ -177,7 +177,7 @@ def _times(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     if bad.any():
         row = first_row(bad)
         raise DataError(
-            f"The time column '{name}' must be above 0, found {times[row]:g} in row {row}"
+            f"The time column '{name}' must be above 0, found {times[row]:g} in {row_named(row)}"
             f"{f' and {int(bad.sum()) - 1} more' if bad.sum() > 1 else ''}. Drop rows that were never observed, or "
             "count the first day as 1."
         )

@@ -16,6 +16,7 @@ import typer
 from pysirus._data.column import DataError
 from pysirus._data.read import Known, check_column
 from pysirus._data.remote import Place, Remote, check_remote_output, writing_remote
+from pysirus._message import about_part
 from pysirus._model.model import Model
 from pysirus._output import PARQUET, streaming
 from pysirus._use.score import Rows, Score, score_parts
@@ -61,7 +62,7 @@ def _naming(what: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{what}: {error.message}") from error
+        raise DataError(about_part(what, error.message)) from error
 
 
 def _columns_of(rules: Model, file: SourceFile, others: Sequence[str]) -> list[str]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from pysirus._message import InCommand, InPython, Learner, Parameter, Role, Setting, Term, message_of, role_words, say
+from pysirus._message import (
+    InCommand,
+    InPython,
+    Learner,
+    Parameter,
+    Role,
+    Row,
+    Setting,
+    Term,
+    message_of,
+    role_words,
+    say,
+)
 from pysirus._parameters.table import PARAMETERS
 
 # what a parameter is called here
@@ -27,6 +39,8 @@ def _typed(term: Term) -> str:
     """What a term is called on the command line."""
     if isinstance(term, Role):
         return role_words(term)
+    if isinstance(term, Row):
+        return term.counted(1)
     if isinstance(term, Parameter):
         return OPTIONS.get(term.name, term.name)
     if isinstance(term, Setting):

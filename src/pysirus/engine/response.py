@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
 from pysirus._kind.kind import Kind, PartReading
-from pysirus._message import TARGET, WEIGHTS
+from pysirus._message import TARGET, WEIGHTS, about_part
 from pysirus._response.fixed_point import Scale, all_whole
 from pysirus._response.read import (
     ALL_ZERO,
@@ -40,7 +40,7 @@ def naming(part: Part) -> Iterator[None]:
         with counting(rows_that_weigh(part.weights)):
             yield
     except DataError as error:
-        raise DataError(f"{part.name}: {error.message}") from error
+        raise DataError(about_part(part.name, error.message)) from error
 
 
 def exact_sum(values: NDArray[np.float64]) -> Fraction:

@@ -17,7 +17,7 @@ from pysirus._data.column import DataError
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._data.remote import Place
-from pysirus._message import Parameter, PlainError
+from pysirus._message import Parameter, PlainError, about_part, rows_named
 from pysirus._progress import ShowPass, no_pass, show_pass
 from pysirus._response.exposure import rates_of
 from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates, most_features
@@ -190,7 +190,7 @@ class FileRows:
             start = 0
             with file.reading(), file.batches(wanted, self.batch_rows, self._buffer) as batches:
                 for table in tables_of(batches, self.batch_rows):
-                    name = f"rows {start:,} to {start + len(table) - 1:,} of '{file.path}'"
+                    name = rows_named(start, len(table), f"'{file.path}'")
                     y, weights = self._response(table, name)
                     X = table.select(features) if features else None
                     groups = table[self._groups] if self._groups in wanted else None
@@ -204,7 +204,7 @@ class FileRows:
         try:
             return rates_of(table, self._target, self._exposure, self._weights)
         except DataError as error:
-            raise DataError(f"{name}: {error.message}") from error
+            raise DataError(about_part(name, error.message)) from error
 
 
 def _spread(

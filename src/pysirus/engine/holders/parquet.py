@@ -18,7 +18,7 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
 from pysirus._data.remote import Place, Remote
-from pysirus._message import Parameter
+from pysirus._message import Parameter, rows_named
 from pysirus.engine.parts import tables_of
 
 ADVICE = "Learn from files that nothing writes to, or from a copy of them."
@@ -140,7 +140,7 @@ def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterat
     start = 0
     with source.reading(), source.batches(columns, n_rows) as batches:
         for table in tables_of(batches, n_rows):
-            yield f"rows {start:,} to {start + len(table) - 1:,} of '{source.path}'", table
+            yield rows_named(start, len(table), f"'{source.path}'"), table
             start += len(table)
 
 

@@ -17,6 +17,7 @@ from pysirus._data.column import DataError, date_error
 from pysirus._data.frame import check_names
 from pysirus._data.read import check_name
 from pysirus._data.table import read_table
+from pysirus._message import rows_named
 from pysirus._parameters import ParameterError
 from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some, tables_of, width_of
 from pysirus.engine.shard import Shard
@@ -99,7 +100,7 @@ class PartsOf:
             whole = k == 0 and len(table) < self.part_rows
             name = f"partition {partition}"
             if not whole:
-                name = f"rows {start:,} to {start + len(table) - 1:,} of partition {partition}"
+                name = rows_named(start, len(table), name)
             if "id" in table.column_names and self.row_id is not None:
                 last = _check_rising(table["id"], last, self.row_id, name)
             names = [f"x{i}" for i in range(len(self.features))]
