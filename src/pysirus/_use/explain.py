@@ -41,6 +41,8 @@ WIDTH = 84  # characters of a rule; the other columns take the rest of a line
 class Explanation:
     """Predictions, decomposed into contributions.
 
+    It prints its first five rows. They count from 0, as in ``explanation[0]``; the command line counts rows from 1.
+
     Attributes
     ----------
     rules : RuleSet

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pysirus._message import InPython, setting
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus.export._clock import column_of
@@ -138,8 +139,8 @@ def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_fun
         what = "The probability" if model.link == "softmax" else "The prediction"
         raise ExportError(
             f"{what} needs exp(), which {dialect.name} has only where it is built with math functions. Say "
-            "math_functions=True if yours is (SELECT exp(1) works)"
-            + (", or leave probability out to get the score and the class." if model.link == "softmax" else ".")
+            f"{setting('math_functions', True)} if yours is (SELECT exp(1) works)"
+            f"{InPython(', or leave probability out to get the score and the class') if probability else ''}."
         )
     return replace(dialect, has_exp=False) if probability is False and model.link == "softmax" else dialect
 
