@@ -156,7 +156,7 @@ def test_a_hazard_is_at_the_minimum_beside_the_effect(monkeypatch):
         slope = -(sides[0] - sides[1]) / (2 * step * n_events) + penalty * rule.weight
         assert abs(slope) < 1e-6 if rule.weight > 0 else slope > -1e-6
     assert "×2 if age < 45" in str(model) and free.selected[0].effect is None
-    assert model.points.adds(first) == "×2.00 / ×1.00"
+    assert model.family.adds(first) == "×2.00 / ×1.00"
 
 
 @pytest.mark.parametrize("response", ["numbers", "poisson", "classes", "several"])

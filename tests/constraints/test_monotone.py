@@ -28,7 +28,6 @@ def sql_answers(model, X):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_models_on_random_tables_obey(seed, tmp_path):
     X, score, directions, weights, rng = draw_table(seed)
     for response in RESPONSES if FULL else [RESPONSES[seed // 40 % len(RESPONSES)]]:

@@ -319,7 +319,6 @@ def test_rows_without_a_target_are_left_out_and_said(table, library):
     assert found.model_.intercept == expected.intercept
 
 
-@pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
 def test_groups_and_weights_go_with_the_rows_that_count(table):
     X, y = table
     labels = pd.Series(np.where(y > 2, "high", "low")).where(np.arange(N) >= 5, None)

@@ -182,7 +182,6 @@ def test_read_csv_infers_types_from_every_row(tmp_path: Path) -> None:
         ('a,b\n"12,5",x\n3,y\n', ["12,5", "3"], ["x", "y"]),  # commas between columns
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*has commas before three digits")
 def test_read_csv_with_decimal_commas(tmp_path: Path, text: str, a: list[object], b: list[object]) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)

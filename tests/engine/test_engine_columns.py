@@ -371,7 +371,6 @@ def test_levels_may_differ_between_parts_of_an_ordered_column():
     assert cuts.levels == ("z", "y", "x")
 
 
-@pytest.mark.filterwarnings("ignore:Likely an id")
 def test_more_than_255_levels_over_parts_are_refused():
     frames = [pd.DataFrame({"c": [f"{tag}{i}" for i in range(200)]}) for tag in "ab"]
     with pytest.raises(DataError, match="Column 'c' has 400 categories; at most 255 are supported"):

@@ -148,7 +148,6 @@ def test_a_table_without_names_has_no_ids():
 
 
 @pytest.mark.parametrize("share", [0.0, 1e-4, 0.5])
-@pytest.mark.filterwarnings("ignore:Likely an id")
 def test_of_very_many_numbers_a_sample_is_compared(share):
     """The same rows in any order and in any parts, so that all say the same."""
     from pysirus._data.ids import why_id as in_memory

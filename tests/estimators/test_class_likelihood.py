@@ -176,7 +176,6 @@ def test_one_in_a_thousand(parameters):
     assert np.average(p, weights=weights) == pytest.approx(share, rel=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_folds_without_a_class_are_no_trouble():
     X, y = make_odds(60, base=-4.0, strength=1.0)
     y[:3] = "yes"

@@ -59,7 +59,7 @@ def test_stages_and_tuning_lower_the_deviance(loss, deviance):
     losses = [deviance(y, model_of(X, y, loss=loss, n_rules=1, n_stages=k).predict(X)) for k in (1, 2, 5)]
     assert losses[0] > losses[1] > losses[2]
     tuned = SirusRegressorCV(loss=loss, n_stages="auto", cv=2, n_repeats=1, n_trees=100, random_state=0).fit(X, y)
-    assert tuned.cv_error_ < 1 and tuned.model_.error_name == "unexplained deviance"
+    assert tuned.cv_error_ < 1 and tuned.model_.family.error_name == "unexplained deviance"
     assert tuned.with_rules(1).predict(X).min() > 0
 
 

@@ -35,7 +35,6 @@ def expected_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore:There are no rules to find", "ignore:No rule of the full data", "ignore:All values")
 @parametrize_with_checks([*ESTIMATORS, *STAGED], expected_failed_checks=expected_failures)
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_scikit_learn_checks(estimator, check):
     unequal = check.func.__name__ == "check_sample_weight_equivalence_on_dense_data"
     if unequal and not FULL and type(estimator) is not SirusRegressor:
@@ -59,6 +58,5 @@ def test_in_a_pipeline_that_makes_frames(estimator):
 
 @pytest.mark.xfail(strict=True, reason="columns in another order are found by name, which this check wants refused")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_scikit_learn_refuses_columns_in_another_order(estimator):
     check_dataframe_column_names_consistency(type(estimator).__name__, estimator)

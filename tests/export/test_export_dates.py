@@ -106,7 +106,6 @@ def test_python_takes_linear_terms_on_dates():
 # ---------------------------------------------------------------------------------------------------------------- SQL
 
 
-@pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_duckdb_predicts_the_same(model, zoned, offset):
     duckdb = pytest.importorskip("duckdb")
     for own, zone in ((model, None), (zoned, "Asia/Tokyo"), (zoned, "UTC"), (offset, "UTC")):
@@ -145,7 +144,6 @@ def sent(value):
     return None if pd.isna(value) else value.to_pydatetime() if isinstance(value, pd.Timestamp) else value
 
 
-@pytest.mark.filterwarnings(r"ignore:os\.fork")
 def test_postgres_predicts_the_same(model, zoned, offset):
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install pysirus[test]")
     with engines.skipping(servers.postgres) as connection, connection.cursor() as cursor:
@@ -169,7 +167,6 @@ def test_postgres_predicts_the_same(model, zoned, offset):
             cursor.execute(model.export("sql", table="data2", dialect="postgres").encode())
 
 
-@pytest.mark.filterwarnings(r"ignore:os\.fork")
 def test_mariadb_predicts_the_same(model):
     pytest.importorskip("pymysql", reason="PyMySQL is not installed: pip install pysirus[test]")
     X = at_cuts(model, rows(1)[0])

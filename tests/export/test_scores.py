@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import engines
-import pysirus
 from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, make_model, run_sql
 from pysirus._data.table import Feature
 from pysirus._rules.rule import Condition, Rule, RuleSet
@@ -63,20 +62,8 @@ def test_sqlite_gets_scores_and_the_class_and_refuses_the_probability():
         assert "EXP" not in model.export("sql", dialect="sqlite").upper()
         with pytest.raises(ExportError, match=r"probability needs exp\(\), which SQLite has only.*math_functions=True"):
             model.export("sql", dialect="sqlite", probability=True)
-    with pytest.raises(ExportError, match=r"The prediction needs exp\(\), which SQLite") as caught:
+    with pytest.raises(ExportError, match=r"The prediction needs exp\(\), which SQLite"):
         HAND_MADE["log"].export("sql", dialect="sqlite")
-    assert "Say math_functions=True if yours is" in str(caught.value)
-
-
-def test_the_command_line_says_that_sqlite_has_math_functions(run, tmp_path, rng):
-    model = pysirus.SirusRegressor(loss="poisson", n_trees=50, n_rules=3, random_state=0)
-    X = rng.random((200, 2))
-    model.fit(X, rng.poisson(1 + 3 * (X[:, 0] > 0.5))).save(tmp_path / "m.json")
-    command = ("export", tmp_path / "m.json", "--to", "sql", "--dialect", "sqlite")
-    code, out, err = run(*command)
-    assert code == 1 and not out and "Say --math-functions if yours is (SELECT exp(1) works)." in " ".join(err.split())
-    code, out, _ = run(*command, "--math-functions")
-    assert code == 0 and out == model.export("sql", dialect="sqlite", math_functions=True)
 
 
 def test_sqlite_without_math_functions_runs_the_default():

@@ -49,7 +49,6 @@ def models(table: pd.DataFrame) -> list:
     ]
 
 
-@pytest.mark.filterwarnings("ignore:Likely an id")
 def test_what_prints_is_plain(models: list, table: pd.DataFrame) -> None:
     for model in models:
         X = table[[f.name for f in model.model_.features]]
@@ -61,7 +60,6 @@ def test_what_prints_is_plain(models: list, table: pd.DataFrame) -> None:
     assert is_plain(str(models[0].diff(models[0].without(1)))) and is_plain(str(models[0].diff(models[2])))
 
 
-@pytest.mark.filterwarnings("ignore:Likely an id")
 def test_errors_and_warnings_are_plain(models: list, table: pd.DataFrame, tmp_path: Path) -> None:
     regressor = models[0]
     X = table.iloc[:, :2]
@@ -179,7 +177,6 @@ def test_terminal_is_shown_data_with_escapes_written_out(table: pd.DataFrame, tm
     assert EVIL in piped.stdout.decode()
 
 
-@pytest.mark.filterwarnings("ignore:Likely an id")
 def test_progress_takes_a_name_as_it_is(table: pd.DataFrame, tmp_path: Path, capsys) -> None:
     for name in ("[/bold]", "[red]y", f"y{EVIL}"):
         path = tmp_path / "t.parquet"

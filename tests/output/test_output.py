@@ -219,7 +219,6 @@ def test_check_refuses_inputs_by_every_name(tmp_path: Path) -> None:
     check_output(tmp_path / "data" / "new.csv", inputs=[path])
 
 
-@pytest.mark.filterwarnings("ignore:Likely an id")
 def test_save_does_not_replace_the_rows_that_were_learned_from(tmp_path: Path, model) -> None:
     path = tmp_path / "d.parquet"
     pa.parquet.write_table(pa.table({"x": range(40), "y": [i // 20 for i in range(40)]}), path)

@@ -32,6 +32,7 @@ ROOMS = [
     "_bins",
     "_rules",
     "_constraints",
+    "_families",
     "_model",
     "_forest",
     "_device",

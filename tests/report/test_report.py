@@ -246,8 +246,8 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
     for r, rule in enumerate(model.selected):
         if rule.weight:
             points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
-            assert points.replace("−", "-") == model.points.adds(rule)
-            inside, outside = model.points.outputs(rule)
+            assert points.replace("−", "-") == model.family.adds(rule)
+            inside, outside = model.family.outputs(rule)
             assert tab.locator(f'.rule[data-rule="{r}"] .output').all_inner_texts() == [inside, outside]
     assert "not cross-validated" in tab.locator("#lead").inner_text() and not tab.locator("#quality").is_visible()
     labels = model.predict(rows)
@@ -276,7 +276,7 @@ def test_a_positive_class_is_spoken_of_whatever_is_predicted(open_report, ozone)
     for r, rule in enumerate(model.selected_):
         if rule.weight:
             points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
-            assert points.replace("−", "-") == model.model_.points.adds(rule)
+            assert points.replace("−", "-") == model.model_.family.adds(rule)
 
 
 def test_held_out_rows_are_judged_at_a_threshold(open_report, ozone):

@@ -162,7 +162,6 @@ SCALED = [*itertools.product(ESTIMATORS, [1e-310, 1e308]), *in_turns(ESTIMATORS,
 
 
 @pytest.mark.parametrize("estimator, scale", SCALED, ids=[f"{type(e).__name__}-{scale}" for e, scale in SCALED])
-@pytest.mark.filterwarnings("ignore:No rule of the full data")
 def test_weights_may_be_of_any_size(estimator, scale, rng):
     X, y = mixed_table(rng, 100)
     weights = rng.random(100) * (rng.random(100) < 0.8)

@@ -284,7 +284,6 @@ def test_bad_parameters_are_named(parameters, message) -> None:
         SirusRegressorCV(**parameters).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
 def test_a_fold_with_a_constant_response_predicts_its_mean() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

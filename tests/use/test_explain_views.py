@@ -43,18 +43,18 @@ def text_parts(explanation):
     """The same of the printed lines, and half of the last place that is printed; factors as their logarithms."""
     head, _, *lines = str(explanation).splitlines()
     n_labels = frame_parts(explanation)[0].shape[1]
-    after = 0 if explanation.link == "identity" else 1  # the prediction so far
+    after = 0 if explanation.family.link == "identity" else 1  # the prediction so far
     found = []
     for line in lines[: len(explanation.names) + 1]:
         cells = line.split()
-        if explanation.link == "hazard":
+        if explanation.family.link == "hazard":
             factors = [cell for cell in cells if re.fullmatch(r"×[\d.e-]+", cell)]
             found.append([np.log(float(factors[0][1:]))])
             continue
         cells = cells[: len(cells) - after][-n_labels:]
         found.append([float(cell) for cell in cells])
     decimals = len(cells[-1].partition(".")[2])
-    return np.array(found), 0.02 if explanation.link == "hazard" else 0.501 * 10.0**-decimals, head
+    return np.array(found), 0.02 if explanation.family.link == "hazard" else 0.501 * 10.0**-decimals, head
 
 
 @pytest.mark.parametrize("raw", [False, True])

@@ -128,7 +128,7 @@ def test_the_error_of_tuning_is_the_unexplained_deviance_of_held_out_rows(loss, 
     model = SirusRegressorCV(loss=loss, n_trees=100, n_repeats=2, cv=5, n_stages=n_stages, random_state=0)
     model.fit(X, y, sample_weight=weights)
     figures = model.model_.out_of_fold.figures
-    assert model.model_.error_name == "unexplained deviance"
+    assert model.model_.family.error_name == "unexplained deviance"
     assert figures["unexplained_deviance"][0] == pytest.approx(model.cv_error_, rel=1e-9)
     assert figures["d2"][0] == pytest.approx(1 - model.cv_error_, rel=1e-9)
 

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 import pysirus
 from hostile import make_model, new_rows
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._model.points import Points, format_points
+from pysirus._families.of_model import family_of
 from pysirus._parameters import ParameterError
 from pysirus._rules.rule import Condition, Rule, RuleSet
 from pysirus._use.diff import diff
@@ -52,7 +52,7 @@ def log_odds(p):
 def test_two_classes_by_hand():
     rule = Rule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=(0.2, 0.8), outside=(0.9, 0.1))
     first = Rule(rule.conditions, inside=(0.2, 0.8), outside=(0.9, 0.1), weight=2.0, classes=(0, 1))
-    reading = Points("softmax", (0.5, 0.5), "y", (0, 1))
+    reading = family_of("softmax", "y", (0.5, 0.5), classes=(0, 1), positive=1)
     # two points for each share above the mean: 2 * (0.8 - 0.2) inside, 2 * (0.1 - 0.9) outside
     assert reading.adds(first) == "+1.20 / -1.60"
     shares = ((0.3, 0.7), (0.6, 0.4))
@@ -71,17 +71,17 @@ def test_several_classes_show_the_class_that_moves_most():
         outside=(0.3, 0.3, 0.4),
         weight=2.0,
     )
-    reading = Points("softmax", (0.25, 0.25, 0.5), "y", ("a", "b", "c"))
+    reading = family_of("softmax", "y", (0.25, 0.25, 0.5), classes=("a", "b", "c"))
     assert reading.outputs(rule, named=False) == ("c 70%", "40%")
     assert reading.adds(rule) == "+0.40 / -0.20"
 
 
 def test_a_logarithm_is_read_as_factors():
     rule = Rule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=4.0, outside=1.0, weight=0.5)
-    reading = Points("log", 2.0, "visits", None)
+    reading = family_of("log", "visits", 2.0)
     assert reading.outputs(rule) == ("4.00", "1.00")
     assert reading.adds(rule) == f"×{np.exp(1):.2f} / ×{np.exp(-0.5):.3f}"
-    assert format_points([0.001, -0.002]) == ("+0.0010", "-0.0020")
+    assert family_of("softmax", "y", (0.5, 0.5), classes=(0, 1)).points_texts([0.001, -0.002]) == ("+0.0010", "-0.0020")
 
 
 def test_a_list_prints_shares_and_points(two):

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._families.links import Link
 from pysirus._kind.classes import ClassKind
 from pysirus._kind.gain import log_loss
 from pysirus._kind.likelihood import LikelihoodKind
-from pysirus._model.link import Link
 from pysirus._model.moments import Moments
 from pysirus._model.quadratic import Quadratic
 from pysirus._response.residuals import OddsResiduals

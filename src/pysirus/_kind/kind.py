@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.links import Link
 from pysirus._kind.gain import FoldRows, Gain, gain_of, squared_error
-from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
 from pysirus._response.response import Response

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.column import DataError, first_row
+from pysirus._families.links import Link
 from pysirus._kind.blocks import weights_or_ones
 from pysirus._kind.figures import deviance_about_mean
 from pysirus._kind.gain import gamma_loss, poisson_loss
@@ -23,7 +24,6 @@ from pysirus._kind.kind import LabelTotals, PooledError
 from pysirus._kind.likelihood import LikelihoodKind
 from pysirus._kind.numbers import NumberKind, NumbersOfPart
 from pysirus._message import TARGET, row_named, setting
-from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
 from pysirus._model.quadratic import Quadratic

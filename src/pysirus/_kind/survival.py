@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import DataError
+from pysirus._families.links import Link
 from pysirus._kind.gain import FoldRows, Gain, concordance_gain
 from pysirus._kind.kind import Kind, LabelTotals, PooledError
 from pysirus._kind.likelihood import Gradient, LikelihoodKind
 from pysirus._kind.numbers import SHRINKAGE
 from pysirus._message import InPython
 from pysirus._model.hazard import BaselineHazard, Survival, kept_times
-from pysirus._model.link import Link
 from pysirus._model.model import Model
 from pysirus._model.moments import Moments
 from pysirus._parameters import ParameterError

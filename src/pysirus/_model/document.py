@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pysirus._families.links import LINKS
 from pysirus._model.agreement import check_agreement
 from pysirus._model.constraint_fields import CONSTRAINTS
 from pysirus._model.fields import (
@@ -27,7 +28,6 @@ from pysirus._model.fields import (
     whole,
 )
 from pysirus._model.held_out import OUT_OF_FOLD
-from pysirus._model.link import LINKS
 from pysirus._model.recipe_text import MARKS, RECIPE
 from pysirus._model.roles import ROLES
 from pysirus._rules.parse import MOST_CONDITIONS

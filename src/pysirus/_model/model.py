@@ -21,13 +21,14 @@ from pysirus._data.align import Schema, align_table, warn_unseen
 from pysirus._data.marks import Marks
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
-from pysirus._format import decimals_for, format_number, format_shares
+from pysirus._families.base import Family
+from pysirus._families.links import Link
+from pysirus._families.of_model import family_of
+from pysirus._format import format_number
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.hazard import BaselineHazard, Survival
 from pysirus._model.held_out import HeldOut, held_out_from
-from pysirus._model.link import Link, log_odds, respond
 from pysirus._model.moments import Moments
-from pysirus._model.points import Points
 from pysirus._model.quadratic import Quadratic
 from pysirus._model.roles import ColumnRoles
 from pysirus._model.step_function import step_functions
@@ -36,12 +37,15 @@ from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
 from pysirus._rules.rule import Rule, RuleSet, with_weights
 from pysirus._rules.term import LinearTerm
-from pysirus._rules.words import LABELS, LINE, fold_labels, fold_middle
+from pysirus._rules.words import LINE, fold_middle
 from pysirus._warn import warn_user
 
 Self = TypeVar("Self", bound="Model")
 Aggregation = Literal["sum", "mean"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
+
+
+COMPILED = ("_evaluator", "family")  # made of the rest where they are needed
 
 
 def _weight(rule: Rule) -> float:
@@ -165,9 +169,9 @@ class Model:
 
         Some rules of a list of numbers in stages answer means and others residuals: each is read by what it adds.
         """
-        if self.link == "identity" and not self.is_staged:
-            return rules if self.positive_class is None else RuleSet(rules, shown=self.positive)
-        return RuleSet(rules, self.points)
+        if self.family.is_scored or self.is_staged:
+            return RuleSet(rules, self.family)
+        return rules if self.positive_class is None else RuleSet(rules, shown=self.positive)
 
     @property
     def is_staged(self) -> bool:
@@ -205,24 +209,18 @@ class Model:
             survival = replace(survival, hazard=hazard)
         return replace(self, selected=rules, intercept=size.intercept, facts=facts, survival=survival)
 
-    @property
-    def predicts_sum(self) -> bool:
-        """Whether the sum of weighted outputs is the prediction itself, with nothing to compute from it."""
-        return self.link in ("identity", "hazard")
-
-    @property
-    def error_name(self) -> str:
-        """What tuning measures."""
-        if self.link == "hazard":
-            return "2 (1 - concordance)"
-        if self.link != "identity":
-            return "unexplained deviance"
-        return "unexplained variance" if self.classes is None else "1 - AUC"
-
-    @property
-    def deviance_loss(self) -> str | None:
-        """Of counts and amounts the loss whose deviance judges them, "poisson" or "gamma"; None for others."""
-        return str(self.facts.get("loss", "poisson")) if self.link == "log" else None
+    @cached_property
+    def family(self) -> Family:
+        """What the target is: everything that depends on it is asked of this."""
+        return family_of(
+            self.link,
+            self.target,
+            self.mean,
+            classes=self.classes,
+            positive=self.positive,
+            loss=str(self.facts.get("loss", "poisson")),
+            survival=self.survival,
+        )
 
     @property
     def out_of_fold(self) -> HeldOut | None:
@@ -295,9 +293,7 @@ class Model:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Of two classes the log-odds of the second, one number per row; of more a score per class."""
-        if self.link != "softmax":
-            raise AttributeError("decision_function is for classes weighed by likelihood (weighting='likelihood').")
-        return log_odds(self.scores(X))
+        return self.family.decision(self.scores(X))
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
         """The probability of no event until each time: a function for each row, or an array [row, time]."""
@@ -320,9 +316,7 @@ class Model:
 
     def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What scores stand for."""
-        if scores.ndim == 1:
-            return respond(self.link, scores[:, None])[:, 0]
-        return respond(self.link, scores)
+        return self.family.respond(scores) if self.family.shape else self.family.respond(scores[:, None])[:, 0]
 
     @cached_property
     def _evaluator(self) -> Evaluator:
@@ -342,22 +336,20 @@ class Model:
             total, weight = sums.T
             deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
             return np.asarray(float(np.asarray(self.mean)) + deviation)
-        return sums if self.classes is not None else sums[:, 0]
+        return self.family.take(sums)
 
     def __getstate__(self) -> dict[str, Any]:
         # what is compiled is made again where it is needed
-        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
+        return {name: value for name, value in self.__dict__.items() if name not in COMPILED}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict each row: a number, or the most probable class."""
         decision = self.raw_predict(X)
-        if self.classes is None:
-            return decision
-        return np.asarray(self.labels[decision.argmax(axis=1)])
+        return np.asarray(self.labels[decision.argmax(axis=1)]) if self.family.shape else decision
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, one column per class."""
-        if self.classes is None:
+        if not self.family.shape:
             raise AttributeError("predict_proba is for classes; this model predicts numbers.")
         return self.raw_predict(X)
 
@@ -365,25 +357,20 @@ class Model:
         """Anything fitted answers this with its model."""
         return self
 
-    @property
-    def points(self) -> Points:
-        """How its rules are read where their sum is a score, and not the prediction itself."""
-        return Points(self.link, self.mean, self.target, self.classes, self.survival, self.positive)
-
     def average_output(self, rule: Rule) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.
 
         Its outputs are means of the response, inside and outside, so theirs is the mean of it; a correction's are means
         of residuals, which for numbers is zero.
         """
-        return self.points.average_output(rule)
+        return self.family.average_output(rule)
 
     def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What a rule adds to the score where it holds and elsewhere, from what it adds on average.
 
         Of two classes the points on the log-odds of the positive one, of more a vector with a score per class.
         """
-        return self.points.added(rule)
+        return self.family.added(rule)
 
     @property
     def average_score(self) -> NDArray[np.float64]:
@@ -392,7 +379,7 @@ class Model:
         total = np.asarray(self.intercept, dtype=np.float64)
         for rule in self.rules:
             total = total + _weight(rule) * self.average_output(rule)
-        return self.points.odds(total)
+        return self.family.odds(total)
 
     def _repr_html_(self) -> str:
         """The model for a notebook."""
@@ -426,17 +413,11 @@ class Model:
         return ["linear terms", *map(str, self.terms)]
 
     def _head(self) -> str:
-        """Mean and intercept, or the class proportions, in one line."""
-        if self.link != "identity" or self.is_staged:
+        """What the list is about and where it starts, in one line."""
+        if self.family.is_scored or self.is_staged:
             approximate = "; weights are approximate" if self.facts.get("approximate_weights") else ""
-            return self.points.head(self.average_score) + approximate
-        target = one_line(self.target)
-        if not isinstance(self.mean, tuple) and not isinstance(self.intercept, tuple):
-            decimals = decimals_for([self.mean, self.intercept], 0.0)
-            if self.aggregation == "mean":
-                weight = format_number(self.root_weight, 3)
-                return f"mean {target} = {self.mean:.{decimals}f}    its weight = {weight}"
-            return f"mean {target} = {self.mean:.{decimals}f}    intercept = {self.intercept:.{decimals}f}"
-        assert isinstance(self.mean, tuple) and self.classes is not None
-        labels = fold_labels(self.classes, LABELS[0]) or ()
-        return f"shares of {target}: {one_line(format_shares(self.mean, labels, decimals=1))}"
+            return self.family.head(self.average_score) + approximate
+        if self.aggregation == "mean":
+            mean = self.family.plain_head(0.0).split("    ")[0]
+            return f"{mean}    its weight = {format_number(self.root_weight, 3)}"
+        return self.family.plain_head(self.intercept)

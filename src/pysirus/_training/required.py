@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pysirus._families.links import Link
 from pysirus._message import Parameter
-from pysirus._model.link import Link
 from pysirus._parameters import ParameterError
 from pysirus._rules.effect import EffectError
 from pysirus._rules.rule import Rule

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.links import INVERSE
 from pysirus._kind.blocks import blocks_of
 from pysirus._kind.gain import FoldRows
 from pysirus._kind.held_out import Predicted, held_out_of
 from pysirus._kind.kind import Kind
 from pysirus._model.held_out import HeldOut
-from pysirus._model.link import respond
 from pysirus._response.response import Response
 from pysirus._sums import scores_of
 from pysirus._weights.weighted import WeightedPrefixes
@@ -44,7 +44,7 @@ class HeldRows:
         values = np.empty((len(self.bits), n_outputs))
         for rows in blocks_of(len(values)):
             values[rows] = scores_of(self.holds(rows), base, steps)
-        return respond(kind.link, values)
+        return INVERSE[kind.link](values)
 
     def holds(self, rows: slice) -> NDArray[np.bool_]:
         """Which rules hold in some of the rows, [row, rule]."""

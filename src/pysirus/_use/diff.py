@@ -8,7 +8,7 @@ place. Beside the rules every other value that predictions read is compared (``c
 from __future__ import annotations
 
 import html
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,8 +45,6 @@ class Diff:
     changes : list of Change
         Every other value that predictions read and that differs: intercept, baseline hazard, classes, columns, and of
         rules that stayed outputs, weights, thresholds and where missing and unseen values go.
-    numbers : pair
-        The number of each rule in the printed list of the old model, and in that of the new one.
     """
 
     stayed: list[tuple[Rule, Rule]]
@@ -56,7 +54,6 @@ class Diff:
     stability: float
     readings: tuple[Reading | None, Reading | None] = (None, None)
     changes: list[Change] = field(default_factory=list)
-    numbers: tuple[Mapping[Rule, int], Mapping[Rule, int]] = ({}, {})
 
     @property
     def is_same(self) -> bool:
@@ -65,19 +62,14 @@ class Diff:
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
-        header = ["", "#", "rule", *(["stage"] if staged else []), "frequency", self._name]
+        header = ["", "rule", *(["stage"] if staged else []), "frequency", self._name]
         pairs: list[tuple[str, Rule | None, Rule | None]] = [("=", *pair) for pair in self.stayed]
         pairs += [("~", *pair) for pair in self.moved]
         pairs += [*(("+", None, new) for new in self.came), *(("-", old, None) for old in self.went)]
-        changes = [self._changes(old, new) for _, old, new in pairs]
-        if not staged:
-            changes = [[number, *rest] for number, _, *rest in changes]
-        others = sum(2 + max(map(len, column)) for column in zip([*header[1:2], *header[3:]], *changes))
+        changes = [self._changes(old, new)[0 if staged else 1 :] for _, old, new in pairs]
+        others = sum(2 + max(map(len, column)) for column in zip(header[2:], *changes))
         width = max(LINE - 3 - others, MIN_WIDTH)
-        rows = [
-            [mark, number, _both_texts(old, new, width), *rest]
-            for (mark, old, new), (number, *rest) in zip(pairs, changes)
-        ]
+        rows = [[mark, _both_texts(old, new, width), *own] for (mark, old, new), own in zip(pairs, changes)]
         return header, rows
 
     @property
@@ -92,9 +84,9 @@ class Diff:
         return (reading.adds_name or "adds") if self._scored and reading is not None else "weight"
 
     def _changes(self, old: Rule | None, new: Rule | None) -> list[str]:
-        """Number, stage, frequency and weight or points, before and after."""
+        """Stage, frequency and weight or points, before and after."""
         cells = []
-        for name in ("number", "stage", "frequency", "adds" if self._scored else "weight"):
+        for name in ("stage", "frequency", "adds" if self._scored else "weight"):
             before, after = (self._cell(name, rule, age) for age, rule in enumerate((old, new)))
             cells.append(f"{before} -> {after}" if before != after else after)
         return cells
@@ -102,8 +94,6 @@ class Diff:
     def _cell(self, name: str, rule: Rule | None, age: int) -> str:
         if rule is None:
             return ""
-        if name == "number":
-            return str(self.numbers[age][rule])
         reading = self.readings[age]
         return reading.adds(rule) if name == "adds" and reading is not None else _text(getattr(rule, name))
 
@@ -144,10 +134,8 @@ class Diff:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain data, ready for JSON."""
 
-        def plain(rule: Rule, age: int) -> dict[str, Any]:
-            reading = self.readings[age]
+        def plain(rule: Rule, reading: Reading | None) -> dict[str, Any]:
             about = {
-                "number": self.numbers[age][rule],
                 "rule": rule.line(rule.condition_text),
                 "stage": rule.stage,
                 "frequency": rule.frequency,
@@ -155,12 +143,13 @@ class Diff:
             }
             return about if reading is None else {**about, "adds": [side.tolist() for side in reading.added(rule)]}
 
+        before, after = self.readings
         return {
             "stability": self.stability,
-            "stayed": [{"old": plain(old, 0), "new": plain(new, 1)} for old, new in self.stayed],
-            "moved": [{"old": plain(old, 0), "new": plain(new, 1)} for old, new in self.moved],
-            "came": [plain(rule, 1) for rule in self.came],
-            "went": [plain(rule, 0) for rule in self.went],
+            "stayed": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.stayed],
+            "moved": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.moved],
+            "came": [plain(rule, after) for rule in self.came],
+            "went": [plain(rule, before) for rule in self.went],
             "same": self.is_same,
             "changes": [{"what": own.place, "old": own.old, "new": own.new} for own in self.changes],
         }
@@ -238,6 +227,4 @@ def diff(old: Any, new: Any) -> Diff:
             went.remove(rule)
             came.remove(match)
     readings = (old.rules.reading, new.rules.reading)
-    numbers = tuple({rule: i for i, rule in enumerate(rules, start=1)} for rules in (before, after))
-    stability, changes = dice_sorensen(before, after), changes_between(old, new, stayed)
-    return Diff(stayed, moved, came, went, stability, readings, changes, (numbers[0], numbers[1]))
+    return Diff(stayed, moved, came, went, dice_sorensen(before, after), readings, changes_between(old, new, stayed))

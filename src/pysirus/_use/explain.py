@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import decimals_for, format_label, html_table, make_frame, text_table
-from pysirus._model.link import Link, log_odds, respond
+from pysirus._families.base import Family
+from pysirus._format import decimals_for, html_table, make_frame, text_table
 from pysirus._model.model import Model
-from pysirus._model.points import signed
 from pysirus._parameters import ParameterError
-from pysirus._plain import apart, one_line
-from pysirus._rules.outcome import format_factors
+from pysirus._plain import apart
 from pysirus._rules.rule import Rule, RuleSet
 from pysirus._rules.term import LinearTerm
 
@@ -40,8 +38,6 @@ WIDTH = 84  # characters of a rule; the other columns take the rest of a line
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """Predictions, decomposed into contributions.
-
-    It prints its first five rows. They count from 0, as in ``explanation[0]``; the command line counts rows from 1.
 
     Attributes
     ----------
@@ -62,13 +58,8 @@ class Explanation:
         Weight times output of each rule and term.
     averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
         The weighted mean of ``outputs`` over the training data.
-    target : str
-        What is predicted.
-    classes : tuple or None
-        The labels, for classification.
-    link : {"identity", "softmax", "log", "hazard"}
-        What baseline and contributions add up to: the prediction itself, scores of classes, its logarithm, or the
-        logarithm of a hazard relative to the average.
+    family : Family
+        What is predicted, and what baseline and contributions add up to.
     """
 
     rules: RuleSet
@@ -76,12 +67,19 @@ class Explanation:
     outputs: NDArray[np.float64]
     fired: NDArray[np.bool_]
     averages: NDArray[np.float64]
-    target: str
-    classes: tuple[Any, ...] | None = None
+    family: Family
     terms: tuple[LinearTerm, ...] = ()
-    link: Link = "identity"
     measured_from: Base = "average"
-    positive: int = -1  # the number of the class that is spoken of, of two
+
+    @property
+    def target(self) -> str:
+        """What is predicted."""
+        return self.family.target
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels, for classification."""
+        return self.family.classes
 
     @property
     def baseline(self) -> Any:
@@ -127,7 +125,7 @@ class Explanation:
     @property
     def prediction(self) -> NDArray[np.float64]:
         """What the scores stand for: the prediction for each row, a number or class probabilities."""
-        return _respond(self.link, self.scores)
+        return self._respond(self.scores)
 
     @property
     def running(self) -> NDArray[np.float64]:
@@ -138,7 +136,7 @@ class Explanation:
         start = np.repeat(np.asarray(self.baseline, dtype=np.float64)[None, None], len(self), axis=0)
         steps = np.cumsum(np.concatenate([start, self.contributions], axis=1), axis=1)
         steps[:, -1] = self.scores
-        return _respond(self.link, steps)
+        return self._respond(steps)
 
     def centred(self) -> Explanation:
         """The same predictions, measured from the average training row, as ``explain`` gives them.
@@ -157,23 +155,20 @@ class Explanation:
             )
         return replace(self, measured_from="intercept")
 
+    def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What scores stand for; the last axis is that of classes, where there are some."""
+        n_outputs = self.family.shape[0] if self.family.shape else 1
+        return self.family.respond(scores.reshape(-1, n_outputs)).reshape(scores.shape)
+
     @property
     def scale(self) -> str:
         """What contributions add up to."""
-        if self.link == "softmax":
-            two = len(self.classes or ()) == 2
-            own = format_label((self.classes or ())[self.positive])
-            return f"the log-odds of {own}" if two else "the scores of the classes"
-        if self.link == "identity":
-            return self.target if self.classes is None else "the probabilities of the classes"
-        return f"the logarithm of {self.target if self.link == 'log' else 'the hazard'}"
+        return self.family.sum_name
 
     @property
     def convention(self) -> str:
         """One line that says what contributions add up to, and what they are measured from."""
-        if self.link == "hazard":
-            return f"Factors of the hazard, {FROM[self.measured_from]}"
-        return f"Contributions to {one_line(self.scale)}, {FROM[self.measured_from]}"
+        return f"{self.family.parts_name}, {FROM[self.measured_from]}"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per table row, rule and class.
@@ -202,12 +197,12 @@ class Explanation:
             "rule": [name for name in names for _ in labels] * n,
             "fired": np.repeat(fired.ravel(), len(labels)).tolist(),
         }
-        if self.classes is not None:
+        if self.family.shape:
             data["class"] = list(labels) * (n * len(names))
         data["contribution"] = np.concatenate([base, parts], axis=1).ravel().tolist()
-        if self.link != "identity":
+        if self.family.is_scored:
             running = self.running.reshape(n, k + 1, -1)
-            own = [self.positive] if len(labels) == 1 else slice(None)
+            own = [self.family.positive] if len(labels) == 1 else slice(None)
             data["prediction"] = running[:, :, own].ravel().tolist()
         return make_frame(data, backend)
 
@@ -222,14 +217,14 @@ class Explanation:
 
         def plain(values: NDArray[np.float64]) -> Any:
             named = dict(zip(map(str, labels), values.tolist()))
-            return named if self.classes is not None else float(values[0])
+            return named if self.family.shape else float(values[0])
 
         rules = [
             {"rule": name, "fired": bool(fired), "contribution": plain(part)}
             for name, fired, part in zip(self.names, self.fired[0], parts[0])
         ]
         found = self.prediction[0]
-        told = dict(zip(map(str, self.classes), found.tolist())) if self.classes is not None else float(found)
+        told = dict(zip(map(str, self.classes or ()), found.tolist())) if self.family.shape else float(found)
         said = {"target": self.target, "scale": self.scale, "measured_from": self.measured_from}
         return {**said, "prediction": told, "baseline": plain(base), "rules": rules}
 
@@ -241,57 +236,38 @@ class Explanation:
 
     def _points(self) -> tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]:
         """The labels that contributions are of, the baseline [label] and the contributions [row, part, label]."""
-        labels = self.classes or (None,)
-        n, k = self.fired.shape
-        base = np.reshape(np.asarray(self.baseline, dtype=np.float64), len(labels))
-        parts = self.contributions.reshape(n, k, len(labels))
-        if self.link == "softmax" and len(labels) == 2:
-            sign = 1.0 if labels[self.positive] == labels[1] else -1.0
-            return (labels[self.positive],), sign * log_odds(base)[None], sign * log_odds(parts)[..., None]
-        if self.link == "softmax":  # only differences between classes matter
-            return labels, base - base.mean(), parts - parts.mean(axis=2, keepdims=True)
-        return labels, base, parts
+        family, (n, k) = self.family, self.fired.shape
+        n_outputs = family.shape[0] if family.shape else 1
+        base = np.reshape(np.asarray(self.baseline, dtype=np.float64), n_outputs)
+        parts = self.contributions.reshape(n, k, n_outputs)
+        return family.spoken_labels, family.contributions(base), family.contributions(parts)
 
     def _score_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
         """The points of each rule, and the prediction so far: of two classes that of the positive one."""
-        if self.link == "hazard":
-            return self._hazard_rows(row)
+        family = self.family
         labels, base, parts = self._points()
         running = self.running[row].reshape(len(self.names) + 1, -1)
-        k = self.positive if len(labels) == 1 else int(running[-1].argmax())
-        texts = self._prediction_texts(running[:, k])
-        lines = [["", self.measured_from, *(signed(v, 2) for v in base), texts[0]]]
+        k = family.positive if len(labels) == 1 else int(running[-1].argmax())
+        texts = family.prediction_texts(running[:, k])
+
+        def points(values: NDArray[np.float64]) -> list[str]:
+            return [family.point_text(float(value)) for value in values]
+
+        def total(values: NDArray[np.float64]) -> list[str]:
+            return points(values) if family.tells_totals else [""] * len(labels)
+
+        lines = [["", self.measured_from, *total(base), texts[0]]]
         for name, fired, part, text in zip(self._short_names, self.fired[row], parts[row], texts[1:]):
-            lines.append(["yes" if fired else "no", name, *(signed(v, 2) for v in part), text])
-        total = base + parts[row].sum(axis=0)
-        lines.append(["", "prediction", *(signed(v, 2) for v in total), texts[-1]])
-        if self.classes is None:
-            return ["fired", "rule", "log", self.target], lines
-        label = format_label(self.classes[k])
-        if len(labels) == 1:
-            return ["fired", "rule", "log-odds", f"probability of {label}"], lines
-        lines.append(["", "probability", *(f"{100 * p:.1f}%" for p in running[-1]), ""])
-        return ["fired", "rule", *map(str, labels), f"probability of {label}"], lines
-
-    def _hazard_rows(self, row: int) -> tuple[list[str], list[list[str]]]:
-        """By what factor each rule multiplies the hazard, and the factor so far."""
-        running, parts = self.running[row], self.contributions[row]
-        lines = [["", self.measured_from, "", *format_factors(running[:1])]]
-        for name, fired, part, so_far in zip(self._short_names, self.fired[row], parts, running[1:]):
-            lines.append(["yes" if fired else "no", name, *format_factors([part, so_far])])
-        lines.append(["", "prediction", "", *format_factors(running[-1:])])
-        return ["fired", "rule", "factor", "hazard"], lines
-
-    def _prediction_texts(self, values: NDArray[np.float64]) -> list[str]:
-        if self.classes is not None:
-            return [f"{100 * p:.1f}%" for p in values]
-        decimals = max(decimals_for([float(values[-1])], 0.0), 2)
-        return [f"{value:.{decimals}f}" for value in values]
+            lines.append(["yes" if fired else "no", name, *points(part), text])
+        lines.append(["", "prediction", *total(base + parts[row].sum(axis=0)), texts[-1]])
+        if len(labels) > 1:
+            lines.append(["", "probability", *family.prediction_texts(running[-1]), ""])
+        return ["fired", "rule", *family.points_names, family.prediction_header(k)], lines
 
     def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
-        if self.link != "identity":
+        if self.family.is_scored:
             return self._score_rows(row)
-        labels = self.classes or (self.target,)
+        labels = self.family.points_names
         parts = self.contributions[row].reshape(len(self.names), len(labels))
         base = np.reshape(self.baseline, len(labels))
         total = self.prediction[row].reshape(len(labels))
@@ -300,7 +276,7 @@ class Explanation:
         for name, fired, part in zip(self._short_names, self.fired[row], parts):
             lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
         lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
-        return ["fired", "rule", *map(str, labels)], lines
+        return ["fired", "rule", *labels], lines
 
     def __str__(self) -> str:
         shown = range(min(len(self), 5))
@@ -357,27 +333,19 @@ def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:
 def _explain_sum(model: Model, table: Table) -> Explanation:
     """The parts of a sum of rules and terms."""
     rules, terms = model.rules_on(table), model.terms
-    shape = (table.n_rows, len(rules) + len(terms)) + (() if model.classes is None else (len(model.classes),))
+    shape = (table.n_rows, len(rules) + len(terms), *model.family.shape)
     outputs, averages = np.empty(shape), np.empty(shape[1:])
     fired = np.ones(shape[:2], dtype=bool)
     for r, rule in enumerate(rules):
         fired[:, r] = rule.holds(table)
-        inside = fired[:, r] if model.classes is None else fired[:, r, None]
+        inside = fired[:, r].reshape(-1, *(1 for _ in model.family.shape))
         outputs[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
         averages[r] = (rule.weight or 0.0) * model.average_output(rule)
     for t, term in enumerate(terms, start=len(rules)):
         outputs[:, t] = term.weight * term.values(table)
         averages[t] = term.weight * term.missing  # which is the training mean
-    intercept = model.intercept if model.classes is None else np.asarray(model.intercept, dtype=np.float64)
-    parts = (rules, intercept, outputs, fired, averages)
-    return Explanation(*parts, model.target, model.classes, terms, model.link, positive=model.positive)
-
-
-def _respond(link: Link, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What scores stand for; the last axis is that of classes."""
-    if link == "softmax":
-        return respond(link, scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
-    return respond(link, scores.reshape(-1, 1)).reshape(scores.shape)
+    intercept = np.asarray(model.intercept, dtype=np.float64) if model.family.shape else model.intercept
+    return Explanation(rules, intercept, outputs, fired, averages, model.family, terms)
 
 
 def _explain_mean(model: Model, table: Table) -> Explanation:
@@ -389,7 +357,7 @@ def _explain_mean(model: Model, table: Table) -> Explanation:
     total = model.root_weight + fired @ weights
     share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
     parts = (rules, mean, share * gaps, fired, np.zeros(len(rules)))
-    return Explanation(*parts, model.target, measured_from="mean")
+    return Explanation(*parts, model.family, measured_from="mean")
 
 
 def output_gap(rule: Rule) -> float:

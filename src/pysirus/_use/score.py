@@ -110,7 +110,7 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
         return Score(_survival_figures(model.survival.hazard, compared.found, times, weights), n_rows, model.target)
     by_class = model.classes is not None
     values = compared.found if by_class else compared.found[:, None]
-    figures = figures_of([Predicted(values, compared.truth, weights)], by_class, model.deviance_loss)
+    figures = figures_of([Predicted(values, compared.truth, weights)], by_class, model.family.deviance_loss)
     return Score(figures, n_rows, model.target)
 
 
@@ -121,7 +121,7 @@ def one_number(model: Model, found: Score) -> float:
     """
     if model.survival is not None or model.classes is not None:
         return found["concordance" if model.survival is not None else "accuracy"]
-    name = "r2" if model.deviance_loss is None else "d2"
+    name = "r2" if model.family.deviance_loss is None else "d2"
     return found[name] if name in found.figures else float(found["rmse"] == 0)
 
 
@@ -146,8 +146,8 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         if model.classes is not None:
             return _Compared(found, read_codes(model, y, n_rows), None, weights)
         truth = read_numbers(y, n_rows)
-        if model.deviance_loss is not None:
-            check_positive(truth, model.deviance_loss)
+        if model.family.deviance_loss is not None:
+            check_positive(truth, model.family.deviance_loss)
         return _Compared(found, truth, None, weights)
 
 

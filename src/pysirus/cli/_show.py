@@ -94,7 +94,7 @@ def print_model(model: Model, *, full: bool = False) -> None:
 
 def print_start(model: Model) -> None:
     """Print from where predictions start, where the head of the list does not say it."""
-    if line := model.points.start_line(model.intercept):
+    if line := model.family.start_line(model.intercept):
         print_prose(f"\n{line}")
 
 
@@ -195,7 +195,7 @@ def verdict(model: Model) -> str:
     tuning = model.tuned
     if not tuning.sizes:
         return "\nThere are no rules to choose from."
-    chosen, name = tuning.sizes[len(model.selected) - 1], model.error_name
+    chosen, name = tuning.sizes[len(model.selected) - 1], model.family.error_name
     lines = [
         "",
         f"out of fold: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
@@ -241,7 +241,7 @@ def model_data(model: Model) -> dict[str, Any]:
         data["constraints"] = model.constraints.text([feature.name for feature in model.features])
     if model.tuning is not None:
         facts = {name: model.facts.get(name) for name in ("cv_error", "cv_stability", "p0")}
-        data["tuning"] = {"error_name": model.error_name, **facts}
+        data["tuning"] = {"error_name": model.family.error_name, **facts}
         if 0 < len(model.selected) <= len(model.tuning.sizes):
             selected, weighted, per_fold = model.tuning.numbers(len(model.selected))
             numbers = {"rules_selected": selected, "rules_with_weight": weighted, "rules_per_fold": per_fold}

@@ -25,7 +25,7 @@ OPTIONS |= {"memory": "--memory", "max_rows": "--max-rows", "categorical_feature
 OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "event": "--event"}
 OPTIONS |= {"weights": "--weights", "rules": "--add", "full": "`pysirus show MODEL --full`"}
 OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
-SETTINGS = {("prepare", "True"): "leaving --strict out", ("math_functions", "True"): "--math-functions"}
+SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""
 

@@ -95,9 +95,6 @@ def export(
             "on which to measure what rounding costs.",
         ),
     ] = None,
-    math_functions: Annotated[
-        bool, typer.Option("--math-functions", help="SQL: your SQLite has exp(), so write what needs it.")
-    ] = False,
     pdo: Annotated[
         float | None, typer.Option(metavar="N", help="Scorecard: points that double the odds. Default: 20.")
     ] = None,
@@ -147,7 +144,6 @@ def export(
     loaded = model_of(load_model(model))
     card = {"pdo": pdo, "base_score": base_score, "base_odds": base_odds, "positive": positive}
     given = {"dialect": dialect, "table": None if rows is not None else table, **card}
-    given |= {"math_functions": math_functions or None}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     if rows is not None:
         options |= _rows_and_target(rows, loaded, with_target=format == "scorecard")

@@ -21,6 +21,7 @@ from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
+from pysirus._families.links import log_odds
 from pysirus._forest.forest import Paths
 from pysirus._kind.class_likelihood import ClassLikelihood
 from pysirus._kind.class_shares import NO_STAGES, ClassShares
@@ -28,7 +29,6 @@ from pysirus._kind.kind import Kind
 from pysirus._kind.numbers import Numbers
 from pysirus._kind.positive import PositiveNumbers
 from pysirus._message import Parameter
-from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.seed import to_seed
@@ -144,7 +144,7 @@ class RegressionBase(RuleRegressor, SirusBase):
             1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
         """
         check_is_fitted(self)
-        if self.model_.deviance_loss is None:
+        if self.model_.family.deviance_loss is None:
             return float(super().score(X, y, sample_weight))
         return self.model_.score(X, y, sample_weight)
 

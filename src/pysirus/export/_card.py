@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.links import log_odds
 from pysirus._format import format_label
 from pysirus._kind.auc import auc, rank
 from pysirus._message import Learner, Parameter, setting
-from pysirus._model.link import log_odds
 from pysirus._model.model import Model
 from pysirus._rules.rule import RuleSet
 from pysirus.export._conditions import ExportError, all_sums, of_second

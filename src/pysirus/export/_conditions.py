@@ -111,7 +111,7 @@ def _score_sums(model: Model) -> list[Sums]:
     base = np.asarray(model.intercept, dtype=np.float64)
     for rule in model.rules:
         base = base + (rule.weight or 0.0) * model.average_output(rule)
-    bases = np.atleast_1d(model.points.odds(base))
+    bases = np.atleast_1d(model.family.odds(base))
     sides = [[np.atleast_1d(side) for side in model.added(rule)] for rule in model.rules]
     return [
         Sums(float(start), [(float(inside[k]), float(outside[k])) for inside, outside in sides])

@@ -57,7 +57,7 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 def _mean_texts(rule: Rule, model: Model) -> tuple[str, str]:
     """What the data say inside and outside; of two classes the share of the positive one, without its name."""
     if rule.survival is not None or is_odds(model):
-        return model.points.outputs(rule, named=not is_odds(model))
+        return model.family.outputs(rule, named=not is_odds(model))
     inside, outside = rule.means
     return format_outputs(inside, outside, model.classes)
 
@@ -75,7 +75,7 @@ def _points(added: Any, model: Model) -> str:
 def _row(number: int, rule: Rule, model: Model, staged: bool) -> RuleRow:
     assert rule.inside is not None and rule.outside is not None
     if model.link == "identity" and staged:  # what it adds is all there is to read
-        inside, outside = model.points.added_texts(rule)
+        inside, outside = model.family.added_texts(rule)
         numbers: tuple[str, ...] = ()
     elif model.link == "identity":
         shown = None if model.positive_class is None else model.positive
@@ -85,7 +85,7 @@ def _row(number: int, rule: Rule, model: Model, staged: bool) -> RuleRow:
         inside, outside = _mean_texts(rule, model)
         numbers = tuple(_points(side, model) for side in model.added(rule))
         if rule.survival is not None:
-            numbers = (*model.points.added_texts(rule), *rule.event_texts)
+            numbers = (*model.family.added_texts(rule), *rule.event_texts)
     return RuleRow(
         number=str(number),
         frequency=rule.frequency_text if rule.given else format_number(rule.frequency, 2),

@@ -187,7 +187,7 @@ class Writer:
 
     def sums(self, prediction: str) -> dict[str, str]:
         """The sums by the name of the column that holds each: the prediction itself, shares or scores."""
-        if not self.model.predicts_sum:
+        if not self.model.family.predicts_sum:
             names = score_names(self.model, self.dialect)
         else:
             names = [prediction] if self.model.classes is None else share_names(self.model, self.dialect)

@@ -303,7 +303,7 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     parts = [TITLE.format(title=title, name=name)]
     dated = any(date_of(model, i) is not None for i in used_features(model))
     parts += [DATE_IMPORTS] if dated else []
-    parts += ["from math import exp\n\n", READ, EXP] if not model.predicts_sum else [READ]
+    parts += ["from math import exp\n\n", READ, EXP] if not model.family.predicts_sum else [READ]
     parts += [DATE] if dated else []
     parts += [MEAN] if model.aggregation == "mean" else []
     parts += [f"# {one_line(line)}\n" for line in link_lines(model)]

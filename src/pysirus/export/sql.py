@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pysirus._message import InPython, setting
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus.export._clock import column_of
@@ -131,7 +130,7 @@ def _comments(model: Model, dialect: Dialect) -> str:
 
 def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_functions: bool) -> Dialect:
     """The dialect, and whether exponentials are written in it; where the engine may have none they are refused."""
-    if model.predicts_sum:
+    if model.family.predicts_sum:
         return dialect
     if math_functions:
         dialect = replace(dialect, has_exp=True)
@@ -139,8 +138,8 @@ def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_fun
         what = "The probability" if model.link == "softmax" else "The prediction"
         raise ExportError(
             f"{what} needs exp(), which {dialect.name} has only where it is built with math functions. Say "
-            f"{setting('math_functions', True)} if yours is (SELECT exp(1) works)"
-            f"{InPython(', or leave probability out to get the score and the class') if probability else ''}."
+            "math_functions=True if yours is (SELECT exp(1) works)"
+            + (", or leave probability out to get the score and the class." if model.link == "softmax" else ".")
         )
     return replace(dialect, has_exp=False) if probability is False and model.link == "softmax" else dialect
 

@@ -64,7 +64,7 @@ def of_class(values: Any, model: Model, k: int) -> Any:
 def scale_name(model: Model, k: int) -> str:
     """What predictions add up to, for one class."""
     if model.classes is None:
-        return model.target if model.link == "identity" else model.points.scale
+        return model.target if model.link == "identity" else model.family.scale
     if model.link == "identity":
         return f"probability of {model.classes[k]}"
     return f"{'log-odds' if len(model.classes) == 2 else 'score'} of {model.classes[k]}"

@@ -33,7 +33,7 @@ def _tuned(model: Any) -> _Tuned:
     model = model._as_model()
     if model.tuning is None or not model.tuning.sizes:
         raise ParameterError("The model was not tuned: fit SirusRegressorCV or SirusClassifierCV.")
-    return _Tuned(model.tuning, model.error_name, len(model.selected))
+    return _Tuned(model.tuning, model.family.error_name, len(model.selected))
 
 
 def tuning_path(model: Any, axes: Any = None) -> Any:

@@ -42,21 +42,21 @@ def _texts(rule: Rule) -> dict[str, str]:
 def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
     # of numbers in stages the page works out what a rule adds, which depends on the size of the list
-    reading = None if model.link == "identity" else model.points
+    reading = None if model.link == "identity" else model.family
     shown = None if model.positive_class is None else model.positive
     inside, outside = RuleSet([rule], reading, shown=shown).output_texts(rule)
     own = next((weighted for weighted in chosen if weighted == rule), None)
     points: dict[str, Any] = {}
     if model.link != "identity":
-        points = {"shown": model.points.shown_class(rule), "average": short(model.average_output(rule).tolist())}
+        points = {"shown": model.family.shown_class(rule), "average": short(model.average_output(rule).tolist())}
     if rule.survival is not None:
         rows = (rule.n_inside or 1, rule.n_outside or 1)
         points["events"] = short([side.n_events / n for side, n in zip(rule.survival, rows)])
         points["eventsText"] = " / ".join(rule.event_texts)
     if points and own is not None:
-        points["adds"] = model.points.adds(own)
+        points["adds"] = model.family.adds(own)
     elif own is not None and model.is_staged:
-        points["added"] = list(model.points.added_texts(own))
+        points["added"] = list(model.family.added_texts(own))
     return {
         **points,
         **_texts(rule),
@@ -246,16 +246,17 @@ def summary(
         if table is None
         else table.take(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
     )
-    path = None if model.tuning is None else _path(model.tuning)
+    tuning, path = model.tuning, None if model.tuning is None else _path(model.tuning)
+    reasons = [] if tuning is None else tuning.reasons(len(model.selected), model.family.error_name)
     return {
         "title": title or f"Rules for {model.target}",
         "target": model.target,
         "classes": None if model.classes is None else [str(label) for label in model.classes],
         "positive": model.positive,
-        "errorName": model.error_name.replace("-", "−"),
+        "errorName": model.family.error_name.replace("-", "−"),
         "link": model.link,
-        "scaleName": model.points.scale if model.link != "identity" else "",
-        "outcome": model.points.outcome_text if model.survival is not None else None,
+        "scaleName": model.family.scale if model.link != "identity" else "",
+        "outcome": model.family.outcome_text if model.survival is not None else None,
         "effectName": _effect_name(model),
         **quality(model, X, table, y, sample_weight),
         "mean": short(model.mean),
@@ -266,7 +267,7 @@ def summary(
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
         "path": path,
-        "reason": " ".join([] if model.tuning is None else model.tuning.reasons(len(model.selected), model.error_name)),
+        "reason": " ".join(reasons),
         "effects": [effects(each, some) for each in models],
         "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),
         "obeys": obeys(model),

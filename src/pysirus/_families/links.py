@@ -8,6 +8,7 @@ The exponentials are the project's own, so that a prediction has the same bits o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,22 +16,34 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 
+Floats = NDArray[np.float64]
 Link = Literal["identity", "softmax", "log", "hazard"]
 LINKS: tuple[Link, ...] = get_args(Link)
 
 
-def respond(link: Link, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The predictions [row, output] of scores [row, output]."""
-    if link == "softmax":
-        if scores.shape[1] == 1:
-            return np.ones_like(scores)
-        scores = np.ascontiguousarray(scores)
-        return _core.loss_of_rows("softmax", scores, np.zeros_like(scores))[1]
-    if link == "log":
-        return _core.exp(np.ascontiguousarray(scores).ravel()).reshape(scores.shape)
+def _same(scores: Floats) -> Floats:
     return scores
 
 
-def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _exp(scores: Floats) -> Floats:
+    return _core.exp(np.ascontiguousarray(scores).ravel()).reshape(scores.shape)
+
+
+def _softmax(scores: Floats) -> Floats:
+    if scores.shape[1] == 1:
+        return np.ones_like(scores)
+    scores = np.ascontiguousarray(scores)
+    return _core.loss_of_rows("softmax", scores, np.zeros_like(scores))[1]
+
+
+INVERSE: dict[Link, Callable[[Floats], Floats]] = {
+    "identity": _same,
+    "softmax": _softmax,
+    "log": _exp,
+    "hazard": _same,
+}
+
+
+def log_odds(scores: Floats) -> Floats:
     """Of two classes the log-odds of the second, [...]; of more the scores themselves, [..., class]."""
     return np.asarray(scores[..., 1] - scores[..., 0]) if scores.shape[-1] == 2 else scores

@@ -1,0 +1,220 @@
+"""What the rooms that follow ask of a family; nobody asks which one it is.
+
+A list of rules adds up a *score*. Its family says what the score stands for (the link and its inverse), what a rule
+adds to it, how that is read, and what the prediction is judged by. A rule is read by two pairs of numbers, inside and
+outside: what the data say there (the mean target), and the points that it adds, from what it adds on average, since the
+outputs of a correction are residuals.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from pysirus._families.links import INVERSE, Floats, Link
+from pysirus._format import decimals_for, format_number, format_outputs
+from pysirus._plain import one_line
+from pysirus._rules.rule import Rule
+
+Task = Literal["regression", "classification", "survival"]
+
+LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
+START_DIGITS = 9  # of an intercept
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """How the target of a fitted model is predicted, read and judged."""
+
+    name: ClassVar[str]
+    task: ClassVar[Task] = "regression"
+    link: ClassVar[Link] = "identity"
+    error_name: ClassVar[str]  # what tuning measures
+    score_metric: ClassVar[str]  # what ``score`` answers with
+    deviance_loss: ClassVar[str | None] = None  # the loss whose deviance judges it, of counts and amounts
+    prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
+    tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
+
+    target: str
+    mean: float | tuple[float, ...]  # of the target, or class proportions
+
+    # -------------------------------------------------------------------------------------------------------- numbers
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels; None where numbers are predicted."""
+        return None
+
+    @property
+    def positive(self) -> int:
+        """The number of the class that is spoken of; 0 where there is none."""
+        return 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one prediction: a number, or one for each class."""
+        return ()
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the score is something else than the prediction in the unit of the target."""
+        return self.link != "identity"
+
+    @property
+    def predicts_sum(self) -> bool:
+        """Whether the score is the prediction itself, with nothing to compute from it."""
+        return self.link in ("identity", "hazard")
+
+    def take(self, sums: Floats) -> Floats:
+        """Sums [..., output] as they are told: one number, or one for each class."""
+        return sums if self.shape else sums[..., 0]
+
+    def respond(self, scores: Floats) -> Floats:
+        """The predictions [row, output] of scores [row, output]."""
+        return INVERSE[self.link](scores)
+
+    def decision(self, scores: Floats) -> Floats:
+        """scikit-learn's decision function: of two classes the log-odds of the second, of more a score for each."""
+        raise AttributeError("decision_function is for classes weighed by likelihood (weighting='likelihood').")
+
+    def odds(self, scores: Floats) -> Floats:
+        """Of two classes with scores the log-odds of the positive one, [...]; else the scores."""
+        return scores
+
+    # ----------------------------------------------------------------------------------------------- what a rule adds
+
+    def average_output(self, rule: Rule) -> Floats:
+        """The mean output of a rule over the training data, by weight.
+
+        Outputs are means of the response, inside and outside, so theirs is the mean of it. Those of a correction are
+        means of residuals: of numbers they balance, of scores the part inside says how much they do. A fixed effect is
+        measured from the rows where it is not.
+        """
+        mean = np.asarray(self.mean, dtype=np.float64)
+        if rule.effect is not None:
+            return np.zeros_like(mean)
+        if rule.stage == 1:
+            return mean
+        if rule.observed is None:
+            return np.zeros_like(mean)
+        inside, outside = (np.asarray(side, dtype=np.float64) for side in (rule.inside, rule.outside))
+        part = self._part_inside(rule)
+        return np.asarray(part * inside + (1 - part) * outside)
+
+    def _part_inside(self, rule: Rule) -> float:
+        """The part of the training weight inside a rule: so far from the mean outside to that inside lies the mean."""
+        inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in rule.means)
+        gap = inside - outside
+        k = int(np.abs(gap).argmax())
+        if abs(gap[k]) > LEAST_GAP * (abs(inside[k]) + abs(outside[k])):
+            return float(np.clip((np.atleast_1d(self.mean)[k] - outside[k]) / gap[k], 0.0, 1.0))
+        return (rule.n_inside or 0) / max(1, (rule.n_inside or 0) + (rule.n_outside or 0))
+
+    def added(self, rule: Rule) -> tuple[Floats, Floats]:
+        """What a rule adds to the score where it holds and elsewhere; of several classes a vector with one each."""
+        weight, average = rule.weight or 0.0, self.average_output(rule)
+        sides = [weight * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
+        inside, outside = map(self.odds, sides)
+        return inside, outside
+
+    # -------------------------------------------------------------------------------------------------- contributions
+
+    @property
+    def spoken_labels(self) -> tuple[Any, ...]:
+        """What contributions are of: the labels of classes, or one None for a number."""
+        return (None,)
+
+    def contributions(self, values: Floats) -> Floats:
+        """Parts of a score [..., output] as they are told, [..., spoken label]."""
+        return values
+
+    # ---------------------------------------------------------------------------------------------------------- words
+
+    @property
+    def sum_name(self) -> str:
+        """What contributions add up to, in a sentence."""
+        return f"the {self.scale}"
+
+    @property
+    def parts_name(self) -> str:
+        """What contributions are, in a head line."""
+        return f"Contributions to {one_line(self.sum_name)}"
+
+    @property
+    def points_names(self) -> list[str]:
+        """The headers of what each part adds, one for each spoken label."""
+        return [str(label) for label in self.spoken_labels]
+
+    def point_text(self, value: float) -> str:
+        """What a part adds, as text."""
+        return signed(value, 2)
+
+    def prediction_texts(self, values: Floats) -> list[str]:
+        """Predictions that are compared with each other, as text; the last decides the digits."""
+        decimals = max(decimals_for([float(values[-1])], 0.0), 2)
+        return [f"{value:.{decimals}f}" for value in values]
+
+    def prediction_header(self, k: int) -> str:
+        """The header of the prediction so far, of class k."""
+        return self.target
+
+    @property
+    @abstractmethod
+    def scale(self) -> str:
+        """What points are measured in."""
+
+    @property
+    def adds_name(self) -> str:
+        """What the column with what rules add is called; empty where that is what stands after `then` and `else`."""
+        return "adds"
+
+    def shown_class(self, rule: Rule) -> int:
+        """The class that stands for a rule; 0 where there is none."""
+        return self.positive
+
+    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """What the data say inside and outside, as text; of two classes the name may be left out.
+
+        Names of classes take at most ``longest`` characters.
+        """
+        inside, outside = rule.means
+        return format_outputs(inside, outside, None)
+
+    def adds(self, rule: Rule) -> str:
+        """What a rule adds where it holds and elsewhere, as text: ``+1.20 / -2.78``."""
+        return " / ".join(self.added_texts(rule))
+
+    def added_texts(self, rule: Rule) -> tuple[str, str]:
+        """The same, one text each; of several classes for the one that stands for the rule."""
+        k = self.shown_class(rule)
+        return self.points_texts([float(np.atleast_1d(side)[0 if side.ndim == 0 else k]) for side in self.added(rule)])
+
+    @abstractmethod
+    def points_texts(self, points: Sequence[float]) -> tuple[str, str]:
+        """Two numbers of points as text."""
+
+    def plain_head(self, intercept: Any) -> str:
+        """The head of a list whose sum is told with its intercept, not by what rules add."""
+        raise NotImplementedError(f"lists of {self.name} are told by what rules add")
+
+    @abstractmethod
+    def head(self, start: Floats) -> str:
+        """A line that says what the list is about, and from which score on the points add up."""
+
+    def start_line(self, intercept: Any) -> str:
+        """From where predictions start, where the head says it with few digits or not at all; else nothing."""
+        return ""
+
+
+def start_texts(intercept: Any) -> list[str]:
+    """An intercept, or one for each class, with enough digits to tell two models apart."""
+    return [format_number(float(value), START_DIGITS) for value in np.atleast_1d(intercept)]
+
+
+def signed(value: float, decimals: int) -> str:
+    """A number with its sign; what rounds to zero has a plus."""
+    return f"{round(value, decimals) + 0.0:+.{decimals}f}"

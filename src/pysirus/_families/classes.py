@@ -1,0 +1,220 @@
+"""Classes: a score for each, probabilities by softmax; of two all is about the log-odds of the positive one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pysirus._families.base import Family, Task, signed, start_texts
+from pysirus._families.links import Floats, Link, log_odds
+from pysirus._format import format_label, format_percents, format_shares
+from pysirus._plain import one_line
+from pysirus._rules.rule import Rule
+from pysirus._rules.words import LABELS, fold_labels, fold_middle
+
+
+@dataclass(frozen=True)
+class ClassFamily(Family):
+    """One of several classes for each row."""
+
+    task: ClassVar[Task] = "classification"
+    score_metric: ClassVar[str] = "accuracy"
+
+    labels: tuple[Any, ...] = ()
+    number: int = 0  # of the class that is spoken of
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels."""
+        return self.labels
+
+    @property
+    def positive(self) -> int:
+        """The number of the class that is spoken of."""
+        return self.number
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each class."""
+        return (len(self.labels),)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Those of the classes among the training rows."""
+        assert isinstance(self.mean, tuple)
+        return self.mean
+
+    @property
+    def spoken_labels(self) -> tuple[Any, ...]:
+        """All classes."""
+        return self.labels
+
+    @property
+    def sum_name(self) -> str:
+        """Probabilities."""
+        return "the probabilities of the classes"
+
+    def prediction_texts(self, values: Floats) -> list[str]:
+        """Percents."""
+        return [f"{100 * p:.1f}%" for p in values]
+
+    def prediction_header(self, k: int) -> str:
+        """The probability of a class."""
+        return f"probability of {format_label(self.labels[k])}"
+
+    def label_text(self, k: int, longest: int | None = None) -> str:
+        """A label as it is read in a sentence."""
+        return fold_middle(format_label(self.labels[k]), longest)
+
+    def _named_starts(self, what: str, intercept: Any) -> str:
+        values = zip(self.labels, start_texts(intercept))
+        named = (f"{one_line(format_label(label))} {value}" for label, value in values)
+        return f"{what} before the rules: {', '.join(named)}"
+
+
+@dataclass(frozen=True)
+class Multinomial(ClassFamily):
+    """More than two classes, or one."""
+
+    name: ClassVar[str] = "multinomial"
+    link: ClassVar[Link] = "softmax"
+    error_name: ClassVar[str] = "unexplained deviance"
+
+    def decision(self, scores: Floats) -> Floats:
+        """A score for each class."""
+        return scores
+
+    def contributions(self, values: Floats) -> Floats:
+        """Less their mean: only differences between classes matter."""
+        return np.asarray(values - values.mean(axis=-1, keepdims=True))
+
+    @property
+    def sum_name(self) -> str:
+        """Scores."""
+        return "the scores of the classes"
+
+    @property
+    def scale(self) -> str:
+        """The score of a class."""
+        return "score"
+
+    def shown_class(self, rule: Rule) -> int:
+        """The class whose score moves most."""
+        if len(self.labels) < 2:
+            return 0
+        return int(np.abs(np.asarray(rule.inside) - np.asarray(rule.outside)).argmax())
+
+    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """The shares of the class that stands for the rule."""
+        k = self.shown_class(rule)
+        first, second = self._shares_inside(rule, k)
+        return f"{self.label_text(k, longest)} {first}", second
+
+    def _shares_inside(self, rule: Rule, k: int) -> tuple[str, str]:
+        inside, outside = rule.means
+        first, second = format_percents(inside[k], outside[k])
+        return first, second
+
+    def points_texts(self, points: Sequence[float]) -> tuple[str, str]:
+        """With a sign."""
+        decimals = 2 if max(map(abs, points)) >= 0.01 else 4
+        first, second = (signed(value, decimals) for value in points)
+        return first, second
+
+    def head(self, start: Floats) -> str:
+        """The shares of the classes."""
+        shares = one_line(format_shares(self.shares, fold_labels(self.labels, LABELS[1]) or (), decimals=1))
+        points = "; points add to the score of a class" if len(self.labels) > 2 else ""
+        return f"{one_line(self.target)} on average: {shares}{points}"
+
+    def start_line(self, intercept: Any) -> str:
+        """The intercept of each class."""
+        return self._named_starts("scores", intercept)
+
+
+@dataclass(frozen=True)
+class Binomial(Multinomial):
+    """Two classes: points are log-odds of the positive one."""
+
+    name: ClassVar[str] = "binomial"
+
+    def decision(self, scores: Floats) -> Floats:
+        """The log-odds of the second class."""
+        return log_odds(scores)
+
+    def odds(self, scores: Floats) -> Floats:
+        """The log-odds of the positive class."""
+        return self.decision(scores) if self.number == 1 else -self.decision(scores)
+
+    @property
+    def spoken_labels(self) -> tuple[Any, ...]:
+        """The positive class, which stands for both."""
+        return (self.labels[self.number],)
+
+    def contributions(self, values: Floats) -> Floats:
+        """Log-odds."""
+        return self.odds(values)[..., None]
+
+    @property
+    def sum_name(self) -> str:
+        """The log-odds."""
+        return f"the log-odds of {format_label(self.labels[self.number])}"
+
+    @property
+    def points_names(self) -> list[str]:
+        """The log-odds."""
+        return ["log-odds"]
+
+    @property
+    def scale(self) -> str:
+        """The log-odds."""
+        return f"log-odds of {one_line(self.label_text(self.number))}"
+
+    def shown_class(self, rule: Rule) -> int:
+        """The positive one."""
+        return self.number
+
+    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """The shares of the positive class, whose name the head says."""
+        return super().outputs(rule, longest=longest) if named else self._shares_inside(rule, self.number)
+
+    def head(self, start: Floats) -> str:
+        """The share of the positive class, and from which log-odds on the points add up."""
+        own = self.labels[self.number]
+        said = f"{one_line(self.target)} = {own}" if isinstance(own, (bool, np.bool_)) else self.label_text(self.number)
+        share = f"probability of {one_line(said)}: {100 * self.shares[self.number]:.1f}% on average"
+        return f"{share}; points are log-odds of {one_line(said)}, from {signed(float(start), 2)} on"
+
+
+@dataclass(frozen=True)
+class ClassShares(ClassFamily):
+    """Classes predicted by the mean of the rules' class proportions, all weights equal."""
+
+    name: ClassVar[str] = "class shares"
+    error_name: ClassVar[str] = "1 - AUC"
+
+    @property
+    def scale(self) -> str:
+        """The proportion of a class."""
+        return "proportion"
+
+    def points_texts(self, points: Sequence[float]) -> tuple[str, str]:
+        """Percents."""
+        first, second = format_percents(*points)
+        return first, second
+
+    def plain_head(self, intercept: Any) -> str:
+        """The shares of the classes."""
+        return self.head(np.zeros(0))
+
+    def head(self, start: Floats) -> str:
+        """The shares of the classes."""
+        shares = format_shares(self.shares, fold_labels(self.labels, LABELS[0]) or (), decimals=1)
+        return f"shares of {one_line(self.target)}: {one_line(shares)}"
+
+    def start_line(self, intercept: Any) -> str:
+        """The intercept of each class."""
+        return self._named_starts("shares", intercept)

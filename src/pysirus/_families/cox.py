@@ -1,0 +1,94 @@
+"""Times to an event: the score is the logarithm of a hazard relative to that of an average row, which is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pysirus._families.base import START_DIGITS, Family, Task, start_texts
+from pysirus._families.links import Floats, Link
+from pysirus._format import format_number
+from pysirus._plain import one_line
+from pysirus._rules.outcome import format_factors, median_text, median_texts, unit_of
+from pysirus._rules.rule import Rule
+
+if TYPE_CHECKING:
+    from pysirus._model.hazard import Survival
+
+
+@dataclass(frozen=True)
+class Cox(Family):
+    """A time for each row, and whether it ended with an event."""
+
+    name: ClassVar[str] = "cox"
+    task: ClassVar[Task] = "survival"
+    link: ClassVar[Link] = "hazard"
+    error_name: ClassVar[str] = "2 (1 - concordance)"
+    score_metric: ClassVar[str] = "concordance"
+    prediction_name: ClassVar[str] = "risk score"
+    tells_totals: ClassVar[bool] = False
+
+    survival: Survival
+
+    @property
+    def scale(self) -> str:
+        """The logarithm of the hazard."""
+        return "logarithm of the hazard"
+
+    @property
+    def adds_name(self) -> str:
+        """By what rules multiply."""
+        return "hazard"
+
+    @property
+    def parts_name(self) -> str:
+        """Factors."""
+        return "Factors of the hazard"
+
+    @property
+    def points_names(self) -> list[str]:
+        """By what each rule multiplies."""
+        return ["factor"]
+
+    def point_text(self, value: float) -> str:
+        """A factor."""
+        return format_factors([value])[0]
+
+    def prediction_texts(self, values: Floats) -> list[str]:
+        """Factors."""
+        return list(format_factors(values.tolist()))
+
+    def prediction_header(self, k: int) -> str:
+        """The hazard, relative to that of an average row."""
+        return "hazard"
+
+    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """Median times."""
+        assert rule.survival is not None
+        return median_texts(rule.survival, unit_of(self.target))
+
+    def points_texts(self, points: Sequence[float]) -> tuple[str, str]:
+        """Factors of the hazard."""
+        first, second = format_factors(points)
+        return first, second
+
+    @property
+    def outcome_text(self) -> str:
+        """What became of all training rows: ``status: median 4.9 years, 299 events``."""
+        median, n_events = self.survival.median, self.survival.n_events
+        shown = median_text(median) + (unit_of(self.target) if median is not None else "")
+        return one_line(f"{self.survival.event_text}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
+
+    def head(self, start: Floats) -> str:
+        """What became of all rows."""
+        return f"{one_line(self.target)} until {self.outcome_text}; each rule multiplies the hazard"
+
+    def start_line(self, intercept: Any) -> str:
+        """The intercept and the baseline hazard."""
+        hazard, end = self.survival.hazard, ""
+        if len(hazard.times):
+            last, total = (format_number(float(own[-1]), START_DIGITS) for own in (hazard.times, hazard.cumulative))
+            mean = format_number(float(hazard.cumulative.mean()), START_DIGITS)
+            end = f"; baseline hazard {total} until {last} ({mean} on average over {len(hazard.times)} times)"
+        return f"score {start_texts(intercept)[0]} before the rules{end}"

@@ -1,0 +1,68 @@
+"""Counts and positive amounts: the score is the logarithm of the mean, rules multiply, and deviance judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pysirus._families.base import Family, start_texts
+from pysirus._families.links import Floats, Link
+from pysirus._format import decimals_for
+from pysirus._plain import one_line
+from pysirus._rules.outcome import format_factors
+
+
+@dataclass(frozen=True)
+class LogMean(Family):
+    """A positive mean for each row."""
+
+    link: ClassVar[Link] = "log"
+    error_name: ClassVar[str] = "unexplained deviance"
+    score_metric: ClassVar[str] = "d2"
+
+    @property
+    def scale(self) -> str:
+        """The logarithm."""
+        return f"logarithm of {one_line(self.target)}"
+
+    @property
+    def sum_name(self) -> str:
+        """The logarithm, with the name as it is."""
+        return f"the logarithm of {self.target}"
+
+    @property
+    def points_names(self) -> list[str]:
+        """The logarithm."""
+        return ["log"]
+
+    def points_texts(self, points: Sequence[float]) -> tuple[str, str]:
+        """Factors of the prediction."""
+        first, second = format_factors(points)
+        return first, second
+
+    def head(self, start: Floats) -> str:
+        """The mean, which rules multiply."""
+        assert not isinstance(self.mean, tuple)
+        target = one_line(self.target)
+        return f"mean {target} = {self.mean:.{decimals_for([self.mean], 0.0)}f}; each rule multiplies {target}"
+
+    def start_line(self, intercept: Any) -> str:
+        """The intercept."""
+        return f"logarithm of {one_line(self.target)} {start_texts(intercept)[0]} before the rules"
+
+
+@dataclass(frozen=True)
+class Poisson(LogMean):
+    """A count for each row, or a count by unit of exposure."""
+
+    name: ClassVar[str] = "poisson"
+    deviance_loss: ClassVar[str | None] = "poisson"
+
+
+@dataclass(frozen=True)
+class Gamma(LogMean):
+    """An amount above zero for each row."""
+
+    name: ClassVar[str] = "gamma"
+    deviance_loss: ClassVar[str | None] = "gamma"
