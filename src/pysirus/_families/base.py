@@ -35,6 +35,7 @@ class Family(ABC):
     link: ClassVar[Link] = "identity"
     error_name: ClassVar[str]  # what tuning measures
     score_metric: ClassVar[str]  # what ``score`` answers with
+    edit_metric: ClassVar[str]  # what the trail of edits tells
     deviance_loss: ClassVar[str | None] = None  # the loss whose deviance judges it, of counts and amounts
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
     tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
@@ -68,6 +69,10 @@ class Family(ABC):
     def predicts_sum(self) -> bool:
         """Whether the score is the prediction itself, with nothing to compute from it."""
         return self.link in ("identity", "hazard")
+
+    def of_class(self, values: Floats, k: int) -> Floats:
+        """The part of class k in scores [..., output], of two classes its log-odds; numbers as they are."""
+        return values
 
     def take(self, sums: Floats) -> Floats:
         """Sums [..., output] as they are told: one number, or one for each class."""
@@ -135,9 +140,26 @@ class Family(ABC):
     # ---------------------------------------------------------------------------------------------------------- words
 
     @property
+    def effect_name(self) -> str:
+        """What effects and steps are measured in, whatever the target is called."""
+        return "prediction"
+
+    @property
     def sum_name(self) -> str:
         """What contributions add up to, in a sentence."""
         return f"the {self.scale}"
+
+    def scale_of(self, k: int) -> str:
+        """What scores are measured in, for class k."""
+        return self.scale
+
+    def prediction_of(self, k: int) -> str:
+        """What is predicted, for class k."""
+        return self.prediction_name
+
+    def output_of(self, k: int) -> str:
+        """What the outputs of rules are, for class k."""
+        return self.target
 
     @property
     def parts_name(self) -> str:
@@ -158,6 +180,10 @@ class Family(ABC):
         decimals = max(decimals_for([float(values[-1])], 0.0), 2)
         return [f"{value:.{decimals}f}" for value in values]
 
+    def prediction_text(self, value: float) -> str:
+        """One prediction as text."""
+        return f"{value:.3g}"
+
     def prediction_header(self, k: int) -> str:
         """The header of the prediction so far, of class k."""
         return self.target
@@ -171,6 +197,11 @@ class Family(ABC):
     def adds_name(self) -> str:
         """What the column with what rules add is called; empty where that is what stands after `then` and `else`."""
         return "adds"
+
+    @property
+    def outcome_text(self) -> str | None:
+        """What became of all training rows, of times to an event; else None."""
+        return None
 
     def shown_class(self, rule: Rule) -> int:
         """The class that stands for a rule; 0 where there is none."""

@@ -22,6 +22,7 @@ class ClassFamily(Family):
 
     task: ClassVar[Task] = "classification"
     score_metric: ClassVar[str] = "accuracy"
+    edit_metric: ClassVar[str] = "log_loss"
 
     labels: tuple[Any, ...] = ()
     number: int = 0  # of the class that is spoken of
@@ -61,9 +62,29 @@ class ClassFamily(Family):
         """Percents."""
         return [f"{100 * p:.1f}%" for p in values]
 
+    def prediction_text(self, value: float) -> str:
+        """A percent."""
+        return f"{100 * value:.1f}%"
+
     def prediction_header(self, k: int) -> str:
         """The probability of a class."""
         return f"probability of {format_label(self.labels[k])}"
+
+    def of_class(self, values: Floats, k: int) -> Floats:
+        """That of the class."""
+        return np.asarray(values[..., k])
+
+    def scale_of(self, k: int) -> str:
+        """The probability."""
+        return self.prediction_of(k)
+
+    def prediction_of(self, k: int) -> str:
+        """The probability."""
+        return f"probability of {self.labels[k]}"
+
+    def output_of(self, k: int) -> str:
+        """The proportion."""
+        return f"proportion of {self.labels[k]}"
 
     def label_text(self, k: int, longest: int | None = None) -> str:
         """A label as it is read in a sentence."""
@@ -90,6 +111,15 @@ class Multinomial(ClassFamily):
     def contributions(self, values: Floats) -> Floats:
         """Less their mean: only differences between classes matter."""
         return np.asarray(values - values.mean(axis=-1, keepdims=True))
+
+    def scale_of(self, k: int) -> str:
+        """The score."""
+        return f"score of {self.labels[k]}"
+
+    @property
+    def effect_name(self) -> str:
+        """The score."""
+        return "score of the class"
 
     @property
     def sum_name(self) -> str:
@@ -157,6 +187,19 @@ class Binomial(Multinomial):
     def contributions(self, values: Floats) -> Floats:
         """Log-odds."""
         return self.odds(values)[..., None]
+
+    def of_class(self, values: Floats, k: int) -> Floats:
+        """The log-odds of the class."""
+        return np.asarray(values[..., k] - values[..., 1 - k])
+
+    def scale_of(self, k: int) -> str:
+        """The log-odds."""
+        return f"log-odds of {self.labels[k]}"
+
+    @property
+    def effect_name(self) -> str:
+        """The log-odds."""
+        return "log-odds of the class"
 
     @property
     def sum_name(self) -> str:

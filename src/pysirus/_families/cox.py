@@ -26,6 +26,7 @@ class Cox(Family):
     link: ClassVar[Link] = "hazard"
     error_name: ClassVar[str] = "2 (1 - concordance)"
     score_metric: ClassVar[str] = "concordance"
+    edit_metric: ClassVar[str] = "concordance"
     prediction_name: ClassVar[str] = "risk score"
     tells_totals: ClassVar[bool] = False
 
@@ -40,6 +41,11 @@ class Cox(Family):
     def adds_name(self) -> str:
         """By what rules multiply."""
         return "hazard"
+
+    @property
+    def effect_name(self) -> str:
+        """The logarithm of the hazard."""
+        return self.scale
 
     @property
     def parts_name(self) -> str:
@@ -58,6 +64,10 @@ class Cox(Family):
     def prediction_texts(self, values: Floats) -> list[str]:
         """Factors."""
         return list(format_factors(values.tolist()))
+
+    def prediction_text(self, value: float) -> str:
+        """By what factor the hazard is that of an average row."""
+        return f"hazard {format_factors([value])[0]}"
 
     def prediction_header(self, k: int) -> str:
         """The hazard, relative to that of an average row."""

@@ -20,6 +20,7 @@ class Gaussian(Family):
     name: ClassVar[str] = "gaussian"
     error_name: ClassVar[str] = "unexplained variance"
     score_metric: ClassVar[str] = "r2"
+    edit_metric: ClassVar[str] = "unexplained_variance"
 
     @property
     def scale(self) -> str:

@@ -20,11 +20,17 @@ class LogMean(Family):
     link: ClassVar[Link] = "log"
     error_name: ClassVar[str] = "unexplained deviance"
     score_metric: ClassVar[str] = "d2"
+    edit_metric: ClassVar[str] = "unexplained_deviance"
 
     @property
     def scale(self) -> str:
         """The logarithm."""
         return f"logarithm of {one_line(self.target)}"
+
+    @property
+    def effect_name(self) -> str:
+        """The logarithm."""
+        return "logarithm of the prediction"
 
     @property
     def sum_name(self) -> str:

@@ -45,8 +45,7 @@ def errors_of(before: Model, after: Model, rows: tuple[Any, Any, Any] | None) ->
     if rows is not None:
         from pysirus._use.score import score
 
-        name = "unexplained_variance" if before.family.deviance_loss is None else "unexplained_deviance"
-        name = "concordance" if before.survival is not None else name if before.classes is None else "log_loss"
+        name = before.family.edit_metric
         found = {when: score(model, *rows)[name] for when, model in (("before", before), ("after", after))}
         return {"name": f"{name} on the rows given", **found}
     if before.tuning is not None:

@@ -108,9 +108,9 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
         assert compared.times is not None
         times = Times(compared.times, compared.truth)
         return Score(_survival_figures(model.survival.hazard, compared.found, times, weights), n_rows, model.target)
-    by_class = model.classes is not None
-    values = compared.found if by_class else compared.found[:, None]
-    figures = figures_of([Predicted(values, compared.truth, weights)], by_class, model.family.deviance_loss)
+    family = model.family
+    values = compared.found.reshape(n_rows, -1)
+    figures = figures_of([Predicted(values, compared.truth, weights)], bool(family.shape), family.deviance_loss)
     return Score(figures, n_rows, model.target)
 
 
@@ -119,9 +119,7 @@ def one_number(model: Model, found: Score) -> float:
 
     Where the truth is constant, nothing is explained: 0, or 1 if every row is met.
     """
-    if model.survival is not None or model.classes is not None:
-        return found["concordance" if model.survival is not None else "accuracy"]
-    name = "r2" if model.family.deviance_loss is None else "d2"
+    name = model.family.score_metric
     return found[name] if name in found.figures else float(found["rmse"] == 0)
 
 

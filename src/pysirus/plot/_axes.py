@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-import numpy as np
-
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 
@@ -40,8 +38,8 @@ def bare(ax: Any, *sides: str) -> None:
 
 def class_number(model: Model, wanted: Any) -> int:
     """The number of the class to draw: the one wanted, else the positive one, of several the last."""
-    classes = model.classes
-    if classes is None:
+    classes = model.family.classes or ()
+    if not classes:
         if wanted is not None:
             raise ParameterError(f"class_ is for classifiers; this model predicts numbers, got {wanted!r}.")
         return 0
@@ -50,21 +48,3 @@ def class_number(model: Model, wanted: Any) -> int:
     if wanted not in classes:
         raise ParameterError(f"class_ must be one of {', '.join(map(repr, classes))}, got {wanted!r}.")
     return classes.index(wanted)
-
-
-def of_class(values: Any, model: Model, k: int) -> Any:
-    """The part of one class in an array of outputs or scores: of two classes with scores its log-odds."""
-    if model.classes is None:
-        return values
-    if model.link == "softmax" and len(model.classes) == 2:
-        return np.asarray(values[..., k] - values[..., 1 - k])
-    return values[..., k]
-
-
-def scale_name(model: Model, k: int) -> str:
-    """What predictions add up to, for one class."""
-    if model.classes is None:
-        return model.target if model.link == "identity" else model.family.scale
-    if model.link == "identity":
-        return f"probability of {model.classes[k]}"
-    return f"{'log-odds' if len(model.classes) == 2 else 'score'} of {model.classes[k]}"

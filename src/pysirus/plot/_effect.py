@@ -13,7 +13,7 @@ from pysirus._rules.words import fold_middle
 from pysirus._use.effect import Axis, Effect
 from pysirus._use.effect import effect as effect_of
 from pysirus._use.level_groups import MOST_LEVELS, level_groups
-from pysirus.plot._axes import GREY, INSIDE, bare, class_number, of_class, plain, pyplot, scale_name
+from pysirus.plot._axes import GREY, INSIDE, bare, class_number, plain, pyplot
 
 LONGEST = 36  # characters of a level in a figure
 
@@ -70,16 +70,12 @@ def effect(
 
 def _values(found: Effect, model: Any, k: int) -> tuple[Any, str]:
     """What is drawn, and its name: average predictions where they are known, else average scores."""
+    family = model.family
     if found.predictions is not None:
-        what = _prediction_name(model) if model.classes is None else f"probability of {model.classes[k]}"
-        return found.predictions if model.classes is None else found.predictions[..., k], f"average {what}"
-    if model.classes is None and model.link == "identity":
-        return found.values, f"average predicted {model.target}"
-    return of_class(found.values, model, k), f"average {scale_name(model, k)}"
-
-
-def _prediction_name(model: Any) -> str:
-    return "prediction" if model.survival is None else "risk score"
+        predictions = found.predictions[..., k] if family.shape else found.predictions
+        return predictions, f"average {family.prediction_of(k)}"
+    what = family.scale_of(k) if family.is_scored or family.shape else f"predicted {model.target}"
+    return family.of_class(found.values, k), f"average {what}"
 
 
 def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:

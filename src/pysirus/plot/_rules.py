@@ -18,10 +18,8 @@ from pysirus.plot._axes import (
     UP,
     bare,
     class_number,
-    of_class,
     plain,
     pyplot,
-    scale_name,
     two_lines,
 )
 
@@ -61,10 +59,10 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     bare(ax)
     # the axes hold the names of the rules; the columns are parts of it, so that the figure's layout knows them
     _draw_outputs(ax, ax.inset_axes([0, 0, 0.49, 1], sharey=ax), model, shown, k)
-    columns = COLUMNS if model.link == "identity" else COLUMNS[:2]
+    columns = COLUMNS[:2] if model.family.is_scored else COLUMNS
     for c, name in enumerate(columns):
         _draw_bars(ax.inset_axes([0.53 + 0.16 * c, 0, 0.15, 1], sharey=ax), shown, name)
-    if model.link != "identity":
+    if model.family.is_scored:
         _draw_points(ax.inset_axes([0.85, 0, 0.15, 1], sharey=ax), model, shown, k)
     return ax
 
@@ -75,7 +73,7 @@ def _draw_points(strip: Any, model: Model, shown: list[Rule], k: int) -> None:
     for rule in shown:
         average, weight = model.average_output(rule), rule.weight or 0.0
         sides = [np.asarray(side, dtype=float) for side in (rule.inside, rule.outside)]
-        pairs.append([float(of_class(weight * (side - average), model, k)) for side in sides])
+        pairs.append([float(model.family.of_class(weight * (side - average), k)) for side in sides])
     inside, outside = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
     places, colours = np.arange(len(shown)), [UP if gap >= 0 else DOWN for gap in inside - outside]
     strip.axvline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
@@ -83,7 +81,7 @@ def _draw_points(strip: Any, model: Model, shown: list[Rule], k: int) -> None:
     strip.scatter(outside, places, s=22, facecolor="white", edgecolor=colours, zorder=2)
     strip.scatter(inside, places, s=22, color=colours, zorder=3)
     strip.margins(x=0.1)
-    strip.text(0, -0.75, plain(f"adds to {scale_name(model, k)}"), ha="center", fontsize=9, color=GREY)
+    strip.text(0, -0.75, plain(f"adds to {model.family.scale_of(k)}"), ha="center", fontsize=9, color=GREY)
     strip.tick_params(axis="y", left=False, labelleft=False)
     strip.tick_params(axis="x", labelsize=8)
     bare(strip, "bottom")
@@ -111,7 +109,7 @@ def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) 
     ax.hlines(places, inside, outside, color=OUTSIDE, linewidth=2.5, zorder=1)
     ax.scatter(outside, places, s=42, facecolor="white", edgecolor=INSIDE, zorder=2, label="outside")
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
-    what = model.target if model.classes is None else f"proportion of {model.classes[k]}"
+    what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
     whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from pysirus._format import decimals_for
-from pysirus._rules.outcome import format_factors
 from pysirus._use.explain import Explanation, explain
-from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, of_class, plain, pyplot, scale_name, two_lines
+from pysirus.plot._axes import DOWN, GREY, UP, bare, class_number, plain, pyplot, two_lines
 
 START = {"average": "average training row", "mean": "mean of the training rows", "intercept": "intercept"}
 
@@ -40,24 +39,17 @@ def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
     if class_ is None and len(model.classes or ()) > 2:
         class_ = model.classes[int(explanation.prediction[0].argmax())]
     k = class_number(model, class_)
-    steps = of_class(explanation.contributions[0], model, k)
-    start = float(of_class(np.asarray(explanation.baseline), model, k))
+    steps = model.family.of_class(explanation.contributions[0], k)
+    start = float(model.family.of_class(np.asarray(explanation.baseline), k))
     order = np.argsort(-np.abs(steps), kind="stable")
     if ax is None:
         _, ax = pyplot().subplots(figsize=(8, 1.2 + 0.36 * (len(steps) + 2)), layout="constrained")
     _draw(ax, explanation, start, steps[order], order)
-    ax.set_xlabel(plain(scale_name(model, k)))
-    if model.link != "identity":
+    ax.set_xlabel(plain(model.family.scale_of(k)))
+    if model.family.is_scored:
         ends = [np.ravel(explanation.running[0, i])[k] for i in (0, -1)]
-        _name_predictions(ax, [_shown(float(value), model) for value in ends])
+        _name_predictions(ax, [model.family.prediction_text(float(value)) for value in ends])
     return ax
-
-
-def _shown(value: float, model: Any) -> str:
-    """A prediction as text: a probability, a mean, or by what factor the hazard is that of an average row."""
-    if model.survival is not None:
-        return f"hazard {format_factors([value])[0]}"
-    return f"{value:.3g}" if model.classes is None else f"{100 * value:.1f}%"
 
 
 def _name_predictions(ax: Any, texts: list[str]) -> None:

@@ -42,12 +42,12 @@ def _texts(rule: Rule) -> dict[str, str]:
 def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
     # of numbers in stages the page works out what a rule adds, which depends on the size of the list
-    reading = None if model.link == "identity" else model.family
+    reading = model.family if model.family.is_scored else None
     shown = None if model.positive_class is None else model.positive
     inside, outside = RuleSet([rule], reading, shown=shown).output_texts(rule)
     own = next((weighted for weighted in chosen if weighted == rule), None)
     points: dict[str, Any] = {}
-    if model.link != "identity":
+    if model.family.is_scored:
         points = {"shown": model.family.shown_class(rule), "average": short(model.average_output(rule).tolist())}
     if rule.survival is not None:
         rows = (rule.n_inside or 1, rule.n_outside or 1)
@@ -164,17 +164,6 @@ def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any
     }
 
 
-def _effect_name(model: Model) -> str:
-    """What effects and steps are measured in."""
-    if model.link == "identity":
-        return "prediction"
-    if model.link == "log":
-        return "logarithm of the prediction"
-    if model.link == "hazard":
-        return "logarithm of the hazard"
-    return "log-odds of the class" if len(model.classes or ()) == 2 else "score of the class"
-
-
 def _made(model: Model, data: str | None) -> list[list[str]]:
     """How the model was made, as pairs of words and values."""
     from pysirus import __version__
@@ -251,13 +240,13 @@ def summary(
     return {
         "title": title or f"Rules for {model.target}",
         "target": model.target,
-        "classes": None if model.classes is None else [str(label) for label in model.classes],
+        "classes": [str(label) for label in model.classes or ()] or None,
         "positive": model.positive,
         "errorName": model.family.error_name.replace("-", "−"),
         "link": model.link,
-        "scaleName": model.family.scale if model.link != "identity" else "",
-        "outcome": model.family.outcome_text if model.survival is not None else None,
-        "effectName": _effect_name(model),
+        "scaleName": model.family.scale if model.family.is_scored else "",
+        "outcome": model.family.outcome_text,
+        "effectName": model.family.effect_name,
         **quality(model, X, table, y, sample_weight),
         "mean": short(model.mean),
         "aggregation": model.aggregation,
