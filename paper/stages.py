@@ -37,7 +37,7 @@ from pysirus._training.grow import rules_of
 from pysirus._training.settings import Settings
 from pysirus._training.training import MemoryTraining, bin_rows
 from pysirus._tuning.fold import GrowingList
-from pysirus._tuning.growing import growing_path
+from pysirus._tuning.growing import growing_path, growing_steps
 from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import ridge_weights
@@ -229,7 +229,7 @@ def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
         growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
         folds.append(growing)
         stages.append(n_stages)
-    path, _ = growing_path([folds], Numbers(), MAX_RULES, "stability")
+    path, _ = growing_path([growing_steps(folds, Numbers())], MAX_RULES, "stability")
     steps = range(len(path))
     return {
         "n_rules": path.n_rules.tolist(),

@@ -120,7 +120,7 @@ def _constant(kind: str, seed: int) -> Any:
 def _sirus(**parameters: Any) -> Callable[[str, int], Any]:
     def make(kind: str, seed: int) -> Any:
         if kind == "survival":
-            return pysirus.SirusSurvivalCV(random_state=seed, **parameters)
+            return pysirus.SirusSurvivalCV(random_state=seed, n_repeats=10, **parameters)
         return pysirus.SirusRegressorCV(loss=LOSS[kind], random_state=seed, n_repeats=TUNING_REPETITIONS, **parameters)
 
     return make

@@ -69,11 +69,16 @@ def test_weights_beyond_measure_are_those_of_memory(estimator, size):
     assert repr(found.model_.out_of_fold) == repr(expected.model_.out_of_fold)
 
 
-def test_one_repetition_in_parts_and_ten_in_memory_by_default():
-    frame, y, _ = make_frame(60)
-    options = {"cv": 2, "n_trees": 10, "max_rules": 3, "random_state": 0}
-    assert fit_parts(SirusRegressorCV(**options), frame, y).path_.n_repeats == 1
-    assert SirusRegressorCV(**options).fit(frame, y).path_.n_repeats == 10
+@pytest.mark.parametrize(("noise", "n_repeats"), [(0.1, 1), (0.3, 5), (0.5, 10)])
+def test_parts_repeat_as_often_as_memory_until_the_choice_is_settled(noise, n_repeats):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, size=200).astype(float)})
+    y = pd.Series(frame["a"] + noise * rng.normal(size=200), name="y")
+    options = {"cv": 4, "n_trees": 40, "max_rules": 3, "random_state": 0}
+    expected = SirusRegressorCV(**options, n_jobs=2).fit(frame, y)
+    found = fit_parts(SirusRegressorCV(**options), frame, y)
+    assert expected.path_.n_repeats == n_repeats
+    assert_equal_tuning(found, expected)
 
 
 def test_what_is_known_before_holds_in_folds_too():

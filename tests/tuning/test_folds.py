@@ -95,7 +95,7 @@ def test_events_are_shared_out_and_numbers_are_not() -> None:
 
 def test_repetitions_and_seeds_have_folds_of_their_own() -> None:
     response, kept = NumberResponse(np.zeros(100)), np.ones(100, bool)
-    drawn = [draw_folds(5, 2, response=response, groups=None, kept=kept, seed=seed) for seed in (0, 1)]
+    drawn = [list(draw_folds(5, 2, response=response, groups=None, kept=kept, seed=seed)) for seed in (0, 1)]
     held_out = {tuple(test) for repetitions in drawn for folds in repetitions for _, test in folds}
     assert len(held_out) == 20
     for train, test in drawn[0][0]:

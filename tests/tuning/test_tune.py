@@ -168,7 +168,7 @@ def test_groups_stay_together_and_splitters_work() -> None:
     assert len(by_groups.rules_) and len(by_splitter.rules_)
     response = NumberResponse(y.to_numpy(float))
     folds = draw_folds(5, 1, response=response, groups=groups, kept=np.ones(len(y), bool), seed=0)
-    assert all(not set(groups[train]) & set(groups[test]) for train, test in folds[0])
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in next(folds))
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])

@@ -109,13 +109,13 @@ class Folds:
     n_repeats: int | str = parameter(
         "auto",
         'int or "auto", default="auto"',
-        'Repetitions, each with other folds and forests. "auto" is 10 for rows in memory, and 1 for files, Dask and '
-        "Spark, where rows are many and each repetition costs as much as the first.",
+        'Repetitions, each with other folds and forests. "auto" goes on until error and stability of the chosen list '
+        "have standard errors over folds of at most 0.02, and makes at most 10.",
         whole_or_auto(1),
         Option(
             "--repeats",
             "N|auto",
-            "Repetitions with other folds; auto is 10, and 1 for files in batches.",
+            "Repetitions with other folds; auto: until error and stability are known to 0.02, at most 10.",
             None,
             type=str,
             parse=count_or_auto,

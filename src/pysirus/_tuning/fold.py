@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from concurrent.futures import as_completed
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,8 +44,9 @@ class GrowingList:
         return min(step, len(self.in_use) - 1)
 
     def use(self, step: int) -> Use:
-        """The held-out rows, and the list of a step that predicts them."""
-        return self.rows, self.after(step) + self.first
+        """The list of a step."""
+        k = self.after(step)
+        return Use(self.rows, k + self.first, self.judged, self.in_use[k])
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,15 @@ class FoldResult:
     plain: FoldList
     judged: Any
     rows: HeldRows
+    n_learned: int  # rows that it learned from
     staged: GrowingList | None = None
     n_required: int = 0
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the rows that it leaves out."""
+        n_held_out = len(self.rows.index)
+        return n_held_out / (self.n_learned + n_held_out)
 
     @property
     def by_length(self) -> GrowingList:
@@ -66,8 +76,9 @@ class FoldResult:
         return GrowingList(self.plain.in_use[least:], frequencies, self.judged, self.rows, first=least)
 
     def use(self, p0: float) -> Use:
-        """The held-out rows, and the list above p0 that predicts them."""
-        return self.rows, int((self.plain.frequencies > p0).sum())
+        """The list above p0."""
+        size = int((self.plain.frequencies > p0).sum())
+        return Use(self.rows, size, self.judged, self.plain.in_use[size])
 
 
 def holds_in(rules: Sequence[Rule], table: Table) -> NDArray[np.bool_]:
@@ -83,6 +94,7 @@ class FoldLists:
     """What a fold learned: the prefixes of its plain list, and its list after each stage where stages are asked for."""
 
     plain: WeightedPrefixes
+    n_rows: int  # that it learned from
     staged: tuple[WeightedPrefixes, ...] = ()
     n_required: int = 0
 
@@ -101,8 +113,9 @@ def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: in
     paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
     plain = plan.plain_list(training, paths)
     if not plan.with_stages:
-        return FoldLists(plain)
-    return FoldLists(plain, tuple(plan.staged_lists(training, paths, recipe)), len(training.required))
+        return FoldLists(plain, training.n_rows)
+    staged = tuple(plan.staged_lists(training, paths, recipe))
+    return FoldLists(plain, training.n_rows, staged, len(training.required))
 
 
 def judge_fold(
@@ -118,9 +131,9 @@ def judge_fold(
     own = holds[:, :n_plain]
     judged, rows = plan.kind.judge(weighted, own, response), held_rows(weighted, own, response, index)
     if not lists.staged:
-        return FoldResult(plain, judged, rows)
+        return FoldResult(plain, judged, rows, lists.n_rows)
     staged = _judge_stages(lists.staged, holds[:, n_plain:], response, plan, index)
-    return FoldResult(plain, judged, rows, staged, lists.n_required)
+    return FoldResult(plain, judged, rows, lists.n_rows, staged, lists.n_required)
 
 
 def _judge_stages(
@@ -143,35 +156,49 @@ def _judge_stages(
 
 
 def fit_fold(
-    table: Table, response: Response, split: Split, plan: TuningPlan, n_trees: int, stop: _core.StopFlag
+    table: Table,
+    response: Response,
+    split: Split,
+    plan: TuningPlan,
+    n_trees: int,
+    n_threads: int,
+    stop: _core.StopFlag,
 ) -> FoldResult:
     """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
     train, test = split
     binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
     training = with_required(binned, plan.kind.link, strict=False)
-    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=1, stop=stop)
+    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)
     return judge_fold(lists, holds_in(lists.rules, held_out), response.take(test), plan, test)
 
 
 def fit_folds(
-    table: Table, response: Response, splits: Sequence[Sequence[Split]], plan: TuningPlan, n_trees: int
-) -> list[list[FoldResult]]:
-    """All folds of all repetitions; an interrupt stops the forests at once."""
-    stop = _core.StopFlag()
-    jobs = [(r, f, split) for r, folds in enumerate(splits) for f, split in enumerate(folds)]
-    results: list[list[Any]] = [[None] * len(folds) for folds in splits]
-    settings = plan.settings
-    with show_folds(settings.verbose, len(jobs)) as progress, crew(settings.n_threads, stop.set) as pool:
+    table: Table, response: Response, repetitions: Iterable[Sequence[Split]], plan: TuningPlan, n_trees: int
+) -> Iterator[list[FoldResult]]:
+    """The folds of one repetition after the other, those of each side by side; an interrupt stops the forests at once.
 
-        def submit(r: int, f: int, split: Split) -> Any:
-            own = replace(plan, settings=replace(settings, seed=derive(settings.seed, r, f)))
-            return pool.submit(fit_fold, table, response, split, own, n_trees, stop)
+    Where the number of repetitions is given, the next one begins before the last folds of this one are done.
+    """
+    stop, settings, ahead = _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
+    waiting: deque[list[Future[FoldResult]]] = deque()
+    with crew(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
+        for number, splits in enumerate(repetitions):
+            n_threads = -(-settings.n_threads // (ahead * len(splits)))  # of a fold
+            waiting.append([])
+            for fold, split in enumerate(splits):
+                own = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
+                waiting[-1].append(pool.submit(fit_fold, table, response, split, own, n_trees, n_threads, stop))
+            if len(waiting) == ahead:
+                yield _results(waiting.popleft(), partial(progress, (plan.n_repeats or number + 1) * len(splits)))
+        for left in waiting:
+            yield _results(left, partial(progress, (plan.n_repeats or 1) * len(left)))
 
-        futures = {submit(*job): job[:2] for job in jobs}
-        for future in as_completed(futures):
-            r, f = futures[future]
-            results[r][f] = future.result()
-            progress()
-    return results
+
+def _results(futures: Sequence[Future[FoldResult]], progress: Callable[[], None]) -> list[FoldResult]:
+    """What the folds of a repetition have learned, in their order."""
+    for future in as_completed(futures):
+        future.result()
+        progress()
+    return [future.result() for future in futures]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,11 @@ class Deal:
 
 def draw_folds(
     cv: Any, n_repeats: int, *, response: Response, groups: Any, kept: NDArray[np.bool_], seed: int
-) -> list[list[Split]]:
-    """The folds of every repetition, among the rows of positive weight (``kept`` of the rows as given)."""
+) -> Iterator[list[Split]]:
+    """The folds of one repetition after the other, among the rows of positive weight (``kept`` of those given)."""
     groups = None if groups is None else _check_groups(groups, len(kept))[kept]
     given = _given_folds(cv, kept)
-    return [_splits(cv, given, response, groups, derive(seed, repeat)) for repeat in range(n_repeats)]
+    return (_splits(cv, given, response, groups, derive(seed, repeat)) for repeat in range(n_repeats))
 
 
 def too_few(n_folds: int, what: str, found: int) -> str:
@@ -77,11 +77,6 @@ def fold_of_groups(groups: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.
     for fold, (_, held_out) in enumerate(drawn.split(groups, groups=groups)):
         folds[held_out] = fold
     return folds
-
-
-def share_left_out(splits: Sequence[Sequence[Split]]) -> float:
-    """The share of the rows that a fold leaves out, on average."""
-    return float(np.mean([len(test) / (len(train) + len(test)) for folds in splits for train, test in folds]))
 
 
 def _given_folds(cv: Any, kept: NDArray[np.bool_]) -> list[Split] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,8 +58,14 @@ def held_rows(
     return HeldRows(weighted.bare(), np.packbits(holds, axis=1), response, index)
 
 
-# the rows of a fold, and the entry of its lists that is used
-Use = tuple[HeldRows, int]
+@dataclass(frozen=True)
+class Use:
+    """The list that a fold uses: its held-out rows, the entry of its lists, what they say of all, and its rules."""
+
+    rows: HeldRows
+    entry: int
+    judged: Any
+    rules: frozenset[Hashable]
 
 
 def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int) -> HeldOut:
@@ -67,15 +73,17 @@ def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int)
     predicted, compared = [], []
     for folds in repetitions:
         own = [
-            Predicted(rows.predictions(entry, kind), rows.response.truth, kind.figure_weights(rows.response))
-            for rows, entry in folds
+            Predicted(
+                use.rows.predictions(use.entry, kind), use.rows.response.truth, kind.figure_weights(use.rows.response)
+            )
+            for use in folds
         ]
         predicted.append(own)
         compared += [
             FoldRows(rows.index, rows.response.weights, part.truth, part.values, np.atleast_1d(rows.weighted.mean))
-            for (rows, _), part in zip(folds, own)
+            for rows, part in zip((use.rows for use in folds), own)
         ]
-    by_class = repetitions[0][0][0].response.by_class
+    by_class = repetitions[0][0].rows.response.by_class
     found = held_out_of(predicted, by_class=by_class, loss=kind.deviance_loss, n_rules=n_rules)
     gain = kind.gain(compared)
     return replace(found, gain=None if gain is None else (gain.share, gain.signal))

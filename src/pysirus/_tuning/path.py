@@ -84,6 +84,13 @@ def mean_dice(lists: Sequence[frozenset[Hashable]]) -> float:
     return float(np.mean([_dice(a, b) for a, b in combinations(masks, 2)]))
 
 
+def dice_by_fold(lists: Sequence[frozenset[Hashable]]) -> list[float]:
+    """The mean Dice-Sorensen index of each rule set with the others."""
+    ids: dict[Hashable, int] = {}
+    masks = [_mask(rules, ids) for rules in lists]
+    return [float(np.mean([_dice(own, b) for j, b in enumerate(masks) if j != i])) for i, own in enumerate(masks)]
+
+
 def _mask(rules: frozenset[Hashable], ids: dict[Hashable, int]) -> int:
     """A set of rules as the bits of an integer."""
     return sum(1 << ids.setdefault(rule, len(ids)) for rule in rules)

@@ -27,7 +27,7 @@ class TuningPlan:
     settings: Settings
     max_rules: int
     criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
-    n_repeats: int
+    n_repeats: int | None  # None: until the choice is settled
     n_stages: int | None = 1  # None: as many as it takes
     post_treatment: str = "sample"
 

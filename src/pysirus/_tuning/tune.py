@@ -6,7 +6,7 @@ number of stages. The winner becomes the model; the models of all its sizes are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +21,14 @@ from pysirus._training.training import Training
 from pysirus._tuning.fold import FoldResult
 from pysirus._tuning.growing import growing_path
 from pysirus._tuning.held_out import Use, judge_choice
-from pysirus._tuning.path import average, choose_accurate, choose_stable, walk
+from pysirus._tuning.path import average, choose_accurate, choose_stable
 from pysirus._tuning.plan import STAGE_TREES, TuningPlan
+from pysirus._tuning.repetition import Repetition, is_settled, look_at
 from pysirus._warn import warn_user
 from pysirus._weights.weighted import WeightedPrefixes
 
-# the number of trees in, what each fold of each repetition learned out
-FitFolds = Callable[[int], Sequence[Sequence[FoldResult]]]
+# the number of trees in, what the folds of one repetition after the other learned out
+FitFolds = Callable[[int], Iterator[Sequence[FoldResult]]]
 
 
 @dataclass(frozen=True)
@@ -37,90 +38,102 @@ class Choice:
     error: float
     stability: float
     model: Callable[[], Model]
-    uses: Callable[[FoldResult], Use]
+    use: Callable[[FoldResult], Use]
 
     def badness(self, criterion: str) -> float:
         """What makes a choice worse than another."""
         return self.error if criterion == "error" else float(distance_to_ideal(self.error, self.stability))
 
+    def uses(self, repetitions: Sequence[Repetition]) -> list[list[Use]]:
+        """The lists that the folds use."""
+        return [[self.use(fold) for fold in own.folds] for own in repetitions]
 
-def tune(training: Training, fit_folds: FitFolds, changed: float, plan: TuningPlan) -> tuple[Model, Paths]:
-    """Fit on everything, tune on folds; the model of the choice, and the paths of its first forest.
 
-    ``changed`` is the share of the rows that a fold leaves out.
-    """
+@dataclass(frozen=True)
+class Whole:
+    """What was learned from all rows: they, the paths of the first forest, and the prefixes of its list."""
+
+    training: Training
+    paths: Paths
+    weighted: WeightedPrefixes
+
+
+def tune(training: Training, fit_folds: FitFolds, plan: TuningPlan) -> tuple[Model, Paths]:
+    """Fit on everything, tune on folds; the model of the choice, and the paths of its first forest."""
     kind = plan.kind
     paths = grow_paths(training, plan.settings, if_constant=kind.if_constant, mean=kind.mean_name)
     weighted = kind.describe(training, plan.plain_list(training, paths))
     if not weighted.rules:
         return _without_rules(training, weighted, paths.n_trees, plan), paths
-    model = _choose(training, paths, weighted, fit_folds(paths.n_trees), changed, plan)
+    chosen, repetitions = _repeat(Whole(training, paths, weighted), fit_folds(paths.n_trees), plan)
+    model = chosen.model()
+    found = judge_choice(chosen.uses(repetitions), kind, len(model.selected))
+    model = replace(model, facts={**model.facts, "max_rules": plan.max_rules, "out_of_fold": found.to_facts()})
+    del chosen, repetitions
     return with_short_thresholds(model, training), paths  # the held-out rows are gone by now
 
 
-def _choose(
-    training: Training,
-    paths: Paths,
-    weighted: WeightedPrefixes,
-    folds: Sequence[Sequence[FoldResult]],
-    changed: float,
-    plan: TuningPlan,
-) -> Model:
-    """The model of the best choice, and what the held-out rows say of it."""
-    plain = _tune_p0(training, weighted, paths.n_trees, folds, changed, plan)
-    p0 = plain.tuned.p0
-    choices = [
-        Choice(
-            float(plain.facts["cv_error"]), float(plain.facts["cv_stability"]), lambda: plain, lambda fold: fold.use(p0)
-        )
-    ]
+def _repeat(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> tuple[Choice, list[Repetition]]:
+    """The best choice, and the repetitions that it took."""
+    repetitions: list[Repetition] = []
+    for own in folds:
+        repetitions.append(look_at(own, plan))
+        if plan.n_repeats is None:
+            chosen = _choose(whole, repetitions, plan)
+            if is_settled(chosen.uses(repetitions), plan):
+                return chosen, repetitions
+    return _choose(whole, repetitions, plan), repetitions
+
+
+def _choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
+    """The best choice."""
+    plain = _choose_p0(whole, repetitions, plan)
+    choices = [plain]
     if plan.with_stages:
-        choices += [_choose_length(plain, folds, plan), _choose_stages(training, paths, plain, folds, plan)]
-    chosen = min(choices, key=lambda choice: choice.badness(plan.criterion))
-    model = chosen.model()
-    uses = [[chosen.uses(fold) for fold in own] for own in folds]
-    found = judge_choice(uses, plan.kind, len(model.selected))
-    return replace(model, facts={**model.facts, "max_rules": plan.max_rules, "out_of_fold": found.to_facts()})
+        choices += [_choose_length(plain, repetitions, plan), _choose_stages(whole, repetitions, plan)]
+    return min(choices, key=lambda choice: choice.badness(plan.criterion))
+
+
+def _share_left_out(repetitions: Sequence[Repetition]) -> float:
+    """The share of the rows that a fold leaves out, on average."""
+    return float(np.mean([fold.share_left_out for own in repetitions for fold in own.folds]))
 
 
 def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int, plan: TuningPlan) -> Model:
     nothing = np.zeros(0)
-    path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, plan.n_repeats)
+    path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, plan.n_repeats or 1)
     tuning = Tuning(path, 1.0, 1.0, 1.0, plan.criterion, 0, 0.0, RuleSet(), ())
     return replace(plan.kind.model(training, weighted, 0, n_trees), tuning=tuning)
 
 
-def _tune_p0(
-    training: Training,
-    weighted: WeightedPrefixes,
-    n_trees: int,
-    folds: Sequence[Sequence[FoldResult]],
-    changed: float,
-    plan: TuningPlan,
-) -> Model:
+def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
     """The paper's choice: walk p0, take the full data's rules above the chosen one, and remember all sizes."""
-    repetitions = [
-        walk([fold.plain for fold in own], plan.kind.pooled_error([fold.judged for fold in own])) for own in folds
-    ]
-    path = average(repetitions, plan.max_rules)
-    p0 = choose_stable(repetitions, plan.max_rules) if plan.criterion == "stability" else choose_accurate(path)
-    frequencies = np.array([rule.frequency for rule in weighted.rules])
-    size = int((frequencies > p0).sum())
-    if size == 0:
-        warn_user(f"No rule of the full data is above the chosen p0 = {p0:.4f}; the most frequent one is kept.")
-        size = 1
-    edges = np.append(frequencies, 0.0)
-    sizes = []
-    n_positive = (weighted.weights > 0).sum(axis=1)
-    for k in range(1, len(weighted.rules) + 1):
-        if k > size and n_positive[k] > plan.max_rules:
-            break
-        own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
-        sizes.append(_size(weighted, k, own_p0, path, path.at(own_p0)))
-    chosen = sizes[size - 1]
-    choice = (p0, chosen.error, chosen.stability, plan.criterion, path.at(chosen.p0), changed)
-    tuning = Tuning(path, *choice, RuleSet(weighted.rules), tuple(sizes))
-    return replace(plan.kind.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
+    steps = [own.by_p0 for own in repetitions]
+    path = average(steps, plan.max_rules)
+    p0 = choose_stable(steps, plan.max_rules) if plan.criterion == "stability" else choose_accurate(path)
+    changed, at = _share_left_out(repetitions), path.at(p0)
+    error, stability = float(path.error[at]), float(path.stability[at])
+
+    def model() -> Model:
+        weighted = whole.weighted
+        frequencies = np.array([rule.frequency for rule in weighted.rules])
+        size = int((frequencies > p0).sum())
+        if size == 0:
+            warn_user(f"No rule of the full data is above the chosen p0 = {p0:.4f}; the most frequent one is kept.")
+            size = 1
+        edges = np.append(frequencies, 0.0)
+        sizes = []
+        n_positive = (weighted.weights > 0).sum(axis=1)
+        for k in range(1, len(weighted.rules) + 1):
+            if k > size and n_positive[k] > plan.max_rules:
+                break
+            own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
+            sizes.append(_size(weighted, k, own_p0, path, path.at(own_p0)))
+        tuning = Tuning(path, p0, error, stability, plan.criterion, at, changed, RuleSet(weighted.rules), tuple(sizes))
+        found = plan.kind.model(whole.training, weighted, size, whole.paths.n_trees)
+        return replace(found, tuning=tuning).at_size(size)
+
+    return Choice(error, stability, model, lambda fold: fold.use(p0))
 
 
 def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath, at: int) -> Size:
@@ -138,14 +151,14 @@ def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath,
     )
 
 
-def _choose_length(plain: Model, folds: Sequence[Sequence[FoldResult]], plan: TuningPlan) -> Choice:
+def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
     """The same number of rules in every fold, without corrections."""
-    path, step = growing_path(
-        [[fold.by_length for fold in own] for own in folds], plan.kind, plan.max_rules, plan.criterion
-    )
+    steps = [own.by_length for own in repetitions if own.by_length is not None]
+    path, step = growing_path(steps, plan.max_rules, plan.criterion)
 
     def model() -> Model:
-        tuning, last = plain.tuned, len(path) - 1
+        found = plain.model()
+        tuning, last = found.tuned, len(path) - 1
         least = max(1, sum(rule.given for rule in tuning.rules)) - 1  # no list is shorter than what is required
         at = [min(max(0, k - least), last) for k in range(len(tuning.sizes))]
         sizes = [
@@ -156,17 +169,17 @@ def _choose_length(plain: Model, folds: Sequence[Sequence[FoldResult]], plan: Tu
         chosen = sizes[own]
         choice = (chosen.p0, chosen.error, chosen.stability, tuning.criterion, own)
         tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))
-        return replace(plain, tuning=tuned).at_size(own + 1)
+        return replace(found, tuning=tuned).at_size(own + 1)
 
     return Choice(float(path.error[step]), float(path.stability[step]), model, lambda fold: fold.by_length.use(step))
 
 
-def _choose_stages(
-    training: Training, paths: Paths, plain: Model, folds: Sequence[Sequence[FoldResult]], plan: TuningPlan
-) -> Choice:
+def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
     """The same number of stages in every fold, then on the full data; every prefix of that list is a size."""
-    lists = [[fold.staged for fold in own if fold.staged is not None] for own in folds]
-    path, step = growing_path(lists, plan.kind, plan.max_rules, plan.criterion)
+    training, paths = whole.training, whole.paths
+    steps = [own.by_stage for own in repetitions if own.by_stage is not None]
+    path, step = growing_path(steps, plan.max_rules, plan.criterion)
+    changed = _share_left_out(repetitions)
 
     def model() -> Model:
         stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
@@ -180,12 +193,12 @@ def _choose_stages(
         ]
         size = len(stages[min(step, len(stages) - 1)].rules)
         choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
-        tuning = Tuning(path, *choice, plain.tuned.changed, RuleSet(weighted.rules), tuple(sizes))
+        tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes))
         n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
         return replace(plan.kind.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 
-    def uses(fold: FoldResult) -> Use:
+    def use(fold: FoldResult) -> Use:
         assert fold.staged is not None
         return fold.staged.use(step)
 
-    return Choice(float(path.error[step]), float(path.stability[step]), model, uses)
+    return Choice(float(path.error[step]), float(path.stability[step]), model, use)

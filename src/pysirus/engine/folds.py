@@ -10,6 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import sub
 from typing import Any, Generic, TypeVar
 
@@ -216,8 +217,8 @@ class FoldZooms(WaysQuestion):
 # ------------------------------------------------------------------------------------------------------------- folds
 
 
-def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> tuple[Repetition, ...]:
-    """The folds of every repetition, as they are drawn in memory."""
+def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> Iterator[Repetition]:
+    """The folds of one repetition after the other, as they are drawn in memory."""
     if isinstance(cv, bool) or not isinstance(cv, numbers.Integral):
         raise ParameterError(
             f"{Parameter('cv')} must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by "
@@ -226,13 +227,14 @@ def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> tup
     check_integer("cv", cv, 2)
     n_folds, extent = int(cv), parts.extent
     ranks = {sum(own): own for own in extent.ranks.values()}
-    drawn = [Repetition(Deal(n_folds, derive(seed, repeat), extent.sizes), ranks) for repeat in range(n_repeats)]
+    drawn = (Repetition(Deal(n_folds, derive(seed, repeat), extent.sizes), ranks) for repeat in range(n_repeats))
     if not parts.rows.grouped:
         check_enough(n_folds, extent.n_rows)
-        return tuple(drawn)
+        return drawn
     found = parts.watch(parts.rows.ask_response(GroupQuestion(parts.read))).by_key
     groups = np.concatenate([found[part] for part in sorted(found)])
-    return tuple(replace(own, by_group=fold_of_groups(groups, n_folds, own.deal.seed)) for own in drawn)
+    grouped = (replace(own, by_group=fold_of_groups(groups, n_folds, own.deal.seed)) for own in drawn)
+    return chain([next(grouped)], grouped)  # whether there are enough groups is said before anything is grown
 
 
 def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:

@@ -6,7 +6,7 @@ and once more for the rows that are held out. The forests of all folds grow toge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -106,16 +106,10 @@ class FoldTuning:
     whole: ShardTraining
     plan: TuningPlan
     options: EngineOptions
-    repetitions: tuple[Repetition, ...]
+    repetitions: Iterable[Repetition]
 
-    @property
-    def share_left_out(self) -> float:
-        """The share of the rows that a fold leaves out, on average."""
-        n_rows = self.parts.extent.n_rows
-        return float(np.mean([size / n_rows for folds in self.repetitions for size in folds.sizes]))
-
-    def __call__(self, n_trees: int) -> list[list[FoldResult]]:
-        return [self._repeat(number, folds, n_trees) for number, folds in enumerate(self.repetitions)]
+    def __call__(self, n_trees: int) -> Iterator[list[FoldResult]]:
+        return (self._repeat(number, folds, n_trees) for number, folds in enumerate(self.repetitions))
 
     def _repeat(self, number: int, folds: Repetition, n_trees: int) -> list[FoldResult]:
         """All folds of a repetition."""

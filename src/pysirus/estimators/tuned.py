@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pysirus._message import Parameter
@@ -17,8 +18,9 @@ from pysirus._training.required import with_required
 from pysirus._training.settings import Settings
 from pysirus._training.training import Training, bin_rows
 from pysirus._tuning.fold import fit_folds
-from pysirus._tuning.folds import draw_folds, share_left_out
+from pysirus._tuning.folds import draw_folds
 from pysirus._tuning.plan import TuningPlan
+from pysirus._tuning.repetition import MOST_REPEATS
 from pysirus._tuning.tune import FitFolds, tune
 from pysirus._warn import warn_user
 from pysirus.estimators.in_parts import InParts
@@ -60,12 +62,13 @@ class TunedSirus(InParts, Folds):
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
-        splits = draw_folds(self.cv, self._repeats(), response=response, groups=groups, kept=kept, seed=seed)
-        settings = self._choose_device(settings, table.n_rows, table.n_columns, 1 + sum(map(len, splits)))
+        splits = draw_folds(self.cv, self._most_repeats, response=response, groups=groups, kept=kept, seed=seed)
+        first = next(splits)  # what is wrong with the folds is said before anything is grown
+        n_forests = 1 + (1 if self.n_repeats == "auto" else self._most_repeats) * len(first)
+        settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
         training = with_required(bin_rows(table, response, settings, target), self._kind.link)
-        plan = self._plan(settings, len(splits))
-        folds = partial(fit_folds, table, response, splits, plan)
-        self._choose(training, folds, share_left_out(splits), plan)
+        plan = self._plan(settings)
+        self._choose(training, partial(fit_folds, table, response, chain([first], splits), plan), plan)
         self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
         return self
 
@@ -122,12 +125,12 @@ class TunedSirus(InParts, Folds):
         from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.tune import FoldTuning
 
-        repetitions = draw_repetitions(self.cv, self._repeats(in_parts=True), parts, settings.seed)
-        plan = self._plan(settings, len(repetitions))
+        repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
+        plan = self._plan(settings)
 
         def learn(training: ShardTraining) -> Self:
             folds = FoldTuning(parts.named(), training, plan, options, repetitions)
-            return self._choose(with_required(training, self._kind.link), folds, folds.share_left_out, plan)
+            return self._choose(with_required(training, self._kind.link), folds, plan)
 
         return learn
 
@@ -141,24 +144,25 @@ class TunedSirus(InParts, Folds):
         self.device_ = "cpu"
         return settings
 
-    def _repeats(self, *, in_parts: bool = False) -> int:
-        """How often folds are drawn."""
-        return (1 if in_parts else 10) if self.n_repeats == "auto" else int(self.n_repeats)
+    @property
+    def _most_repeats(self) -> int:
+        """How often folds are drawn at most."""
+        return MOST_REPEATS if self.n_repeats == "auto" else int(self.n_repeats)
 
-    def _plan(self, settings: Settings, n_repeats: int) -> TuningPlan:
+    def _plan(self, settings: Settings) -> TuningPlan:
         return TuningPlan(
             kind=self._kind,
             settings=settings,
             max_rules=self.max_rules,
             criterion=self._criterion,
-            n_repeats=n_repeats,
+            n_repeats=None if self.n_repeats == "auto" else int(self.n_repeats),
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
             post_treatment=self.post_treatment,
         )
 
-    def _choose(self: Self, training: Training, folds: FitFolds, changed: float, plan: TuningPlan) -> Self:
+    def _choose(self: Self, training: Training, folds: FitFolds, plan: TuningPlan) -> Self:
         """Tune, and keep what was found."""
-        model, paths = tune(training, folds, changed, plan)
+        model, paths = tune(training, folds, plan)
         self._keep_paths(training, paths)
         self._set_model(model)
         if model.out_of_fold is not None and model.out_of_fold.doubt:
