@@ -22,6 +22,7 @@ from parts import assert_equal_models, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
+from pysirus._message import say
 from pysirus._parameters import ParameterError
 from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
@@ -249,7 +250,7 @@ def test_parts_of_a_partition_have_the_same_rows_whatever_the_batches():
         assert [part.y.to_pylist() for part in parts] == [
             table["y"].to_pylist()[i : i + 250] for i in range(0, 1000, 250)
         ]
-        assert parts[1].name == "rows 250 to 499 of partition 3" and parts[1].X.column_names == ["x"]
+        assert say(parts[1].name) == "rows 250 to 499 of partition 3" and parts[1].X.column_names == ["x"]
     double = pa.table({"y": np.arange(4.0), "id": [0, 1, 1, 2]})
     with pytest.raises(DataError, match="rows 2 to 3 of partition 0: Column 'row' holds 1 more than once"):
         list(engine.PartsOf(("x",), 2, "row")(double.to_batches(), 0))
