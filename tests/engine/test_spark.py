@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +98,7 @@ def n_kept(spark):
 
 
 def assert_same(found, expected):
-    target = expected.model_.__class__(**{**vars(expected.model_), "target": "target"})
+    target = replace(expected.model_, target="target")
     assert_equal_models(found.model_, target)
     assert found.model_.target == "target"
 
