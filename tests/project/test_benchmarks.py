@@ -114,3 +114,13 @@ def test_costs_are_found_again_from_points_of_a_model() -> None:
         )  # no more
         slower = simulate(job, true, 10**9, 64, Cluster(4, slow=1.0, slowness=3.0), 0)
         assert slower > 2.9 * work / 4
+
+
+def test_what_stands_beside_is_measured_in_a_process_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    from benchmarks import beside
+
+    X, y = beside.made_up(200)
+    assert X.shape == (200, 20) and 0 < y.mean() < 1
+    found = beside.run("nothing", beside.measured, str)
+    assert found.said == "" and 0 <= found.seconds < 60 and found.peak > 1e6
+    assert capsys.readouterr().out.startswith("nothing ")
