@@ -158,6 +158,7 @@ def run(
             progress.console.print(f"{len(wanted) - len(todo)} of {len(wanted)} results are there already.")
         for job, result, seconds in _results(todo, n_processes, one):
             store.put(job, result, seconds)
-            shown = ", ".join(f"{name} {np.mean(value):.3f}" for name, value in result.items())
+            numbers = {name: value for name, value in result.items() if not isinstance(value, str)}
+            shown = ", ".join(f"{name} {np.mean(value):.3f}" for name, value in numbers.items())
             progress.console.print(f"{job.name}: {shown} ({seconds:.0f} s)", highlight=False)
             progress.advance(bar, job.cost)

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from pysirus._output import write_text
 
-# on the pages whose results are older than that
-OLDER_FOLDS = (
-    "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Now rows "
-    "are [dealt](method.md#tuning) into folds, with equal shares of every class and of events: figures differ a little."
-    " Corrections of stages may rest on fewer than five rows in these results, which are now refused."
-)
+# The version of what the same data and seed give, and what each one changed: pages with older results say so.
+RESULTS = 3
+CHANGES = {
+    2: "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Now "
+    "rows are [dealt](method.md#tuning) into folds, with equal shares of every class and of events: figures differ a "
+    "little. Corrections of stages may rest on fewer than five rows in these results, which are now refused.",
+    3: "Where a table has more than 5,000 rows, trees of tuned lists and of stages could draw more rows than [they do "
+    "now](rows.md).",
+}
 
 Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together
 
@@ -43,8 +46,12 @@ class Store:
 
     def __init__(self, folder: Path, about: Callable[[Job], dict[str, Any]]) -> None:
         self.folder = folder
-        self._about = about  # what a job's result depends on
+        self._depends = about
         folder.mkdir(parents=True, exist_ok=True)
+
+    def _about(self, job: Job) -> dict[str, Any]:
+        """What a job's result depends on."""
+        return {**self._depends(job), "results": RESULTS}
 
     def path(self, table: str, method: str) -> Path:
         """The file of a table and method."""
@@ -134,6 +141,12 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table, figures to the right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def older(study: Study) -> str:
+    """What has changed since the oldest of the results; nothing where all are of this version."""
+    oldest = min((figures.about.get("results", 1) for figures in study.values()), default=RESULTS)
+    return " ".join(text for version, text in CHANGES.items() if version > oldest)
 
 
 def versions(study: Study, packages: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pysirus import SirusClassifier, SirusRegressor
+from pysirus._training import settings
 from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
@@ -31,6 +32,12 @@ def make_frame(n_rows=700, seed=0):
     )
     signal = 2.0 * (frame["wide"] > 0) + (frame["colour"] == "red") * (frame["holes"] > 1) - (frame["size"] == "L")
     return frame, np.asarray(signal + 0.3 * rng.normal(size=n_rows)), rng
+
+
+def draw_at_most(monkeypatch, n_rows):
+    """Trees of stages and of tuned models draw no more rows than these; None: as they do."""
+    if n_rows is not None:
+        monkeypatch.setattr(settings, "MOST_DRAWN", n_rows)
 
 
 def write_files(frame, folder, n_files, n_groups):

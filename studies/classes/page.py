@@ -8,7 +8,7 @@ from studies.classes.figures import Figures, Study, read
 from studies.classes.measure import BY_FOLD, N_BINS, N_FOLDS, SMALLEST
 from studies.classes.methods import METHODS
 from studies.classes.problems import TABLES
-from studies.results import OLDER_FOLDS, Store, markdown, versions
+from studies.results import Store, markdown, older, versions
 
 COLUMNS = {
     "auc": "AUC",
@@ -62,7 +62,7 @@ def _head(study: Study) -> str:
         f"{len(TABLES)} tables, {N_FOLDS} stratified folds, {N_REPETITIONS} repetitions, the same folds for every "
         "method. Everything that a method chooses, it chooses inside the training rows. To compute and write this "
         "page:\n\n    make study-classes",
-        f"Computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. {OLDER_FOLDS}",
+        f"Computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. {older(study)}",
         "Missing values and categories reach SIRUS and EBM as they are. For the others, a missing number is the median "
         "and a missing category the most frequent one; categories become one column each. Logistic regression sees "
         f"standardised columns. The estimators:\n\n{_settings(study)}",

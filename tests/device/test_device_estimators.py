@@ -101,6 +101,16 @@ def test_auto_takes_a_card_where_there_is_enough_to_do(monkeypatch: pytest.Monke
     assert choose_device("cpu", LARGE) == ("cpu", "cpu")
 
 
+def test_auto_counts_the_rows_that_trees_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax", reason="asks JAX for its devices")
+    monkeypatch.setenv(TEST_PLATFORM, "cpu")
+    every = SirusRegressor(device="auto", n_trees=10_000, n_jobs=1)
+    tuned = SirusRegressorCV(device="auto", n_trees=10_000, n_jobs=1)
+    few = SirusRegressor(device="auto", n_trees=10_000, n_jobs=1, max_samples=1_000)
+    devices = [own._choose_device(own._settings(), 1_000_000, 20).device for own in (every, tuned, few)]
+    assert devices == ["gpu", "cpu", "cpu"]
+
+
 def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match=r"device must be 'cpu' or 'auto' with interaction_cst, got 'gpu'"):
         SirusRegressor(device="gpu", interaction_cst="no_interactions").fit(X, Y)

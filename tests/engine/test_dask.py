@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 import pysirus
 from deadly import Slow, make_deadly
-from parts import assert_equal_models, make_frame, response_of
+from parts import assert_equal_models, draw_at_most, make_frame, response_of
 from pysirus import DataError
 from pysirus._parameters import ParameterError
 from pysirus.dask import SirusClassifier, SirusRegressor
@@ -94,10 +94,11 @@ def test_counts_give_the_model_of_memory_and_predict_the_same(client):
 
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize(
-    "kind, n_stages, n_partitions",
-    [("numbers weighted", "auto", 3), ("two weighted", 1, 1)],  # all: test_clusters.py
+    "kind, n_stages, n_partitions, most",
+    [("numbers weighted", "auto", 3, 50), ("two weighted", 1, 1, None)],  # all: test_clusters.py
 )
-def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, client):
+def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, most, client, monkeypatch):
+    draw_at_most(monkeypatch, most)
     frame, y, rng = make_frame(200)
     _, y, weights = response_of(kind, y, rng)
     name = "SirusRegressorCV" if kind.startswith("numbers") else "SirusClassifierCV"

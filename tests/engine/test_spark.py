@@ -19,7 +19,7 @@ import pytest
 import hostile_sql
 import pysirus
 from hostile import KINDS, SCORED, make_model, new_rows
-from parts import assert_equal_models, make_frame, response_of
+from parts import assert_equal_models, draw_at_most, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
@@ -132,7 +132,8 @@ def test_partitions_give_the_model_of_memory(spark, kind, n_partitions, monkeypa
 
 @ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
-def test_frames_are_tuned_in_groups_as_memory_is(spark):
+def test_frames_are_tuned_in_groups_as_memory_is(spark, monkeypatch):
+    draw_at_most(monkeypatch, 100)
     _, table = make_rows("numbers weighted")
     options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 5}
     rows, groups = table.take(pc.sort_indices(table["id"])), "a.b `c`"

@@ -9,6 +9,7 @@ from parts import (
     CountedRows,
     assert_equal_models,
     assert_equal_tuning,
+    draw_at_most,
     fit_parts,
     make_frame,
     response_of,
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No
 SMALL = {"n_trees": 40, "random_state": 5}
 TUNED = {**SMALL, "n_repeats": 1, "cv": 3, "max_rules": 5, "n_stages": "auto", "criterion": "error"}
 LIMITS = [[1, 1, 150], [60, 120], []]
+CASES = [*zip(LIMITS, [None, 30, 9])]  # and the rows that a tree draws at most
 COLUMNS = ["wide", "few", "holes", "colour"]
 
 
@@ -36,8 +38,10 @@ def make_response(kind, y, rng):
     return *response_of(kind, y, rng), {}
 
 
-@pytest.mark.parametrize("kind, limits", in_turns([*KINDS, "poisson", "gamma"], LIMITS))
-def test_parts_are_corrected_as_memory_is(kind, limits):
+@pytest.mark.parametrize("kind, case", in_turns([*KINDS, "poisson", "gamma"], CASES))
+def test_parts_are_corrected_as_memory_is(kind, case, monkeypatch):
+    limits, most = case
+    draw_at_most(monkeypatch, most)
     frame, y, rng = make_frame(200)
     estimator, y, weights, options = make_response(kind, y, rng)
     options = {**SMALL, **options, "n_rules": 2, "n_stages": 4}
@@ -52,8 +56,10 @@ def test_parts_are_corrected_as_memory_is(kind, limits):
 @pytest.mark.parametrize(
     "case, limits", in_turns([("numbers weighted", 8), ("two", 9), ("four whole", 9), ("poisson", 11)], LIMITS)
 )
-def test_parts_are_tuned_in_stages_as_memory_is(case, limits):
+@pytest.mark.parametrize("most", [None, 45])
+def test_parts_are_tuned_in_stages_as_memory_is(case, limits, most, monkeypatch):
     kind, seed = case
+    draw_at_most(monkeypatch, most)
     frame, y, rng = make_frame(200)
     estimator, y, weights, options = make_response(kind, y, rng)
     estimator = SirusClassifierCV if estimator is SirusClassifier else SirusRegressorCV
@@ -91,15 +97,19 @@ def test_a_list_that_explains_all_needs_no_correction():
     assert_equal_models(found.model_, expected.model_)
 
 
-@pytest.fixture(scope="module")
-def rows_of_files():
+@pytest.fixture(scope="module", params=[None, 60], ids=["", "few rows drawn"])
+def rows_of_files(request):
     frame, y, _ = make_frame(350)
-    return frame[COLUMNS].assign(y=y), SirusRegressorCV(**TUNED).fit(frame[COLUMNS], pd.Series(y, name="y"))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        draw_at_most(monkeypatch, request.param)
+        expected = SirusRegressorCV(**TUNED).fit(frame[COLUMNS], pd.Series(y, name="y"))
+    return frame[COLUMNS].assign(y=y), expected, request.param
 
 
 @pytest.mark.parametrize("n_files, n_groups", [(1, 1), (1, 7), *([(50, 1), (7, 1)] if FULL else [])])
-def test_files_are_tuned_in_stages_as_memory_is(tmp_path, rows_of_files, n_files, n_groups):
-    frame, expected = rows_of_files
+def test_files_are_tuned_in_stages_as_memory_is(tmp_path, rows_of_files, n_files, n_groups, monkeypatch):
+    frame, expected, most = rows_of_files
+    draw_at_most(monkeypatch, most)
     write_files(frame, tmp_path, n_files, n_groups)
     found = SirusRegressorCV(**TUNED).fit_files(tmp_path, "y", memory=1 << 27)
     assert found.n_stages_ == expected.n_stages_ > 1

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import KFold
 
-from parts import CountedRows, assert_equal_tuning, fit_parts, make_frame, response_of, write_files
+from parts import CountedRows, assert_equal_tuning, draw_at_most, fit_parts, make_frame, response_of, write_files
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._crew import GivenUp, crew, go_on
 from pysirus._parameters import ParameterError
@@ -29,8 +29,10 @@ SMALL = {"n_trees": 40, "random_state": 5, "n_repeats": 1, "cv": 3, "max_rules":
 KINDS = ["numbers", "numbers whole", "numbers weighted", "two", "two weighted", "four", "four whole"]
 
 
-@pytest.mark.parametrize("kind, limits", in_turns(KINDS, [[1, 1, 150], [60, 120], []]))
-def test_parts_are_tuned_as_memory_is(kind, limits):
+@pytest.mark.parametrize("kind, case", in_turns(KINDS, [([1, 1, 150], 50), ([60, 120], None), ([], 90)]))
+def test_parts_are_tuned_as_memory_is(kind, case, monkeypatch):
+    limits, most = case
+    draw_at_most(monkeypatch, most)
     frame, y, rng = make_frame(200)
     estimator, y, weights = response_of(kind, y, rng)
     estimator = SirusRegressorCV if kind.startswith("numbers") else SirusClassifierCV

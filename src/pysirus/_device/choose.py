@@ -21,7 +21,7 @@ USUAL_TREES = 10_000  # where the number of trees is not given
 class Work:
     """How much there is to do."""
 
-    n_rows: int
+    n_rows: int  # that a tree looks at
     n_columns: int
     n_trees: int | None
     n_forests: int = 1

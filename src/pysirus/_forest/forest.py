@@ -28,6 +28,7 @@ from pysirus._warn import warn_user
 BATCH = 1_000
 CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes per tree at depth 2
 MAX_TREES = 200_000
+DRAW = 2  # version of how rows are drawn: 1 was every row for itself, however many there were
 BLOCK_ROWS = 256  # rows that draw together
 MOST_BLOCK_THRESHOLDS = 1024
 BEST_KERNEL = _core.instruction_sets()[0]
@@ -44,6 +45,7 @@ class Recipe:
     min_node_size: int = 5
     max_samples: float = 1.0  # share of the rows that a tree draws on average
     most_drawn: int | None = None  # and no more rows than these
+    most_in_stages: int | None = None  # nor than these, on residuals
     in_blocks: bool = False  # blocks of rows draw, not every row for itself: a tree costs what it draws
     together: Together = ANY
     n_threads: int = 1
@@ -56,6 +58,11 @@ class Recipe:
         if self.most_drawn is None or self.max_samples * n_rows <= self.most_drawn:
             return self
         return replace(self, max_samples=self.most_drawn / n_rows, in_blocks=True)
+
+    def rows_read(self, n_rows: int) -> int:
+        """Rows that a tree looks at on the CPU: all of them, or those that it draws."""
+        own = self.on(n_rows)
+        return math.ceil(own.max_samples * n_rows) if own.in_blocks else n_rows
 
     @property
     def block_thresholds(self) -> NDArray[np.uint32]:

@@ -142,6 +142,7 @@ FACTS = fields(
         "n_stages": whole(1, 2**31),
         "n_candidates": COUNT,
         "seed": whole(0, 2**64 - 1),
+        "draw": whole(1, 2**31),
         "ridge_penalty": number(0),
         "lasso_penalty": number(0),
         "p0": FREQUENCY,

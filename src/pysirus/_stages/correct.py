@@ -1,10 +1,10 @@
 """A list of rules in, the same list with corrections out (docs/method.md, "Stages"; docs/stages.md).
 
 A forest is grown on what the list leaves unexplained: the residuals of its prediction, shrunk by a factor of 0.85. Its
-trees try all features at every node and draw 30% of the rows. Its frequent paths that are not combinations of
-any rule kept so far, and that have enough rows inside and outside, become corrections: rules whose outputs are the
-means of these residuals inside and outside. Then all weights are fitted again together on the response. One stage is
-the paper.
+trees try all features at every node and draw 30% of the rows, up to a limit. Its frequent paths that are not
+combinations of any rule kept so far, and that have enough rows inside and outside, become corrections: rules whose
+outputs are the means of these residuals inside and outside. Then all weights are fitted again together on the response.
+One stage is the paper.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class StageLimits:
 def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
     """How trees on residuals are grown: all features at every node where no number is set, and fewer rows."""
     return replace(
-        recipe, max_features=recipe.max_features or n_features, max_samples=STAGE_SAMPLES * recipe.max_samples
+        recipe,
+        max_features=recipe.max_features or n_features,
+        max_samples=STAGE_SAMPLES * recipe.max_samples,
+        most_drawn=recipe.most_in_stages,
     )
 
 

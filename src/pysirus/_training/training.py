@@ -19,7 +19,7 @@ from pysirus._constraints.order import order_columns
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
-from pysirus._forest.forest import Forest, GrowingForest, Recipe
+from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
 from pysirus._model.moments import Moments
 from pysirus._response.response import Response
 from pysirus._rules.rule import Rule
@@ -96,7 +96,7 @@ class Training(ABC):
     @property
     def facts(self) -> dict[str, Any]:
         """What a model remembers of its training, whatever its rules."""
-        facts = {"n_rows": self.n_rows, "seed": self.seed, "idle_columns": self.idle_columns}
+        facts = {"n_rows": self.n_rows, "seed": self.seed, "draw": DRAW, "idle_columns": self.idle_columns}
         return {**facts, "versions": made_with()}
 
 

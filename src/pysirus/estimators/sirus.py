@@ -81,7 +81,8 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
                 )
             self.device_ = "cpu"
             return settings
-        work = Work(n_rows, n_columns, settings.n_trees, n_forests, settings.n_threads)
+        n_read = settings.recipe(n_rows).rows_read(n_rows)
+        work = Work(n_read, n_columns, settings.n_trees, n_forests, settings.n_threads)
         device, self.device_ = choose_device(self.device, work)
         return replace(settings, device=device)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -118,6 +119,9 @@ class TunedSirus(InParts, Folds):
         """
         options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
         return self._fit_files(paths, target, weights=weights, exposure=exposure, groups=groups, **options)
+
+    def _settings(self) -> Settings:
+        return replace(super()._settings(), draws_few=True)
 
     def _learner(
         self: Self, parts: PartRows, settings: Settings, options: EngineOptions

@@ -1,0 +1,114 @@
+"""One sample of a table in, the lists that trees of so many rows give on it out, with errors and the time they took.
+
+A sample is a fold, whose error is that of the rows left out, or a half of the rows, whose error is that of the other
+half. Trees, stages and weights are those of a tuned model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from pysirus import SirusClassifier, SirusRegressor
+from pysirus._data.table import recode_table
+from pysirus._kind.kind import Kind
+from pysirus._response.response import Response
+from pysirus._select.select import Span
+from pysirus._stages.correct import StageLimits, correct
+from pysirus._training.keep import Limits, keep_rules
+from pysirus._training.training import bin_rows
+from pysirus._tuning.fold import holds_in
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+from studies.rows.problems import Problem
+
+DRAWN = {"1000": 1_000, "3000": 3_000, "5000": 5_000, "10000": 10_000, "30000": 30_000, "share": None}  # None: no limit
+SIZES = (5, 10, 20)
+N_FOLDS = 10
+N_HALVES = 3  # pairs of them
+N_TREES, STAGE_TREES = 10_000, 2_000
+DIGITS = 5
+Result = dict[str, Any]
+Rows = NDArray[np.intp]
+
+
+def n_samples() -> int:
+    """Folds first, then the halves, pair by pair."""
+    return N_FOLDS + 2 * N_HALVES
+
+
+def sample(problem: Problem, number: int) -> tuple[Rows, Rows]:
+    """Training and held-out rows of a sample."""
+    n_splits, seed, which = N_FOLDS, 0, number
+    if number >= N_FOLDS:
+        n_splits, seed, which = 2, *divmod(number - N_FOLDS, 2)
+    kind = StratifiedKFold if problem.classes else KFold
+    return list(kind(n_splits, shuffle=True, random_state=seed).split(problem.X, problem.y))[which]
+
+
+def short(rule: Hashable) -> str:
+    """A name of a rule that is the same in every process."""
+
+    def text(part: Any) -> str:
+        if isinstance(part, (set, frozenset)):
+            return "{" + ",".join(sorted(map(text, part))) + "}"
+        return "(" + ",".join(map(text, part)) + ")" if isinstance(part, tuple) else repr(part)
+
+    return hashlib.sha256(text(rule).encode()).hexdigest()[:8]
+
+
+def _errors(kind: Kind, weighted: WeightedPrefixes, holds: NDArray[np.bool_], truth: Response) -> list[float]:
+    """The error of the held-out rows for every size."""
+    of = kind.pooled_error([kind.judge(weighted, holds[:, : len(weighted.rules)], truth)])
+    return [round(float(of(np.array([[i]]))[0]), DIGITS) for i in range(len(weighted.sizes))]
+
+
+def _names(lists: Iterable[frozenset[Hashable]]) -> list[str]:
+    return [" ".join(sorted(map(short, rules))) for rules in lists]
+
+
+def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TREES) -> Result:
+    """The lists of trees that draw so many rows at most, on one sample."""
+    train, test = sample(problem, number)
+    estimator = (SirusClassifier if problem.classes else SirusRegressor)(random_state=number, n_jobs=1, n_trees=n_trees)
+    kind, settings = estimator._kind, estimator._settings()
+    warnings.filterwarnings("ignore", message=".*unseen categor.*")
+    table, response, target = estimator._read(problem.X, problem.y, None)
+    training = bin_rows(table.take(train), response.take(train), settings, target)
+    recipe = replace(settings.recipe(training.n_rows), most_drawn=most, most_in_stages=most)
+
+    start = time.process_time()
+    paths = training.forest(recipe).grow_to(n_trees).paths()
+    first_done = time.process_time()
+    plain = keep_rules(training, paths, Limits(max(SIZES)))
+    rules = with_outputs(plain.rules, plain.moments, training.response)
+    listed = kind.weigh(training, rules, plain.moments, [min(size, len(rules)) for size in SIZES])
+    span = Span()
+    limits = StageLimits(max(SIZES), min(n_trees, STAGE_TREES), max(SIZES), Limits(1))
+    start_stages = time.process_time()
+    first = kind.weigh_kept(training, keep_rules(training, paths, Limits(1), span))
+    stages = correct(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
+    done = time.process_time()
+
+    chosen = [stages[min(size, len(stages)) - 1] for size in SIZES]
+    held_out, truth = recode_table(table.take(test), training.features), response.take(test)
+    holds_plain, holds = holds_in(rules, held_out), holds_in(stages[-1].rules, held_out)
+    return {
+        "error": [_errors(kind, own, holds, truth)[0] for own in chosen],
+        "plain_error": _errors(kind, listed, holds_plain, truth),
+        "seconds": round(done - start_stages, 2),
+        "plain_seconds": round(first_done - start, 2),
+        **_by_size("rules", _names(own.in_use()[0] for own in chosen)),
+        **_by_size("plain_rules", _names(listed.in_use())),
+    }
+
+
+def _by_size(name: str, lists: Sequence[str]) -> dict[str, str]:
+    return {f"{name}_{size}": own for size, own in zip(SIZES, lists)}
