@@ -10,6 +10,9 @@ equal        splits of six tables, and of one of 300,000 rows whose sums do not 
 kernels      seconds of each step on 1,000,000 x 100
 million      1,000,000 x 100, 10,000 trees: growing, search included, median of 5
 fit          the same from numbers to rules, with transfer, encoding and compilation, beside the core on all cores
+first        the same in a process that has compiled nothing: without compiled code on disk, and with it
+files        2,000,000 x 50 in Parquet, 10,000 trees: `fit_files` on the card and on all cores
+drawn        1,000,000 x 100, 10,000 trees that draw 10,000 rows each: the card beside the core
 ten_million  10,000,000 x 100, 1,000 trees
 tuning       10 x 10 tuning of 100,000 x 50, beside the core on all cores
 crossover    a fit by rows and trees, a warm card beside the core
@@ -38,6 +41,9 @@ LIMITS = {
     "kernels": 200,
     "million": 150,
     "fit": 150,
+    "first": 60,
+    "files": 90,
+    "drawn": 60,
     "ten_million": 150,
     "tuning": 240,
     "crossover": 120,
@@ -203,8 +209,9 @@ def time_steps(forest: Any, n_trees: int) -> None:
     card, shape = forest.card, forest.shape
     bins, matrix = forest._rows[0].load()
     n = bins.shape[1]
-    keys = steps.tree_keys(np.uint64(1), np.uint64(0), n_trees)
-    nodes = steps.node_keys(keys, 3)
+    asked = (np.uint64(1), np.uint64(0), n_trees, 3, 100, 33)
+    clock("start", lambda: steps.start_trees(*asked), trees=n_trees)
+    keys, nodes, candidates = steps.start_trees(*asked)
     drawing = (keys, card.put(np.uint32(0)), n, forest.thresholds)
     clock("draw", lambda: steps.draw_counts(*drawing), trees=n_trees)
     counts = steps.draw_counts(*drawing)
@@ -213,12 +220,10 @@ def time_steps(forest: Any, n_trees: int) -> None:
     product = steps.multiply(matrix, counts)
     clock("sums", lambda: steps.sums_of(product, shape), trees=n_trees)
     sums = steps.sums_of(product, shape)
-    clock("candidates", lambda: steps.draw_candidates(nodes, 100, 33), trees=n_trees)
-    tried = steps.draw_candidates(nodes, 100, 33)[:, 0]
-    everywhere, left = card.put(np.ones(n_trees, dtype=bool)), np.array([True])
+    above, left = card.put(np.zeros(n_trees, dtype=np.int32)), np.array([True])
 
     def find() -> Any:
-        return search(sums, nodes[0], tried, everywhere, np.int64(5), forest.table, forest._zero, shape)
+        return search(sums, np.int32(0), nodes, candidates, above, np.int64(5), forest.table, forest._zero, shape)
 
     clock("search", find, trees=n_trees)
     route = find().route
@@ -307,6 +312,85 @@ def fit(scale: float) -> None:
     say("fit", equal_models=saved(models["gpu"]) == saved(models["cpu"]), threads=os.cpu_count())
 
 
+def first(scale: float) -> None:
+    """Without compiled code on disk, and with what that run has left there; each in a process of its own."""
+    import tempfile
+
+    from pysirus._device.compiled import SWITCH
+
+    command = [sys.executable, __file__, "--only", "first_here", "--scale", str(scale)]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "XDG_CACHE_HOME": folder}
+        for name in ("JAX_COMPILATION_CACHE_DIR", SWITCH):
+            environment.pop(name, None)
+        for run in ("nothing on disk", "compiled code on disk"):
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            say("first", run=run, **{k: v for k, v in json.loads(done.stdout.splitlines()[-1]).items() if k != "part"})
+        kept = [path for path in Path(folder).rglob("*") if path.is_file()]
+        say("first", files=len(kept), bytes=sum(path.stat().st_size for path in kept))
+
+
+def first_here(scale: float) -> None:
+    """The first and the second fit of this process."""
+    from pysirus import SirusRegressor
+
+    n_trees = max(256, int(10_000 * min(1, 10 * scale)))
+    X, y = numbers(int(1_000_000 * scale), 100)
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        SirusRegressor(n_trees=n_trees, random_state=0, n_jobs=-1, device="gpu").fit(X, y)
+        seconds.append(round(time.perf_counter() - start, 3))
+    say("first", rows=len(X), columns=100, trees=n_trees, s=seconds[0], again_s=seconds[1])
+
+
+def files(scale: float) -> None:
+    """From Parquet to rules."""
+    import tempfile
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from pysirus import SirusRegressor
+
+    n_rows, n_trees, models = int(500_000 * scale), max(256, int(10_000 * min(1, 10 * scale))), {}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{i}.parquet" for i in range(4)]
+        for i, path in enumerate(paths):
+            X, y = numbers(n_rows, 50, i)
+            table = pa.table({**{f"x{j}": X[:, j] for j in range(50)}, "y": y})
+            pq.write_table(table, path, compression="none", row_group_size=100_000)
+        for name, device in (("gpu", "gpu"), ("gpu again", "gpu"), ("cpu", "cpu")):
+            start = time.perf_counter()
+            model = SirusRegressor(n_trees=n_trees, random_state=0, n_jobs=-1, device=device)
+            models[name] = model.fit_files([str(path) for path in paths], "y")
+            seconds = round(time.perf_counter() - start, 3)
+            say("files", rows=4 * n_rows, columns=50, trees=n_trees, run=name, s=seconds)
+    say("files", equal_models=saved(models["gpu"]) == saved(models["cpu"]), threads=os.cpu_count())
+
+
+def drawn(scale: float) -> None:
+    """Trees that draw a hundredth of the rows."""
+    from pysirus._device.forest import DeviceForest
+    from pysirus._device.platform import accelerator
+    from pysirus._forest.forest import Forest, Recipe
+
+    binned, response = binned_numbers(int(1_000_000 * scale), 100)
+    n_trees, cores = max(256, int(10_000 * min(1, 10 * scale))), os.cpu_count() or 1
+    recipe = Recipe(seed=3, n_threads=cores, max_samples=0.01, in_blocks=True)
+    start = time.perf_counter()
+    core = Forest(binned, response, recipe).grow(n_trees)
+    core_s = time.perf_counter() - start
+    forest = DeviceForest(binned, response, recipe, accelerator())
+    start = time.perf_counter()
+    different = int((forest.grow(n_trees) != core).any(axis=1).sum())
+    first_s = time.perf_counter() - start
+    seconds, each = median_seconds(lambda: forest._splits(0, n_trees), 3)
+    size = {"rows": response.n_rows, "columns": 100, "trees": n_trees, "draws": response.n_rows // 100}
+    times = {"grow_s": round(seconds, 4), "first_s": round(first_s, 3), "core_s": round(core_s, 3)}
+    say("drawn", **size, **times, each=each, core_threads=cores, different_trees=different)
+
+
 def tuning(scale: float) -> None:
     """Ten times ten folds."""
     from pysirus import SirusRegressorCV
@@ -356,9 +440,10 @@ def crossover(scale: float) -> None:
 
 def run_parts(arguments: argparse.Namespace) -> None:
     """Each part in a process of its own, which is ended when its time is over."""
+    from pysirus._device.compiled import SWITCH
     from pysirus._device.platform import TEST_PLATFORM
 
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", SWITCH: "off"}  # so that a first time is one
     if arguments.platform != "gpu":
         environment[TEST_PLATFORM] = arguments.platform
     with Path(arguments.out or os.devnull).open("a", encoding="utf-8") as out:

@@ -93,8 +93,9 @@ def growing(runs: dict[str, Lines]) -> str:
 
 def steps(runs: dict[str, Lines]) -> str:
     """The steps of a block, in milliseconds."""
-    names = ["draw", "multiply", "sums", "candidates", "search", "mask", "multiply masked", "block"]
+    names = ["start", "draw", "multiply", "sums", "candidates", "search", "mask", "multiply masked", "block"]
     found = {(line["step"], line["trees"]): line for line in runs["kernels"] if "trees" in line}
+    names = [name for name in names if any(name == step for step, _ in found)]
     sizes = sorted({trees for _, trees in found})
     rows = [[name, *(f"{found[name, size]['ms']:.1f}" for size in sizes)] for name in names]
     rows.append(["TOPS of multiply", *(f"{found['multiply', size]['tops']:,.0f}" for size in sizes)])
@@ -150,6 +151,44 @@ def fit(runs: dict[str, Lines]) -> str:
     )
 
 
+def first(runs: dict[str, Lines]) -> str:
+    """The first fit of a process, without compiled code on disk and with it."""
+    timed = [line for line in runs["first"] if "run" in line]
+    kept = next(line for line in runs["first"] if "bytes" in line)
+    rows = [[line["run"], f"{line['s']:.1f}", f"{line['again_s']:.1f}"] for line in timed]
+    size = f"{timed[0]['rows']:,} x {timed[0]['columns']}, {timed[0]['trees']:,} trees"
+    text = paragraph(f"What was kept took {kept['bytes'] / 1024:.0f} KB.")
+    return table([size, "first fit of a process, seconds", "second"], rows) + "\n" + text
+
+
+def files(runs: dict[str, Lines]) -> str:
+    """From Parquet to rules."""
+    timed = [line for line in runs["files"] if "run" in line]
+    same = next(line for line in runs["files"] if "equal_models" in line)
+    names = {"gpu": "card, first time", "gpu again": "card, again", "cpu": f"CPU, {same['threads']} threads"}
+    rows = [
+        [
+            f"{line['rows']:,} x {line['columns']}, {line['trees']:,} trees",
+            names[line["run"]],
+            f"{line['s']:.1f}",
+        ]
+        for line in timed
+    ]
+    words = {True: "equal", False: "different"}
+    return table(["`fit_files`", "on", "seconds"], rows) + f"\nThe models are {words[same['equal_models']]}.\n"
+
+
+def drawn(runs: dict[str, Lines]) -> str:
+    """Trees that draw few of the rows."""
+    line = next(line for line in runs["drawn"] if "grow_s" in line)
+    return paragraph(
+        f"{line['trees']:,} trees on {line['rows']:,} x {line['columns']}, each on {line['draws']:,} rows that it ",
+        f"draws, take {line['grow_s']:.2f} s on the card with compiled code and {line['core_s']:.2f} s on ",
+        f"{line['core_threads']} threads of the CPU; {line['different_trees']} trees differ. The card still ",
+        "multiplies all rows, so it gains little from drawing few.",
+    )
+
+
 def pays(runs: dict[str, Lines]) -> str:
     """What the threshold of "auto" comes from."""
     start, rate = start_and_rate(runs)
@@ -172,7 +211,7 @@ def start_and_rate(runs: dict[str, Lines]) -> tuple[float, float]:
 
 
 PARTS: dict[str, Callable[[dict[str, Lines]], str]] = {
-    own.__name__: own for own in (machine, equal, growing, steps, roofline, fit, pays)
+    own.__name__: own for own in (machine, equal, growing, steps, roofline, fit, first, files, drawn, pays)
 }
 
 

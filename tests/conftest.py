@@ -6,6 +6,7 @@ is used.
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 QUIET = [HealthCheck.filter_too_much, HealthCheck.too_slow]
 settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=QUIET)
 settings.load_profile("pysirus")
+os.environ.setdefault("PYSIRUS_COMPILATION_CACHE", "off")  # tests leave nothing in the folders of who runs them
 
 # the files that take longest, which must not be the last; at any time one that keeps its core busy beside two that wait
 # for other programs

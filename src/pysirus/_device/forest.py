@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
@@ -92,7 +91,7 @@ class DeviceForest(GrowingForest):
             together = self.blocks.trees_together(n_trees)
             firsts = range(first_tree, first_tree + n_trees, together)
             found = [self._grow_block(first, together) for first in firsts]  # asked for, not waited for
-            splits = np.concatenate([np.asarray(block) for block in found])[:n_trees]
+            splits = np.concatenate([np.stack([*map(np.asarray, block)], axis=1) for block in found])[:n_trees]
         return np.ascontiguousarray(splits, dtype=np.int32)
 
     # ------------------------------------------------------------------------------------------------------ the table
@@ -112,26 +111,27 @@ class DeviceForest(GrowingForest):
 
     # -------------------------------------------------------------------------------------------------------- growing
 
-    def _grow_block(self, first_tree: int, n_trees: int) -> Any:
+    def _grow_block(self, first_tree: int, n_trees: int) -> list[Any]:
+        """The splits of each node in heap order."""
         shape, put = self.shape, self.card.put
-        keys = kernels.tree_keys(put(np.uint64(self._recipe.seed)), put(np.uint64(first_tree)), n_trees)
-        nodes = kernels.node_keys(keys, self._n_nodes)
-        candidates = kernels.draw_candidates(nodes, shape.n_features, self._max_features)
+        keys, *nodes = kernels.start_trees(
+            put(np.uint64(self._recipe.seed)),
+            put(np.uint64(first_tree)),
+            n_trees,
+            self._n_nodes,
+            shape.n_features,
+            self._max_features,
+        )
         found: list[Found] = []
         sums: list[Sums] = []
         counts: dict[int, Any] = {}
         for depth in range(self._recipe.max_depth):
             sums = self._level_sums(depth, keys, found, sums, counts)
-            above = len(found)
-            for i, own in enumerate(sums):
-                node = above + i
-                exists = found[(node - 1) // 2].split >= 0 if node else self._everywhere(n_trees)
-                keyed = (nodes[node], candidates[:, node])
-                found.append(search(own, *keyed, exists, self._min_node_size, self.table, self._zero, shape))
-        return jax.numpy.stack([own.split for own in found], axis=1)
-
-    def _everywhere(self, n_trees: int) -> Any:
-        return self.card.put(np.ones(n_trees, dtype=bool))
+            for node, own in enumerate(sums, start=len(found)):
+                parent = found[(node - 1) // 2].split if node else put(np.zeros(n_trees, dtype=np.int32))
+                asked = (np.int32(node), *nodes, parent, self._min_node_size)
+                found.append(search(own, *asked, self.table, self._zero, shape))
+        return [own.split for own in found]
 
     @property
     def _min_node_size(self) -> Any:

@@ -6,8 +6,8 @@ rows fits its 32-bit sums whatever was drawn; digits are joined to 64-bit sums a
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,9 @@ from jax import Array, lax
 from pysirus._device.shape import DIGIT, Shape
 from pysirus._forest.forest import BLOCK_ROWS
 
+# JAX tries its own ways to multiply, compiled for the occasion, beside those of the vendor's library. That takes 4 s,
+# and on the shapes here the library wins (docs/accelerator.md).
+LIBRARY_ALONE = {"xla_gpu_enable_triton_gemm": False}
 MAX_ROWS = (2**31 - 1) // (64 * 16) // 128 * 128  # of a product
 GOLDEN_32 = np.uint32(0x9E3779B9)
 GOLDEN_64 = np.uint64(0x9E3779B97F4A7C15)
@@ -76,21 +79,18 @@ def halves(key: Array) -> tuple[Array, Array]:
     return key.astype(jnp.uint32), (key >> np.uint64(32)).astype(jnp.uint32)
 
 
-@partial(jax.jit, static_argnums=2)
 def tree_keys(seed: Array, first_tree: Array, n_trees: int) -> Array:
     """The keys of trees first_tree, first_tree + 1, ..."""
     tree = first_tree + jnp.arange(n_trees, dtype=jnp.uint64)
     return mix64(mix64(seed + GOLDEN_64) + (tree + np.uint64(1)) * GOLDEN_64)
 
 
-@partial(jax.jit, static_argnums=1)
 def node_keys(keys: Array, n_nodes: int) -> Array:
     """The keys of nodes in heap order, [node, tree]."""
     node = jnp.arange(1, n_nodes + 1, dtype=jnp.uint64)
     return mix64(keys[None, :] ^ mix64(node * GOLDEN_64)[:, None])
 
 
-@partial(jax.jit, static_argnums=(1, 2))
 def draw_candidates(keys: Array, n_features: int, max_features: int) -> Array:
     """Which features a node tries, [feature, ...]: Floyd's method, all nodes side by side."""
     if max_features == n_features:
@@ -107,6 +107,16 @@ def draw_candidates(keys: Array, n_features: int, max_features: int) -> Array:
 
     none = jnp.zeros((n_features, *keys.shape), dtype=bool)
     return lax.fori_loop(np.int32(n_features - max_features), np.int32(n_features), step, none)
+
+
+@partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def start_trees(
+    seed: Array, first_tree: Array, n_trees: int, n_nodes: int, n_features: int, max_features: int
+) -> tuple[Array, Array, Array]:
+    """Keys of a block of trees, [tree], keys of their nodes, [node, tree], and candidates, [feature, node, tree]."""
+    keys = tree_keys(seed, first_tree, n_trees)
+    nodes = node_keys(keys, n_nodes)
+    return keys, nodes, draw_candidates(nodes, n_features, max_features)
 
 
 @partial(jax.jit, static_argnums=(2, 3))
@@ -197,10 +207,24 @@ def encode(rows: Rows, cell_feature: Array, cell_bin: Array, shape: Shape) -> Ar
     return jnp.concatenate([*cells, jnp.stack([*planes, *totals]), empty])
 
 
-@jax.jit
 def multiply(matrix: Array, counts: Array) -> Array:
     """Rows of the matrix times counts: [row of the matrix, tree]. By itself, so that nothing is fused into it."""
-    return lax.dot_general(matrix, counts, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32)
+    product: Array = _product(matrix.shape, counts.shape)(matrix, counts)
+    return product
+
+
+@lru_cache(maxsize=256)
+def _product(matrix: tuple[int, ...], counts: tuple[int, ...]) -> Any:
+    """The product of two shapes, compiled."""
+
+    def contract(a: Array, b: Array) -> Array:
+        return lax.dot_general(a, b, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32)
+
+    lowered = jax.jit(contract).lower(*(jax.ShapeDtypeStruct(shape, jnp.int8) for shape in (matrix, counts)))
+    try:
+        return lowered.compile(LIBRARY_ALONE)
+    except Exception:  # a JAX that does not know the option any more: of whichever type it is
+        return lowered.compile()
 
 
 def join(digits: Array) -> Array:

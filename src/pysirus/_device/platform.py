@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from pysirus._device.compiled import keeping_compiled
 from pysirus._message import PlainError, setting
 
 TEST_PLATFORM = "PYSIRUS_TEST_JAX_PLATFORM"
@@ -52,17 +53,17 @@ class Accelerator:
         return _jax().device_put(array, self.device)
 
     def computing(self) -> AbstractContextManager[Any]:
-        """Within it JAX has 64-bit numbers, and computes here; the user's own JAX stays as it is."""
+        """Within it JAX has 64-bit numbers, computes here and keeps what it compiles; the user's own stays as it is."""
         return _Computing(self.device)
 
 
 class _Computing:
-    """64-bit numbers and a default device, in this thread."""
+    """64-bit numbers and a default device, in this thread; compiled code on disk."""
 
     def __init__(self, device: Any) -> None:
         jax = _jax()
         owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
-        self._contexts = (owner.enable_x64(True), jax.default_device(device))
+        self._contexts = (owner.enable_x64(True), jax.default_device(device), keeping_compiled(jax))
 
     def __enter__(self) -> None:
         for context in self._contexts:

@@ -104,18 +104,23 @@ def _is_constant(sums: Sums, shape: Shape) -> Array:
     return jnp.all((v * n == sums.values) & same, axis=0)
 
 
-@partial(jax.jit, static_argnums=7)
+@partial(jax.jit, static_argnums=8)
 def search(
     sums: Sums,
+    node: Array,
     keys: Array,
     candidates: Array,
-    exists: Array,
+    parent: Array,
     min_node_size: Array,
     table: Table,
     zero: Array,
     shape: Shape,
 ) -> Found:
-    """The best split of a node in each tree; between features that are equally good a draw decides."""
+    """The best split of a node in each tree; between features that are equally good a draw decides.
+
+    `keys` and `candidates` are those of all nodes, `parent` is the split above; the root has one that is not -1.
+    """
+    keys, candidates, exists = keys[node], candidates[:, node], parent >= 0
     sides, first = [], 0
     for group in shape.groups:
         sides += _left_sides(group, sums.cells[:, first : first + group.n_cells], sums.total)
