@@ -28,7 +28,7 @@ for name in "${names[@]}"; do
   declare -n options=$name
   compile "$name.o" forest/kernel/grow.cpp "${options[@]}" "-DPYSIRUS_ISA=$name"
 done
-for source in forest/forest forest/level forest/workspace check/threads; do
+for source in forest/drawn forest/forest forest/level forest/workspace check/threads; do
   compile "${source//\//-}.o" "$source.cpp" "${defines[@]}"
 done
 for job in "${jobs[@]}"; do wait "$job"; done

@@ -39,9 +39,10 @@ template <class T>
 Range range_of(const T* numbers, std::size_t n) {
   if (n == 0) return {};
   T low = numbers[0], high = numbers[0];
-  for (std::size_t i = 0; i < n; ++i) {
-    low = std::min(low, numbers[i]);
-    high = std::max(high, numbers[i]);
+  for (std::size_t i = 0; i < n; ++i) {  // not std::min and std::max: GCC 12 makes no vectors of bytes of them
+    const T number = numbers[i];
+    low = number < low ? number : low;
+    high = number > high ? number : high;
   }
   return {low, high};
 }
