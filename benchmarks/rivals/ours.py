@@ -22,6 +22,14 @@ def forest(problem: Problem, n_trees: int) -> None:
     make_forest(problem).grow_to(n_trees)
 
 
+def forest_that_draws(problem: Problem, n_trees: int, n_rows: int) -> None:
+    """Bins and trees alone, each tree on as many rows as it draws."""
+    response = NumberResponse(problem.y)
+    binned = bin_table(read_table(problem.X), response, n_bins=10, discrete_limit=10)
+    share = min(1.0, n_rows / len(problem.y))
+    Forest(binned, response, Recipe(seed=0, n_threads=1, max_samples=share, in_blocks=True)).grow_to(n_trees)
+
+
 def fit(problem: Problem, n_trees: int) -> None:
     """A whole fit: bins, trees, selection, weights."""
     SirusRegressor(n_trees=n_trees, n_jobs=1, random_state=0).fit(problem.X, problem.y)

@@ -124,3 +124,21 @@ def test_what_stands_beside_is_measured_in_a_process_of_its_own(capsys: pytest.C
     found = beside.run("nothing", beside.measured, str)
     assert found.said == "" and 0 <= found.seconds < 60 and found.peak > 1e6
     assert capsys.readouterr().out.startswith("nothing ")
+
+
+def test_page_shows_the_figures_of_cost(tmp_path: Path) -> None:
+    from benchmarks import cost
+
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    machine, points = cost.read()
+    assert cost.PART.search(page)[0].split("-->\n", 1)[1] == cost.section(machine, points) + "<!-- end -->"
+    assert cost.exponent({10: 1.0, 100: 10.0, 1000: 1000.0, 10_000: None}) == pytest.approx(2)
+    cost.draw(points, tmp_path / "cost.png")
+    assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["sirus", "drawn"])
+def test_cost_is_measured(name: str) -> None:
+    from benchmarks import cost
+
+    assert cost.measure_here(name, 600, 4, 20) > 0
