@@ -105,6 +105,12 @@ def test_no_more_rows_are_drawn_than_the_most():
     assert abs(drawn.sum() / 30 - 300) < 4 * np.sqrt(300 / 30)
 
 
+def test_blocks_draw_only_where_that_is_faster():
+    recipe = Recipe(seed=1, most_drawn=300)
+    assert recipe.on(1_201).in_blocks and not recipe.on(1_200).in_blocks
+    assert recipe.on(1_200).max_samples == 0.25
+
+
 def test_thresholds_of_blocks_reach_the_end_of_the_distribution():
     for mean in (0.01, 3.0, 77.0, 256.0):
         limits = poisson_thresholds(mean, MOST_BLOCK_THRESHOLDS)

@@ -30,6 +30,7 @@ CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes 
 MAX_TREES = 200_000
 DRAW = 2  # version of how rows are drawn: 1 was every row for itself, however many there were
 BLOCK_ROWS = 256  # rows that draw together
+BLOCKS_PAY = 0.25  # a row that a block draws costs about four rows of which each draws for itself, in vectors
 MOST_BLOCK_THRESHOLDS = 1024
 BEST_KERNEL = _core.instruction_sets()[0]
 Progress = Callable[[int, float], None]
@@ -54,10 +55,11 @@ class Recipe:
     stop: _core.StopFlag | None = None
 
     def on(self, n_rows: int) -> Recipe:
-        """The same for this many rows: no more than ``most_drawn`` of them are drawn, and then in blocks."""
+        """The same for this many rows: no more than ``most_drawn`` are drawn, in blocks where that is faster."""
         if self.most_drawn is None or self.max_samples * n_rows <= self.most_drawn:
             return self
-        return replace(self, max_samples=self.most_drawn / n_rows, in_blocks=True)
+        share = self.most_drawn / n_rows
+        return replace(self, max_samples=share, in_blocks=share < BLOCKS_PAY)
 
     def rows_read(self, n_rows: int) -> int:
         """Rows that a tree looks at on the CPU: all of them, or those that it draws."""
