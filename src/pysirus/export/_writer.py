@@ -100,8 +100,9 @@ class Writer:
         return self.dialect.as_text(column)
 
     def _test(self, test: Test) -> str:
-        column = value = self.feature(test.index)
         own = date_of(self.model, test.index)
+        # a caller may have made other columns ready, and named them in the rules: Spark's transform does
+        column = value = self.column(test.feature) if own is None else self.feature(test.index)
         if own is not None:
             value = self._moment(own, column)
         elif self.dialect.has_nan and (test.numeric or level_type(self.model, test.index, "SQL") is float):
