@@ -38,7 +38,8 @@ def one(data: bytes) -> None:
             if said == rule.exact_text or "in two ways" not in str(error):
                 raise AssertionError(f"{said!r} is not read back") from error
             continue
-        if again != rule:
+        # a text to look at rounds numbers of more than 15 digits: it prints the same again
+        if again.condition_text != rule.condition_text or (said == rule.exact_text and again != rule):
             raise AssertionError(f"{said!r} reads as {again}")
 
 
