@@ -1,4 +1,4 @@
-"""The forest on a card: are its trees those of the core, and how fast are they grown? JSON lines, one for each figure.
+"""The forest on a GPU: are its trees those of the core, and how fast are they grown? JSON lines, one for each figure.
 
 docs/accelerator.md shows the lines of benchmarks/results/accelerator.jsonl; benchmarks/accelerator_page.py writes it.
 
@@ -11,11 +11,11 @@ kernels      seconds of each step on 1,000,000 x 100
 million      1,000,000 x 100, 10,000 trees: growing, search included, median of 5
 fit          the same from numbers to rules, with transfer, encoding and compilation, beside the core on all cores
 first        the same in a process that has compiled nothing: without compiled code on disk, and with it
-files        2,000,000 x 50 in Parquet, 10,000 trees: `fit_files` on the card and on all cores
-drawn        1,000,000 x 100, 10,000 trees that draw 10,000 rows each: the card beside the core
+files        2,000,000 x 50 in Parquet, 10,000 trees: `fit_files` on the GPU and on all cores
+drawn        1,000,000 x 100, 10,000 trees that draw 10,000 rows each: the GPU beside the core
 ten_million  10,000,000 x 100, 1,000 trees
 tuning       10 x 10 tuning of 100,000 x 50, beside the core on all cores
-crossover    a fit by rows and trees, a warm card beside the core
+crossover    a fit by rows and trees, a warm GPU beside the core
 
 Figures go to standard output and are added to the file of --out. A part that fails leaves a line with its error.
 """
@@ -233,7 +233,7 @@ def time_steps(forest: Any, n_trees: int) -> None:
 
 
 def grow_timed(part: str, n_rows: int, n_columns: int, n_trees: int, repeats: int, most: int | None = None) -> None:
-    """Growing, search included; the table is on the card, the code compiled."""
+    """Growing, search included; the table is on the GPU, the code compiled."""
     from pysirus._device.forest import DeviceForest
     from pysirus._device.platform import accelerator
     from pysirus._device.room import Most
@@ -408,7 +408,7 @@ def tuning(scale: float) -> None:
 
 
 def crossover(scale: float) -> None:
-    """Growing by rows and trees: a card with compiled code, and the core on one thread and on all."""
+    """Growing by rows and trees: a GPU with compiled code, and the core on one thread and on all."""
     from pysirus._device.forest import DeviceForest
     from pysirus._device.platform import accelerator
     from pysirus._forest.forest import Forest, Recipe

@@ -63,7 +63,7 @@ def machine(runs: dict[str, Lines]) -> str:
 
 
 def equal(runs: dict[str, Lines]) -> str:
-    """Trees of the card that differ from the core's."""
+    """Trees of the GPU that differ from the core's."""
     rows = [
         [
             *(line["table"], f"{line['rows']:,}", f"{line['trees']:,}", f"{line['splits']:,}"),
@@ -116,7 +116,7 @@ def roofline(runs: dict[str, Lines]) -> str:
     best = max(found["int8_tops"] for found in runs["million"] if "int8_tops" in found)
     return paragraph(
         f"A product of {MATRIX:,} rows with {trees:,} trees does {intensity:,.0f} operations for each byte that ",
-        f"it reads. The card needs {PEAK / BANDWIDTH:,.0f} to be busy ({PEAK / 1e12:,.0f} TOPS and ",
+        f"it reads. The GPU needs {PEAK / BANDWIDTH:,.0f} to be busy ({PEAK / 1e12:,.0f} TOPS and ",
         f"{BANDWIDTH / 1e12:.1f} TB/s by its datasheet): the product is bound by arithmetic, not by memory. It ",
         f"reaches {min(rates):,.0f} to {max(rates):,.0f} TOPS; with draws, masks and the search the whole reaches ",
         f"{best:,.0f}, {best * 1e12 / PEAK:.0%} of the peak.",
@@ -183,8 +183,8 @@ def drawn(runs: dict[str, Lines]) -> str:
     line = next(line for line in runs["drawn"] if "grow_s" in line)
     return paragraph(
         f"{line['trees']:,} trees on {line['rows']:,} x {line['columns']}, each on {line['draws']:,} rows that it ",
-        f"draws, take {line['grow_s']:.2f} s on the card with compiled code and {line['core_s']:.2f} s on ",
-        f"{line['core_threads']} threads of the CPU; {line['different_trees']} trees differ. The card still ",
+        f"draws, take {line['grow_s']:.2f} s on the GPU with compiled code and {line['core_s']:.2f} s on ",
+        f"{line['core_threads']} threads of the CPU; {line['different_trees']} trees differ. The GPU still ",
         "multiplies all rows, so it gains little from drawing few.",
     )
 
@@ -195,9 +195,9 @@ def pays(runs: dict[str, Lines]) -> str:
     rows = [[str(n), power(STARTING * n), f"{STARTING * n / 1e4 / 100:,.0f}"] for n in (1, 4, 16)]
     text = paragraph(
         f"Compilation and the first forest took {start:.1f} s. A thread of the CPU fits {power(rate)} rows x ",
-        "columns x trees a second, as one of 16. So a card that starts cold breaks even at ",
+        "columns x trees a second, as one of 16. So a GPU that starts cold breaks even at ",
         f'{power(start * rate)} rows x columns x trees for each thread. `"auto"` asks for {power(STARTING)}: a thread ',
-        "alone is faster than one of 16, and finding the card takes time too. That is:",
+        "alone is faster than one of 16, and finding the GPU takes time too. That is:",
     )
     return text + "\n" + table(["threads", "rows x columns x trees", "rows, if 100 columns and 10,000 trees"], rows)
 

@@ -1,4 +1,4 @@
-"""`device` in the estimators: the same models, what is said where there is no card, no JAX until it is asked for."""
+"""`device` in the estimators: the same models, what is said where there is no GPU, no JAX until it is asked for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_times_to_an_event_are_the_same_on_a_card(tmp_path: Path, monkeypatch: p
 
 def test_device_is_no_part_of_a_model_file(tmp_path: Path) -> None:
     fitted = SirusRegressor(n_trees=10, random_state=0, device="auto").fit(X, Y)
-    assert fitted.device_ == "cpu"  # too little to do for a card
+    assert fitted.device_ == "cpu"  # too little to do for a GPU
     assert file_of(fitted, tmp_path / "a.json") == file_of(
         SirusRegressor(n_trees=10, random_state=0).fit(X, Y), tmp_path / "b.json"
     )
@@ -65,9 +65,9 @@ def test_device_that_does_not_exist_is_refused() -> None:
 
 def test_gpu_without_a_card_says_what_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     jax = pytest.importorskip("jax", reason="asks JAX for its devices")
-    monkeypatch.setenv(TEST_PLATFORM, "rocm")  # nobody has this here, whether there is a card or not
+    monkeypatch.setenv(TEST_PLATFORM, "rocm")  # nobody has this here, whether there is a GPU or not
     with pytest.raises(
-        DeviceError, match=rf'no card: JAX {jax.__version__} was asked for platform "rocm" and has only '
+        DeviceError, match=rf'no GPU: JAX {jax.__version__} was asked for platform "rocm" and has only '
     ):
         SirusRegressor(device="gpu").fit(X, Y)
     assert choose_device("auto", LARGE) == ("cpu", "cpu")
@@ -116,7 +116,7 @@ def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.Mon
         SirusRegressor(device="gpu", interaction_cst="no_interactions").fit(X, Y)
     with pytest.raises(ParameterError, match=r"device must be 'cpu' or 'auto' with interaction_cst, got 'gpu'"):
         SirusRegressorCV(device="gpu", interaction_cst=[[0, 1]]).fit(X, Y)
-    monkeypatch.setattr(choose, "STARTING", 0)  # enough to do for a card
+    monkeypatch.setattr(choose, "STARTING", 0)  # enough to do for a GPU
     fitted = SirusRegressor(device="auto", interaction_cst="no_interactions", n_trees=20, random_state=0).fit(X, Y)
     assert fitted.device_ == "cpu"
 
@@ -125,7 +125,7 @@ def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.Mon
 def test_files_are_sent_to_a_card_in_blocks(
     weights: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A block of the card holds rows of two files."""
+    """A block of the GPU holds rows of two files."""
     pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
     pa, pq = pytest.importorskip("pyarrow"), importlib.import_module("pyarrow.parquet")
     monkeypatch.setenv(TEST_PLATFORM, "cpu")

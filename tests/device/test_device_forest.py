@@ -137,5 +137,5 @@ def test_little_room_makes_blocks_of_rows_and_trees() -> None:
 
 
 def test_too_little_room_names_the_shortfall() -> None:
-    with pytest.raises(DeviceError, match=r"The card has room for 10 MiB, and \d+ MiB are needed for 64 trees"):
+    with pytest.raises(DeviceError, match=r"The GPU has room for 10 MiB, and \d+ MiB are needed for 64 trees"):
         blocks_of(NEED, 1000, 1000, 10 << 20, Most())

@@ -1,4 +1,4 @@
-"""The page about the card shows the figures of the file, and "auto" is where they put it."""
+"""The page about the GPU shows the figures of the file, and "auto" is where they put it."""
 
 from __future__ import annotations
 

@@ -172,7 +172,11 @@ def test_choice_is_explained(open_report, tuned):
     assert tab.locator("#reason").inner_text() == " ".join(
         tuning.reasons(len(tuned.model_.selected), "unexplained variance")
     )
-    assert tab.locator("#reason").inner_text().startswith("Chosen: the list nearest to an unexplained variance of 0")
+    assert (
+        tab.locator("#reason")
+        .inner_text()
+        .startswith("Chosen because it lies closest to the ideal point (unexplained variance 0")
+    )
 
 
 def test_many_levels_are_legible(open_report, rng):

@@ -50,7 +50,7 @@ def test_text_figures_and_report_have_the_same_numbers_of_rules(tuned: SirusRegr
     text, data = verdict(model), summary(tuned)
     chosen = data["sizes"][data["chosen"]]
     assert f"{numbers.per_fold:.1f} rules per fold" in text
-    assert f"Of the {numbers.weighted} rules" in text and str(numbers) in texts_of(error_axes)[0]
+    assert f"of the {numbers.weighted} rules" in text and str(numbers) in texts_of(error_axes)[0]
     assert any(f"chosen: {numbers}" in entry.get_text() for entry in pareto.get_legend().get_texts())
     assert (chosen["nRules"], chosen["nPositive"]) == (numbers.selected, numbers.weighted)
     assert chosen["perFold"] == pytest.approx(numbers.per_fold)
@@ -74,11 +74,12 @@ def test_text_figures_and_report_have_the_same_minimum(tuned: SirusRegressorCV, 
     assert np.min(pareto.collections[0].get_offsets()[:, 0]) == best.error
     if best.n_rules != len(model.selected):
         (said,) = re.findall(
-            r"The smallest unexplained variance, ([\d.]+), takes (\d+) rules \(([\d.]+) per fold\)", verdict(model)
+            r"lowest error \(unexplained variance ([\d.]+)\) you would need (\d+) rules \(([\d.]+) per fold\)",
+            verdict(model),
         )
         assert said == (f"{best.error:.3f}", str(numbers.weighted), f"{numbers.per_fold:.1f}")
         assert f"smallest: {best.error:.3f}, {numbers}" in texts_of(error_axes)
-        assert f"{best.error:.3f}, takes {numbers}" in data["reason"]
+        assert f"{best.error:.3f}) you would need {numbers}" in data["reason"]
 
 
 def test_lists_beside_the_chosen_one_have_other_numbers_of_rules() -> None:

@@ -1,4 +1,4 @@
-"""What `device` says and how much there is to do in, where trees are grown out. JAX is imported if a card is used."""
+"""What `device` says and how much there is to do in, where trees are grown out. JAX is imported if a GPU is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pysirus._device.rows import RowSource
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._response.response import Response
 
-# Rows times columns times trees for which one thread of the core takes as long as a card takes to compile its code:
+# Rows times columns times trees for which one thread of the core takes as long as a GPU takes to compile its code:
 # nearly twice 5.4 s at 4.9e9 a second (docs/accelerator.md, "When it pays"). With less to do "auto" stays on the CPU.
 STARTING = 50_000_000_000
 USUAL_TREES = 10_000  # where the number of trees is not given
@@ -29,13 +29,13 @@ class Work:
 
     @property
     def pays(self) -> bool:
-        """Whether the threads of the core would take longer than a card takes to start."""
+        """Whether the threads of the core would take longer than a GPU takes to start."""
         trees = (self.n_trees or USUAL_TREES) * self.n_forests
         return self.n_rows * self.n_columns * trees > STARTING * self.n_threads
 
 
 def choose_device(device: str, work: Work) -> tuple[str, str]:
-    """Where to grow, "cpu" or "gpu", and what to call it: the card itself, where one is used."""
+    """Where to grow, "cpu" or "gpu", and what to call it: the GPU itself, where one is used."""
     if device == "gpu":
         return "gpu", f"gpu: {accelerator().name}"
     if device == "auto" and work.pays and find_spec("jax") is not None:
@@ -54,7 +54,7 @@ def device_forest(
     source: RowSource | None = None,
     most_bytes: int | None = None,
 ) -> GrowingForest:
-    """A forest to be grown on the card, on rows in memory or on those of a source, some bytes of them at a time."""
+    """A forest to be grown on the GPU, on rows in memory or on those of a source, some bytes of them at a time."""
     card = accelerator()
     from pysirus._device.forest import DeviceForest  # imports JAX
     from pysirus._device.room import Most

@@ -19,7 +19,7 @@ from pysirus._device.shape import Shape, columns_of, digits_of
 from pysirus._forest.forest import GrowingForest, Recipe, poisson_thresholds
 from pysirus._response.response import Response
 
-_ONE_AT_A_TIME = Lock()  # forests of several threads share the card, and each reckons with all that is free
+_ONE_AT_A_TIME = Lock()  # forests of several threads share the GPU, and each reckons with all that is free
 
 
 class RowBlock:

@@ -1,7 +1,7 @@
 """`device` in, the accelerator to use out, or an error that says what was looked for.
 
 JAX is imported here, when somebody asks for an accelerator. `PYSIRUS_TEST_JAX_PLATFORM` names another platform of JAX
-than "gpu" to run the same code on, which is how it is tested where there is no card.
+than "gpu" to run the same code on, which is how it is tested where there is no GPU.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def _found(jax: Any) -> str:
 
 
 def accelerator() -> Accelerator:
-    """The first card that JAX finds."""
+    """The first GPU that JAX finds."""
     jax = _jax()
     platform = os.environ.get(TEST_PLATFORM, "gpu")
     try:
         return Accelerator(_devices(platform)[0])
     except RuntimeError as error:
         raise DeviceError(
-            f'{GPU} found no card: JAX {jax.__version__} was asked for platform "{platform}" and has '
-            f"{_found(jax)}. An NVIDIA card needs its driver and JAX with CUDA (pip install pysirus[gpu] on Linux); "
+            f'{GPU} found no GPU: JAX {jax.__version__} was asked for platform "{platform}" and has '
+            f"{_found(jax)}. An NVIDIA GPU needs its driver and JAX with CUDA (pip install pysirus[gpu] on Linux); "
             f"or use {CPU} or {setting('device', 'auto')}."
         ) from error

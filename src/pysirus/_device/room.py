@@ -110,7 +110,7 @@ def _largest(need: Need, n_rows: int, most: int, room: int, most_rows: int) -> t
             n_blocks *= 2
     shape, wanted = need.shape, _working(need, size, least)
     raise DeviceError(
-        f"The card has room for {room / 2**20:,.0f} MiB, and {wanted / 2**20:,.0f} MiB are needed for {least} trees on "
+        f"The GPU has room for {room / 2**20:,.0f} MiB, and {wanted / 2**20:,.0f} MiB are needed for {least} trees on "
         f"{size} rows of {shape.n_features} columns ({shape.n_cells} cuts, {shape.n_slots} sums each): use "
         f"{CPU}, or fewer columns, bins or classes."
     )

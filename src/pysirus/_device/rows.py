@@ -1,4 +1,4 @@
-"""Training rows in, some of them out as arrays for the card: from memory, or from wherever else they are read."""
+"""Training rows in, some of them out as arrays for the GPU: from memory, or from wherever else they are read."""
 
 from __future__ import annotations
 

@@ -229,8 +229,8 @@ class Family(ABC):
         """Two numbers of points as text."""
 
     def plain_head(self, intercept: Any) -> str:
-        """The head of a list whose sum is told with its intercept, not by what rules add."""
-        raise NotImplementedError(f"lists of {self.name} are told by what rules add")
+        """The head of a list that is told with its intercept, not from what rules add on average."""
+        return self.head(self.odds(np.asarray(intercept, dtype=np.float64)))
 
     @abstractmethod
     def head(self, start: Floats) -> str:

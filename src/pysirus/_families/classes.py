@@ -249,10 +249,6 @@ class ClassShares(ClassFamily):
         first, second = format_percents(*points)
         return first, second
 
-    def plain_head(self, intercept: Any) -> str:
-        """The shares of the classes."""
-        return self.head(np.zeros(0))
-
     def head(self, start: Floats) -> str:
         """The shares of the classes."""
         shares = format_shares(self.shares, fold_labels(self.labels, LABELS[0]) or (), decimals=1)

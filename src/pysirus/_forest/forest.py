@@ -50,7 +50,7 @@ class Recipe:
     in_blocks: bool = False  # blocks of rows draw, not every row for itself: a tree costs what it draws
     together: Together = ANY
     n_threads: int = 1
-    device: str = "cpu"  # or "gpu": the same trees from a card
+    device: str = "cpu"  # or "gpu": the same trees from a GPU
     instruction_set: str | None = None
     stop: _core.StopFlag | None = None
 

@@ -173,12 +173,12 @@ class Tuning:
         if n_rules == 0:
             return "The model has no rules."
         share = "a tenth" if abs(self.changed - 0.1) < 0.005 else f"{100 * self.changed:.0f}%"
-        rules = (
-            f"Of the {n_rules} rules, about {stability * n_rules:.0f} come"
+        again = (
+            f"about {stability * n_rules:.0f} of the {n_rules} rules would be selected again"
             if n_rules > 1
-            else (f"In {100 * stability:.0f} of 100 cases the one rule comes")
+            else f"the one rule would be selected again in {100 * stability:.0f} of 100 cases"
         )
-        return f"{rules} back when {share} of the data changes (stability {stability:.2f})."
+        return f"If {share} of the rows were replaced, {again} (stability {stability:.2f})."
 
     def reasons(self, n_rules: int, error_name: str) -> list[str]:
         """Why the list of the first ``n_rules`` was chosen, and what a list that looks better would cost."""
@@ -188,10 +188,11 @@ class Tuning:
         if self.criterion == "error":
             lines = [f"Chosen: the shortest list whose {error_name} is within two standard errors of the smallest."]
         else:
-            lines = [f"Chosen: the list nearest to an {error_name} of 0 and a stability of {IDEAL[1]}."]
+            lines = [f"Chosen because it lies closest to the ideal point ({error_name} 0, stability {IDEAL[1]})."]
         best = self.smallest_error
         if best.error < own.error - 0.0005 and self._in_use(best) != self._in_use(own):  # not where both print alike
-            lines.append(f"The smallest {error_name}, {best.error:.3f}, takes {self._cost(best)}.")
+            cost = f"{self.numbers(best.n_rules)}, at a stability of {best.stability:.2f}"
+            lines.append(f"For the lowest error ({error_name} {best.error:.3f}) you would need {cost}.")
         steady = max(self.sizes, key=lambda size: size.stability)
         if steady.stability > own.stability + 0.005 and self._in_use(steady) != self._in_use(own):
             costs = f"{self.numbers(steady.n_rules)} and an {error_name} of {steady.error:.3f}"
@@ -207,9 +208,6 @@ class Tuning:
 
     def _in_use(self, size: Size) -> int:
         return sum(bool(weight) or rule.given for weight, rule in zip(size.weights, self.rules))
-
-    def _cost(self, size: Size) -> str:
-        return f"{self.numbers(size.n_rules)}, of which {size.stability:.0%} come back (stability {size.stability:.2f})"
 
 
 def _count(n: int) -> str:

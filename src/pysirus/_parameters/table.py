@@ -358,11 +358,16 @@ class Running:
     device: str = parameter(
         "cpu",
         '{"cpu", "gpu", "auto"}, default="cpu"',
-        'Where trees are grown; the rules do not depend on it. "gpu" needs a card and ``pip install pysirus[gpu]``, '
-        'and takes rows in memory or in files. "auto" takes a card where there is one and enough to do. ``device_`` '
+        'Where trees are grown; the rules do not depend on it. "gpu" needs a GPU and ``pip install pysirus[gpu]``, '
+        'and takes rows in memory or in files. "auto" takes a GPU where there is one and enough to do. ``device_`` '
         "says what was used.",
         lambda name, value: check_choice(name, value, ("cpu", "gpu", "auto")),
-        Option("--device", "NAME", "cpu, gpu, or auto: a card where it pays. The rules stay the same.", "Forest"),
+        Option(
+            "--device",
+            "NAME",
+            "cpu, gpu, or auto (use a GPU when it is likely to be faster). The rules are the same.",
+            "Forest",
+        ),
     )
     random_state: Any = parameter(
         None,

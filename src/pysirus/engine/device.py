@@ -1,4 +1,4 @@
-"""Shards of this process in, their rows for a card out: blocks of rows, whatever shards they lie in."""
+"""Shards of this process in, their rows for a GPU out: blocks of rows, whatever shards they lie in."""
 
 from __future__ import annotations
 

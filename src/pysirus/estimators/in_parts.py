@@ -157,7 +157,7 @@ class InParts(SirusBase):
         settings = self._settings()
         if self.device == "gpu":
             raise ParameterError(
-                f"{Parameter('device')} must be 'cpu' or 'auto' for Dask and Spark, got 'gpu': a card takes rows "
+                f"{Parameter('device')} must be 'cpu' or 'auto' for Dask and Spark, got 'gpu': a GPU takes rows "
                 "that are in memory or in files."
             )
         self.device_ = "cpu"

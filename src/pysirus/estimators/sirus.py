@@ -76,7 +76,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         if limit is not None:
             if self.device == "gpu":
                 raise ParameterError(
-                    f"{Parameter('device')} must be 'cpu' or 'auto' with {Parameter(limit)}, got 'gpu': a card grows "
+                    f"{Parameter('device')} must be 'cpu' or 'auto' with {Parameter(limit)}, got 'gpu': a GPU grows "
                     "trees that may put any columns together."
                 )
             self.device_ = "cpu"

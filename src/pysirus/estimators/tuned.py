@@ -139,7 +139,7 @@ class TunedSirus(InParts, Folds):
         return learn
 
     def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
-        """Forests of folds grow together, from the same rows, which a card cannot."""
+        """Forests of folds grow together, from the same rows, which a GPU cannot."""
         if self.device == "gpu":
             raise ParameterError(
                 f"{Parameter('device')} must be 'cpu' or 'auto' to tune on files, got 'gpu': tune in memory, or fit "

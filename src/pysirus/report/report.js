@@ -46,7 +46,7 @@ function inWords(size) {
   const named = `${data.errorName} ${format(size.error, 3)}`;
   const what = scored && !hazard ? "deviance" : data.classes || hazard ? null : "variance";
   const share = size.error < 1 ? `${Math.round(100 * (1 - size.error))}%` : "none";
-  const back = `${Math.round(size.stability * size.nPositive)} of ${plural(size.nPositive, "rule")} come back`;
+  const back = `${Math.round(size.stability * size.nPositive)} of ${plural(size.nPositive, "rule")} selected again`;
   return [what ? `explains ${share} of the ${what} (${named})` : named, `${back} (stability ${format(size.stability, 2)})`];
 }
 
