@@ -51,7 +51,7 @@ def tests_on_kinds() -> dict[str, int]:
 
 
 def walk_of(call: Callable[[], Any]) -> list[str]:
-    """The files that a call enters, each time that it goes from one to another, from the first entry of each on."""
+    """The files that a call enters, in the order in which it enters each first."""
     entered: list[str] = []
     start = f"{SOURCE}/"
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from trust.house import walk_of
 
 import pysirus
 
@@ -123,23 +124,6 @@ def test_contributing_shows_the_rooms():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     shown = [line.split()[0] for line in text.split("```rooms\n")[1].split("```")[0].splitlines()]
     assert shown == [room for room in ROOMS if room not in ("_core", "dask", "spark", "_public", "__main__")]
-
-
-def walk_of(call):
-    """The files that a call enters, in the order in which it enters each first."""
-    entered, start = [], f"{SOURCE}/"
-
-    def watch(frame, event, _):
-        name = frame.f_code.co_filename.removeprefix(start)
-        if event == "call" and not name.startswith("/") and name not in entered:
-            entered.append(name)
-
-    sys.setprofile(watch)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return [name for name in entered if name.endswith(".py")]
 
 
 def test_contributing_walks_as_the_code_does():
