@@ -50,7 +50,7 @@ def test_lines_break_between_words_where_the_terminal_ends(rng, tmp_path):
     lines = shown.splitlines()
     assert max(map(len, lines)) <= 60 < max(map(len, (piped.stdout + piped.stderr).splitlines()))
     assert set(shown.split()) == words  # no word is broken
-    assert sum("Chosen: " in line for line in lines) == 1
+    assert sum("Chosen because" in line for line in lines) == 1
 
 
 def test_wrapped_lines_are_indented():
