@@ -27,18 +27,18 @@ from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Forest, Paths, Recipe
-from pysirus._kind.numbers import Numbers, SquaredErrors
-from pysirus._model.gram import gram_of
+from pysirus._learn.grow import rules_of
+from pysirus._learn.kinds.numbers import Numbers, SquaredErrors
+from pysirus._learn.select import Span, independent_paths, select
+from pysirus._learn.settings import Settings
+from pysirus._learn.training import MemoryTraining, bin_rows
+from pysirus._learn.tuning.fold import GrowingList
+from pysirus._learn.tuning.growing import growing_path, growing_steps
 from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
-from pysirus._rules.rule import Rule
-from pysirus._select.select import Span, independent_paths, select
-from pysirus._training.grow import rules_of
-from pysirus._training.settings import Settings
-from pysirus._training.training import MemoryTraining, bin_rows
-from pysirus._tuning.fold import GrowingList
-from pysirus._tuning.growing import growing_path, growing_steps
+from pysirus._terms.rule import Rule
 from pysirus._weights.fitted import holds_in_bins
+from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import ridge_weights
 from pysirus._weights.weighted import with_outputs

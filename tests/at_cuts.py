@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pysirus._rules.rule import RuleSet
+from pysirus._terms.rule import RuleSet
 
 
 def at_its_cuts(rule):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pysirus._data.table import Feature
-from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 
 ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0], "z": [1.0, -1.0, 1.0, -1.0]})

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
-from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 
 PWN = r"\')) THEN 1 ELSE 2 END), (SELECT CURRENT_USER) AS pwn -- "

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._forest import forest
-from pysirus._training import settings
+from pysirus._learn import settings
 from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part

@@ -14,7 +14,7 @@ namespace pysirus {
 // A keyed permutation of 0 ... n - 1, one number at a time: a Feistel network on the next power of two, of which a number
 // that falls beyond the end is sent through again until it does not (Black and Rogaway 2002). Eight rounds on at least
 // eight bits: on the three bits that five rows need, eight rounds let some pairs of rows meet too often in a fold; on
-// eight bits six rounds were enough for tests such as those of tests/tuning/test_folds.py.
+// eight bits six rounds were enough for tests such as those of tests/learn/test_folds.py.
 class Permutation {
  public:
   Permutation(std::uint64_t n, std::uint64_t key) : n_(n), key_(mix64(key + kGolden64)) {

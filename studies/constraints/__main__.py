@@ -21,7 +21,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
 
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._training.training import MemoryTraining, Training
+from pysirus._learn.training import MemoryTraining, Training
 from pysirus.datasets import load_housing
 from studies.constraints.growing import NumpyForest
 

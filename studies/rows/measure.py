@@ -19,13 +19,13 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.table import recode_table
-from pysirus._kind.kind import Kind
+from pysirus._learn.correct import StageLimits, correct
+from pysirus._learn.keep import Limits, keep_rules
+from pysirus._learn.kinds.kind import Kind
+from pysirus._learn.select import Span
+from pysirus._learn.training import bin_rows
+from pysirus._learn.tuning.fold import holds_in
 from pysirus._response.response import Response
-from pysirus._select.select import Span
-from pysirus._stages.correct import StageLimits, correct
-from pysirus._training.keep import Limits, keep_rules
-from pysirus._training.training import bin_rows
-from pysirus._tuning.fold import holds_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
 

@@ -13,7 +13,7 @@ from pysirus._constraints.read import Known
 from pysirus._constraints.together import Together
 from pysirus._data.table import read_table
 from pysirus._parameters import ParameterError
-from pysirus._rules.rule import Condition, Rule
+from pysirus._terms.rule import Condition, Rule
 
 
 def table(n=200, seed=0):

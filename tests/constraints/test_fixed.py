@@ -13,8 +13,8 @@ import pysirus
 from parts import assert_equal_models
 from pysirus import ModelFileError, RuleTextError, SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._parameters import ParameterError
-from pysirus._rules.effect import Effect, read_effect
-from pysirus._rules.read import columns_of_rules, read_rule
+from pysirus._terms.effect import Effect, read_effect
+from pysirus._terms.read import columns_of_rules, read_rule
 from pysirus._weights.cox import partial_log_likelihood
 from pysirus._weights.risk_sets import risk_sets
 from signed import answers_of, assert_obeys, draw_table, estimator_of, target_of
@@ -75,9 +75,9 @@ def test_weights_are_those_of_the_response_less_the_effect(rows):
 
 def test_the_penalty_is_chosen_for_the_response_less_the_effect(rows):
     """A list of rules that are all required, on y, is the list without the fixed one on what it leaves."""
-    from pysirus._model.gram import gram_of, less_fixed
     from pysirus._response.response import NumberResponse
     from pysirus._use.estimate import Rows, training_on
+    from pysirus._weights.gram import gram_of, less_fixed
     from pysirus._weights.ridge import ridge_weights
 
     X, y, weights, inside = rows

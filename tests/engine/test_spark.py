@@ -23,9 +23,9 @@ from parts import assert_equal_models, draw_at_most, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
+from pysirus._learn.training import bin_rows
 from pysirus._message import say
 from pysirus._parameters import ParameterError
-from pysirus._training.training import bin_rows
 from pysirus.engine.holders import spark as engine
 from pysirus.export._dialects import SPARK
 from sampled import ENGINES, FULL, ON_ENGINES, in_turns

@@ -16,8 +16,8 @@ from parts import (
     write_files,
 )
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus._learn.residual import Extremes
 from pysirus._parameters import ParameterError
-from pysirus._training.residual import Extremes
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
 from sampled import FULL, in_turns

@@ -8,7 +8,7 @@ import pytest
 import engines
 from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, make_model, run_sql
 from pysirus._data.table import Feature
-from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.export import ExportError
 

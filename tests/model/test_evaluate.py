@@ -16,8 +16,8 @@ from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, Sir
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._model.evaluate import Addend, Evaluator, readable
-from pysirus._rules.rule import Condition, Rule, RuleSet
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 
 

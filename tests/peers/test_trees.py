@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 from pysirus._data.table import read_table
 from pysirus._peers.trees import code_table, distinct_nodes, membership, node_key, nodes_of
 from pysirus._response.response import NumberResponse
-from pysirus._rules.from_path import SplitSide
+from pysirus._terms.from_path import SplitSide
 
 
 def coded_of(frame, y, n_bins=None):

@@ -31,16 +31,30 @@ ROOMS = [
     "_data",
     "_response",
     "_bins",
-    "_rules",
+    "_terms",
     "_constraints",
     "_families",
-    "_model",
     "_forest",
+    "_progress",
     "_device",
+    "_weights",
+    "_model",
+    "_learn",
+    "_peers",
+    "engine",
+    "stability",
+    "_use",
+    "export",
+    "plot",
+    "report",
+    "estimators",
+    "dask",
+    "spark",
+    "datasets",
+    "_public",
+    "cli",
+    "__main__",
 ]
-ROOMS += ["_progress", "_select", "_weights", "_training", "_kind", "_stages", "_tuning", "_peers", "engine"]
-ROOMS += ["stability", "_use", "export", "plot", "report", "estimators", "dask", "spark", "datasets", "_public"]
-ROOMS += ["cli", "__main__"]
 
 
 def name_of(path):

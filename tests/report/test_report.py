@@ -10,8 +10,8 @@ import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._kind.numbers import SHRINKAGE
-from pysirus._rules.rule import Rule
+from pysirus._learn.kinds.numbers import SHRINKAGE
+from pysirus._terms.rule import Rule
 from pysirus.report import page, summary
 from sampled import in_turns
 

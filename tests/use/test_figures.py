@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import pysirus
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._kind.figures import auc_of, calibration_error, class_figures, number_figures
+from pysirus._learn.kinds.figures import auc_of, calibration_error, class_figures, number_figures
 from pysirus._model.held_out import bins_of, figures_line, format_figures
 
 pytestmark = pytest.mark.filterwarnings("ignore")

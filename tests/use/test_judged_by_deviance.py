@@ -10,8 +10,8 @@ from sklearn import metrics
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
-from pysirus._kind.figures import number_figures
-from pysirus._tuning.folds import draw_folds
+from pysirus._learn.kinds.figures import number_figures
+from pysirus._learn.tuning.folds import draw_folds
 from pysirus.report import summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")

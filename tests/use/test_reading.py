@@ -14,7 +14,7 @@ from hostile import make_model, new_rows
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._families.of_model import family_of
 from pysirus._parameters import ParameterError
-from pysirus._rules.rule import Condition, Rule, RuleSet
+from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus._use.diff import diff
 from pysirus._use.effect import effect
 

@@ -8,7 +8,7 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
-from pysirus._rules.rule import Condition, Rule
+from pysirus._terms.rule import Condition, Rule
 from pysirus._weights.dust import DUST, sweep
 
 N_ROWS = 2000

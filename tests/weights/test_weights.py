@@ -10,10 +10,10 @@ from given import bin_arrays, codes_of, read_dataset, read_reference
 from pysirus import SirusRegressor, _core
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._model.gram import gram_of
-from pysirus._rules.from_path import rule_of
-from pysirus._select.select import select
-from pysirus._training.grow import rules_of
+from pysirus._learn.grow import rules_of
+from pysirus._learn.select import select
+from pysirus._terms.from_path import rule_of
+from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, ridge_weights, weigh_by_ridge
 from pysirus._weights.weighted import with_outputs

@@ -16,7 +16,7 @@ import numpy as np
 
 from pysirus._constraints.together import ANY, Together
 from pysirus._plain import apart, in_quotes
-from pysirus._rules.rule import Condition, Rule
+from pysirus._terms.rule import Condition, Rule
 
 BOTH_WAYS = 2
 WORDS = {1: "increasing", -1: "decreasing"}

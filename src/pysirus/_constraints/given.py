@@ -11,9 +11,9 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._constraints.read import Known, as_columns, listed, number_of
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
-from pysirus._rules.read import KnownColumn, columns_of_cuts, read_rules, rule_on
-from pysirus._rules.rule import Rule
-from pysirus._rules.text_error import RuleTextError
+from pysirus._terms.read import KnownColumn, columns_of_cuts, read_rules, rule_on
+from pysirus._terms.rule import Rule
+from pysirus._terms.text_error import RuleTextError
 
 
 def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list[Rule]:

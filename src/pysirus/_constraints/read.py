@@ -16,7 +16,7 @@ from pysirus._message import TARGET, InPython, Parameter
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import label_number
 from pysirus._plain import in_quotes
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 
 ORDERED = " an ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or"
 MOST = {"no_interactions": 1, "pairwise": 2}

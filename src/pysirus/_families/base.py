@@ -18,7 +18,7 @@ import numpy as np
 from pysirus._families.links import INVERSE, Floats, Link
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 
 Task = Literal["regression", "classification", "survival"]
 

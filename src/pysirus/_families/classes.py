@@ -12,8 +12,8 @@ from pysirus._families.base import Family, Task, signed, start_texts
 from pysirus._families.links import Floats, Link, log_odds
 from pysirus._format import format_label, format_percents, format_shares
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
-from pysirus._rules.words import LABELS, fold_labels, fold_middle
+from pysirus._terms.rule import Rule
+from pysirus._terms.words import LABELS, fold_labels, fold_middle
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pysirus._families.base import START_DIGITS, Family, Task, start_texts
 from pysirus._families.links import Floats, Link
 from pysirus._format import format_number
 from pysirus._plain import one_line
-from pysirus._rules.outcome import format_factors, median_text, median_texts, unit_of
-from pysirus._rules.rule import Rule
+from pysirus._terms.outcome import format_factors, median_text, median_texts, unit_of
+from pysirus._terms.rule import Rule
 
 if TYPE_CHECKING:
-    from pysirus._model.hazard import Survival
+    from pysirus._weights.hazard import Survival
 
 
 @dataclass(frozen=True)

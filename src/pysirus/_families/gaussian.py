@@ -10,7 +10,7 @@ from pysirus._families.base import Family
 from pysirus._families.links import Floats
 from pysirus._format import decimals_for, format_number, format_pair
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pysirus._families.base import Family, start_texts
 from pysirus._families.links import Floats, Link
 from pysirus._format import decimals_for
 from pysirus._plain import one_line
-from pysirus._rules.outcome import format_factors
+from pysirus._terms.outcome import format_factors
 
 
 @dataclass(frozen=True)

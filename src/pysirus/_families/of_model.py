@@ -12,7 +12,7 @@ from pysirus._families.links import Link
 from pysirus._families.log_mean import Gamma, LogMean, Poisson
 
 if TYPE_CHECKING:
-    from pysirus._model.hazard import Survival
+    from pysirus._weights.hazard import Survival
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma)}
 

@@ -10,9 +10,9 @@ from pysirus._constraints.together import MOST_GROUPS, Together
 from pysirus._data.table import Feature
 from pysirus._model.fields import Damage, ensure, fields, items, mapping, one_of, optional, text, whole
 from pysirus._parameters.check import label_number
-from pysirus._rules.read import columns_of_rules, read_rules
-from pysirus._rules.rule import Rule
-from pysirus._rules.text_error import RuleTextError
+from pysirus._terms.read import columns_of_rules, read_rules
+from pysirus._terms.rule import Rule
+from pysirus._terms.text_error import RuleTextError
 
 CONSTRAINTS = fields(
     {

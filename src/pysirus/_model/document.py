@@ -30,7 +30,7 @@ from pysirus._model.fields import (
 from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.recipe_text import MARKS, RECIPE
 from pysirus._model.roles import ROLES
-from pysirus._rules.parse import MOST_CONDITIONS
+from pysirus._terms.parse import MOST_CONDITIONS
 
 FORMAT = "pysirus-model"
 VERSIONS = (1, 2)  # 2 has a link, and may have a recipe, constraints and given rules

@@ -10,7 +10,7 @@ import numpy as np
 
 from pysirus._message import Parameter
 from pysirus._model.model import Model
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 
 TWO = 2.0  # standard errors
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._model.fields import Damage, ensure
-from pysirus._rules.effect import Effect, EffectError
+from pysirus._terms.effect import Effect, EffectError
 
 Entry = Mapping[str, Any]
 ROUNDING = 1e-12  # of a logarithm, which another machine may round otherwise

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.table import Feature, Table
-from pysirus._rules.rule import Condition, Rule
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import Condition, Rule
 
 
 @dataclass(frozen=True)

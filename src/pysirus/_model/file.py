@@ -19,20 +19,20 @@ from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
 from pysirus._model.fields import Damage, ensure
-from pysirus._model.hazard import hazard_from_line, survival_from_json, survival_to_json
+from pysirus._model.hazard_text import hazard_from_line, survival_from_json, survival_to_json
 from pysirus._model.held_out import held_out_from
 from pysirus._model.model import Model
 from pysirus._model.moment_text import moments_from_json, moments_to_json, number_line
 from pysirus._model.parse import MAX_BYTES, parse, size_fault
-from pysirus._model.quadratic import quadratic_from_json, quadratic_to_json
+from pysirus._model.quadratic_text import quadratic_from_json, quadratic_to_json
 from pysirus._model.recipe_text import marks_from_json, marks_to_json, recipe_from_json, recipe_to_json
 from pysirus._model.roles import roles_from_json, roles_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import check_name, write_text
-from pysirus._rules.effect import Effect
-from pysirus._rules.outcome import Outcome
-from pysirus._rules.rule import Condition, Rule, RuleSet, Split
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.effect import Effect
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.outcome import Outcome
+from pysirus._terms.rule import Condition, Rule, RuleSet, Split
 
 LONGEST_FAULT = 400  # characters; names in it may be long
 

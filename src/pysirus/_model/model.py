@@ -26,19 +26,19 @@ from pysirus._families.links import Link
 from pysirus._families.of_model import family_of
 from pysirus._format import format_number
 from pysirus._model.evaluate import Addend, Evaluator
-from pysirus._model.hazard import BaselineHazard, Survival
 from pysirus._model.held_out import HeldOut, held_out_from
-from pysirus._model.moments import Moments
-from pysirus._model.quadratic import Quadratic
 from pysirus._model.roles import ColumnRoles
-from pysirus._model.step_function import step_functions
 from pysirus._model.tuning import Tuning
 from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule, RuleSet, with_weights
-from pysirus._rules.term import LinearTerm
-from pysirus._rules.words import LINE, fold_middle
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import Rule, RuleSet, with_weights
+from pysirus._terms.words import LINE, fold_middle
 from pysirus._warn import warn_user
+from pysirus._weights.hazard import BaselineHazard, Survival
+from pysirus._weights.moments import Moments
+from pysirus._weights.quadratic import Quadratic
+from pysirus._weights.step_function import step_functions
 
 Self = TypeVar("Self", bound="Model")
 Aggregation = Literal["sum", "mean"]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._model.fields import Damage, ensure
-from pysirus._model.gram import LEAST_PENALTY, gram_of, less_fixed
-from pysirus._model.moments import N_FOLDS, Moments
-from pysirus._rules.effect import n_fixed
-from pysirus._rules.rule import Rule
+from pysirus._terms.effect import n_fixed
+from pysirus._terms.rule import Rule
+from pysirus._weights.gram import LEAST_PENALTY, gram_of, less_fixed
+from pysirus._weights.moments import N_FOLDS, Moments
 
 MAX_MOMENTS = 200  # rules; about half a megabyte
 LONGEST_NUMBER = 320  # characters; whole numbers are written without an exponent

@@ -23,8 +23,8 @@ from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._rules.from_path import SplitSide, rule_of_sides
-from pysirus._rules.rule import Rule
+from pysirus._terms.from_path import SplitSide, rule_of_sides
+from pysirus._terms.rule import Rule
 
 Node = tuple[SplitSide, ...]
 Interval = tuple[int, int, int, bool, bool]  # feature, last cut below, first cut above, missing inside, known inside

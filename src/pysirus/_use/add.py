@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from pysirus._constraints.given import about_class, as_rules
+from pysirus._learn.required import settle_effect
+from pysirus._learn.sample import independent_columns
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._rules.read import columns_of_rules
-from pysirus._rules.rule import Rule
-from pysirus._select.sample import independent_columns
-from pysirus._training.required import settle_effect
+from pysirus._terms.read import columns_of_rules
+from pysirus._terms.rule import Rule
 from pysirus._use.estimate import Rows, estimate, kind_of, read_rows, share_of, training_on
 
 Fitted = TypeVar("Fitted", bound=Model)

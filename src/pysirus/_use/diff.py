@@ -16,8 +16,8 @@ from pysirus._format import format_number, html_table, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import one_line
-from pysirus._rules.rule import Condition, Reading, Rule
-from pysirus._rules.words import LINE
+from pysirus._terms.rule import Condition, Reading, Rule
+from pysirus._terms.words import LINE
 from pysirus._use.changes import Change, changes_between
 from pysirus._warn import warn_user
 from pysirus.stability import dice_sorensen

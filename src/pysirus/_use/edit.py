@@ -18,15 +18,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pysirus import _core
-from pysirus._kind.class_likelihood import refit_classes
-from pysirus._kind.positive import refit_log
+from pysirus._learn.kinds.class_likelihood import refit_classes
+from pysirus._learn.kinds.positive import refit_log
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._rules.effect import n_fixed
-from pysirus._rules.read import columns_of_rules, read_rule
-from pysirus._rules.rule import Rule, with_weights
-from pysirus._rules.text_error import RuleTextError
+from pysirus._terms.effect import n_fixed
+from pysirus._terms.read import columns_of_rules, read_rule
+from pysirus._terms.rule import Rule, with_weights
+from pysirus._terms.text_error import RuleTextError
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
 from pysirus._use.estimate import estimate, read_rows

@@ -35,8 +35,8 @@ from pysirus._data.level_order import has_own_order, reading_order
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._rules.rule import Condition, Rule
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import Condition, Rule
 
 TERM_STEPS = 40
 

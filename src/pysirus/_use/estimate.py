@@ -19,19 +19,19 @@ from pysirus._bins.cuts import Binned
 from pysirus._constraints.constraints import NO_CONSTRAINTS
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
-from pysirus._kind.class_likelihood import ClassLikelihood
-from pysirus._kind.class_shares import ClassShares
-from pysirus._kind.kind import Kind
-from pysirus._kind.numbers import Numbers
-from pysirus._kind.positive import PositiveNumbers
-from pysirus._kind.survival import SurvivalTimes
+from pysirus._learn.kinds.class_likelihood import ClassLikelihood
+from pysirus._learn.kinds.class_shares import ClassShares
+from pysirus._learn.kinds.kind import Kind
+from pysirus._learn.kinds.numbers import Numbers
+from pysirus._learn.kinds.positive import PositiveNumbers
+from pysirus._learn.kinds.survival import SurvivalTimes
+from pysirus._learn.training import MemoryTraining
 from pysirus._message import InCommand, InPython, Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
 from pysirus._response.response import ClassResponse, Response
-from pysirus._rules.rule import Condition, Rule
-from pysirus._training.training import MemoryTraining
+from pysirus._terms.rule import Condition, Rule
 from pysirus._use.score import read_codes
 from pysirus._warn import warn_user
 from pysirus._weights.weighted import with_outputs

@@ -23,8 +23,8 @@ from pysirus._format import decimals_for, html_table, make_frame, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import apart
-from pysirus._rules.rule import Rule, RuleSet
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import Rule, RuleSet
 
 Base = Literal["average", "mean", "intercept"]
 FROM: dict[Base, str] = {

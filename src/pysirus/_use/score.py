@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
-from pysirus._kind.held_out import Predicted, figures_of
-from pysirus._kind.positive import check_positive
+from pysirus._learn.kinds.held_out import Predicted, figures_of
+from pysirus._learn.kinds.positive import check_positive
 from pysirus._message import TARGET
-from pysirus._model.hazard import BaselineHazard
 from pysirus._model.held_out import Figures, format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
@@ -28,6 +27,7 @@ from pysirus._response.read import (
     read_weights,
 )
 from pysirus._response.read_survival import Times, read_survival
+from pysirus._weights.hazard import BaselineHazard
 from pysirus._weights.survival_error import censoring, count_pairs, integrated_brier_score
 
 BRIER_TIMES = 50

@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._model.moments import N_FOLDS
 from pysirus._response.fixed_point import Scale, all_whole
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus._weights.likelihood import NEAR, RESIDUAL_BITS, LikelihoodFit
-from pysirus._weights.moments import rule_tables
+from pysirus._weights.moments import N_FOLDS, rule_tables
 from pysirus._weights.ridge import STAGES_GRID
 from pysirus._weights.risk_sets import RiskSets
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 
 DUST = 1e-3  # of the standard deviation of the response
 

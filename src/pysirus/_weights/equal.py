@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pysirus._model.moments import Moments
 from pysirus._response.response import Response
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
+from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus._weights.moments import bins_of_rule
 from pysirus._weights.weighted import WeightedPrefixes
 

@@ -1,20 +1,81 @@
-"""Scores of training rows in, the baseline hazard out.
+"""Scores of training rows in, the baseline hazard out, with which scores become survival functions.
 
-It rises at each time of an event by the weight of the events over the weight of who is at risk, each times ``exp`` of
-its score (Breslow's estimate). With it the expected events of the training rows add up to those observed, time by time;
-Efron's shares would expect more. Where all scores are 0 it is the hazard of Nelson and Aalen.
+The cumulative hazard of a row of score 0 is a step function. It rises at each time of an event by the weight of the
+events over the weight of who is at risk, each times ``exp`` of its score (Breslow's estimate). With it the expected
+events of the training rows add up to those observed, time by time; Efron's shares would expect more. Where all scores
+are 0 it is the hazard of Nelson and Aalen. That of another row is ``exp(score)`` times as high. A model keeps it at up
+to 2,000 of these times; where there are more, at those evenly spread over the events, where it is exact.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._model.hazard import BaselineHazard
+from pysirus import _core
 from pysirus._weights.cox import hazard_rises
 from pysirus._weights.risk_sets import RiskSets
 
 Floats = NDArray[np.float64]
+
+MOST_TIMES = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineHazard:
+    """The cumulative hazard of a row of score 0: 0 before the first time, then as it is from each time on."""
+
+    times: Floats  # rising
+    cumulative: Floats
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BaselineHazard):
+            return NotImplemented
+        return np.array_equal(self.times, other.times) and np.array_equal(self.cumulative, other.cumulative)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def at(self, times: Floats) -> Floats:
+        """The cumulative hazard at some times; after the last event it stays what it is."""
+        found = np.searchsorted(self.times, np.asarray(times, dtype=np.float64), side="right")
+        return np.concatenate([[0.0], self.cumulative])[found]
+
+    def cumulative_hazard(self, scores: Floats, times: Floats) -> Floats:
+        """The cumulative hazard [row, time] of rows with a score each."""
+        # one exponential of a sum: e^score alone may be infinite where the hazard is 0
+        logs = np.ravel(scores)[:, None] + _core.log(np.ravel(self.at(times)))[None, :]
+        return _core.exp(np.ascontiguousarray(logs).ravel()).reshape(logs.shape)
+
+    def survival(self, scores: Floats, times: Floats) -> Floats:
+        """The probability [row, time] of no event until each time, that time included."""
+        hazard = self.cumulative_hazard(scores, times)
+        return _core.exp(-hazard.ravel()).reshape(hazard.shape)
+
+
+def kept_times(times: Floats) -> NDArray[np.intp]:
+    """The places of the times that a model keeps."""
+    if len(times) <= MOST_TIMES:
+        return np.arange(len(times))
+    return np.unique(np.rint(np.linspace(0, len(times) - 1, MOST_TIMES)).astype(np.intp))
+
+
+@dataclass(frozen=True)
+class Survival:
+    """What a survival model keeps besides its rules."""
+
+    event: str  # what the column of events is called
+    n_events: int
+    median: float | None  # of all training rows
+    hazard: BaselineHazard
+    event_value: Any = None  # of the column of events, where it is not 1, true or yes
+
+    @property
+    def event_text(self) -> str:
+        """What is waited for: the column, and the value that is the event where it was said."""
+        return self.event if self.event_value is None else f"{self.event} = {self.event_value}"
 
 
 def baseline_hazard(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> BaselineHazard:

@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._model.moments import N_FOLDS
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._response.response import Response
-from pysirus._rules.rule import Rule
-from pysirus._weights.moments import rule_tables
+from pysirus._terms.rule import Rule
+from pysirus._weights.moments import N_FOLDS, rule_tables
 from pysirus._weights.ridge import PENALTY_GRID
 
 Floats = NDArray[np.float64]

@@ -1,5 +1,10 @@
 """Patterns and fitted weights in, a quadratic approximation of the likelihood out; and its minimum for some rules.
 
+A model keeps it to weigh a part of its rules again without the data. It is of the mean loss without penalty, as a
+function of the intercepts and the weights of the longest list, about the fitted point: ``linear @ z + z @ curvature @ z
+/ 2``, less a constant. ``z`` is one intercept for each score (of two classes one: the log-odds of the second), then one
+weight for each rule.
+
 The slope is that at the fitted weights, which so stay the minimum of the approximation. The curvature is that halfway
 from the constant to the fitted scores: a rule that is struck takes the scores towards the constant, where the loss
 curves more. (Curvature at the fitted weights was tried: where classes are almost separable it is nearly flat, and the
@@ -9,11 +14,13 @@ average, and with the curvature halfway 0.002.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._model.quadratic import Quadratic
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._sums import cross_products, times, weighted_sum
 from pysirus._weights.deviance import predicted_means
@@ -23,6 +30,37 @@ Floats = NDArray[np.float64]
 
 CHUNK = 4_000_000  # numbers at a time
 LEAST_PENALTY = 1e-6  # as a share of the largest curvature, so that there is one minimum
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The loss near the fitted point, as a function of intercepts and weights."""
+
+    n_scores: int
+    linear: NDArray[np.float64]  # [intercept or weight]
+    curvature: NDArray[np.float64]  # [intercept or weight, intercept or weight]
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules."""
+        return len(self.linear) - self.n_scores
+
+    def take(self, rules: Sequence[int]) -> Quadratic:
+        """The same for some of the rules, the weights of the others being zero."""
+        i = np.concatenate([np.arange(self.n_scores), self.n_scores + np.asarray(rules, dtype=np.intp)])
+        return Quadratic(self.n_scores, self.linear[i], self.curvature[i][:, i])
+
+    def hold(self, n_rules: int) -> Quadratic:
+        """The same for the rules after the first ``n_rules``, whose weights are 1."""
+        held = np.arange(self.n_scores, self.n_scores + n_rules)
+        i = np.delete(np.arange(len(self.linear)), held)
+        linear = self.linear[i] + self.curvature[i][:, held].sum(axis=1)
+        return Quadratic(self.n_scores, linear, self.curvature[i][:, i])
+
+
+def n_scores_of(n_classes: int) -> int:
+    """How many intercepts there are: of two classes one, the log-odds; of numbers one."""
+    return n_classes if n_classes > 2 else 1
 
 
 def likelihood_near(

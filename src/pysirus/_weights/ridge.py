@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._model.gram import Gram, gram_of, less_fixed, take_rules
-from pysirus._model.moments import Moments
-from pysirus._rules.effect import n_fixed
-from pysirus._rules.rule import Rule
 from pysirus._sums import powers_of_ten, times
+from pysirus._terms.effect import n_fixed
+from pysirus._terms.rule import Rule
 from pysirus._weights.dust import Bools, Floats, sweep
+from pysirus._weights.gram import Gram, gram_of, less_fixed, take_rules
+from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 
 # From 100 to 1/10 of the largest variance of a rule's output, four a decade. Smaller penalties were tried, down to

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._model.moments import Moments
 from pysirus._response.response import Output, Response
-from pysirus._rules.rule import Rule
 from pysirus._sums import scores_of, times
+from pysirus._terms.rule import Rule
+from pysirus._weights.moments import Moments
 
 
 def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:

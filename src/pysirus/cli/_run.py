@@ -72,7 +72,7 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(error, 1)
     except PlainError as error:
         from pysirus._parameters import ParameterError
-        from pysirus._rules.text_error import RuleTextError
+        from pysirus._terms.text_error import RuleTextError
 
         if isinstance(error, RuleTextError):
             _say("Error", "red", as_typed(error), wrap=False)  # with its line that points at the character

@@ -20,8 +20,8 @@ from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
 from pysirus._plain import apart, one_line
-from pysirus._rules.rule import Rule, RuleSet
-from pysirus._rules.words import LABELS
+from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.words import LABELS
 from pysirus._use.audit import trail_lines
 from pysirus.cli._options import Manner
 from pysirus.cli._streams import print_json, print_prose, print_text, printing

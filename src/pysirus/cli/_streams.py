@@ -78,7 +78,7 @@ def print_text(text: object) -> None:
 def print_prose(text: str) -> None:
     """Print sentences for a reader, broken between words where the terminal ends."""
     from pysirus._console import wrapped
-    from pysirus._rules.words import LINE
+    from pysirus._terms.words import LINE
 
     print_text(wrapped(text, min(LINE, get_terminal_size().columns) if sys.stdout.isatty() else LINE))
 

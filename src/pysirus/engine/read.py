@@ -8,7 +8,7 @@ from typing import Any
 
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
-from pysirus._kind.kind import Kind
+from pysirus._learn.kinds.kind import Kind
 from pysirus._response.response import Response
 from pysirus.engine.marks import Marks, Watch, changed, marks_of
 from pysirus.engine.parts import Part, RowHolder

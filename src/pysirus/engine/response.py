@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
-from pysirus._kind.kind import Kind, PartReading
+from pysirus._learn.kinds.kind import Kind, PartReading
 from pysirus._message import TARGET, WEIGHTS, about_part
 from pysirus._response.fixed_point import Scale, all_whole
 from pysirus._response.read import (

@@ -15,7 +15,7 @@ from pysirus._crew import go_on
 from pysirus._forest.forest import Recipe, plan_of, rows_of
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
 from pysirus.engine.marks import Marks

@@ -19,12 +19,12 @@ from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
+from pysirus._learn.idle import name_idle
+from pysirus._learn.residual import Residual
+from pysirus._learn.settings import Settings
+from pysirus._learn.training import Training, features_of
 from pysirus._response.response import Response
-from pysirus._rules.rule import Rule
-from pysirus._training.idle import name_idle
-from pysirus._training.residual import Residual
-from pysirus._training.settings import Settings
-from pysirus._training.training import Training, features_of
+from pysirus._terms.rule import Rule
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Cuts
 from pysirus._crew import crew
 from pysirus._data.table import Feature, recode_table
+from pysirus._learn.required import with_required
+from pysirus._learn.training import features_of
+from pysirus._learn.tuning.fold import FoldLists, FoldResult, holds_in, judge_fold, learn_fold
+from pysirus._learn.tuning.folds import derive
+from pysirus._learn.tuning.plan import TuningPlan
 from pysirus._progress import show_rows
 from pysirus._response.fixed_point import Scale
 from pysirus._response.response import Response
-from pysirus._rules.rule import Rule
-from pysirus._training.required import with_required
-from pysirus._training.training import features_of
-from pysirus._tuning.fold import FoldLists, FoldResult, holds_in, judge_fold, learn_fold
-from pysirus._tuning.folds import derive
-from pysirus._tuning.plan import TuningPlan
+from pysirus._terms.rule import Rule
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.marks import Marked

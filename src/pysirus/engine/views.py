@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pysirus._bins.cuts import Binned
+from pysirus._learn.residual import Extremes, Residual, Rounding
 from pysirus._response.fixed_point import Scale
-from pysirus._training.residual import Extremes, Residual, Rounding
 from pysirus.engine.parts import Answer, ShardHolder
 from pysirus.engine.shard import Shard
 

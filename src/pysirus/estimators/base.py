@@ -21,7 +21,7 @@ from pysirus._model.file import ModelFileError, damaged, model_from_json, model_
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import check_jobs
-from pysirus._rules.rule import Rule, RuleSet
+from pysirus._terms.rule import Rule, RuleSet
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._data.arrays import columns_named
-from pysirus._kind.numbers import NumberKind
+from pysirus._learn.kinds.numbers import NumberKind
+from pysirus._learn.settings import Settings
 from pysirus._message import Parameter, naming, setting
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._response.exposure import rate_name
-from pysirus._training.settings import Settings
 from pysirus._warn import warn_user
 from pysirus.estimators.sirus import SirusBase
 

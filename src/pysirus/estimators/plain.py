@@ -10,21 +10,21 @@ import numpy as np
 from sklearn.base import clone
 
 from pysirus._data.table import recode_table
-from pysirus._kind.gain import FoldRows
-from pysirus._kind.held_out import Predicted, held_out_of
+from pysirus._learn.correct import StageLimits, correct
+from pysirus._learn.grow import grow_paths
+from pysirus._learn.keep import Limits, keep_rules
+from pysirus._learn.kinds.gain import FoldRows
+from pysirus._learn.kinds.held_out import Predicted, held_out_of
+from pysirus._learn.required import with_required
+from pysirus._learn.select import Span
+from pysirus._learn.settings import Settings
+from pysirus._learn.thresholds import with_short_thresholds
+from pysirus._learn.training import Training, bin_rows
+from pysirus._learn.tuning.folds import draw_folds
 from pysirus._model.held_out import HeldOut
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.table import ListSize
 from pysirus._response.read import name_of
-from pysirus._select.select import Span
-from pysirus._stages.correct import StageLimits, correct
-from pysirus._training.grow import grow_paths
-from pysirus._training.keep import Limits, keep_rules
-from pysirus._training.required import with_required
-from pysirus._training.settings import Settings
-from pysirus._training.thresholds import with_short_thresholds
-from pysirus._training.training import Training, bin_rows
-from pysirus._tuning.folds import draw_folds
 from pysirus.estimators.in_parts import InParts
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
 
 if TYPE_CHECKING:
-    from pysirus._rules.rule import Rule
+    from pysirus._terms.rule import Rule
     from pysirus._use.coverage import Coverage
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation

@@ -23,11 +23,14 @@ from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
 from pysirus._families.links import log_odds
 from pysirus._forest.forest import Paths
-from pysirus._kind.class_likelihood import ClassLikelihood
-from pysirus._kind.class_shares import NO_STAGES, ClassShares
-from pysirus._kind.kind import Kind
-from pysirus._kind.numbers import Numbers
-from pysirus._kind.positive import PositiveNumbers
+from pysirus._learn.grow import rules_of
+from pysirus._learn.kinds.class_likelihood import ClassLikelihood
+from pysirus._learn.kinds.class_shares import NO_STAGES, ClassShares
+from pysirus._learn.kinds.kind import Kind
+from pysirus._learn.kinds.numbers import Numbers
+from pysirus._learn.kinds.positive import PositiveNumbers
+from pysirus._learn.settings import Settings
+from pysirus._learn.training import Training
 from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -35,10 +38,7 @@ from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
 from pysirus._response.read import target_name
 from pysirus._response.response import Response
-from pysirus._rules.rule import RuleSet
-from pysirus._training.grow import rules_of
-from pysirus._training.settings import Settings
-from pysirus._training.training import Training
+from pysirus._terms.rule import RuleSet
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
 

@@ -15,7 +15,7 @@ from pysirus._data.column import DataError
 from pysirus._data.table import Feature
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
-from pysirus._rules.rule import RuleSet
+from pysirus._terms.rule import RuleSet
 from pysirus.engine.holders.spark import SparkRows
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
-from pysirus._kind.survival import IN_MEMORY, SurvivalTimes
+from pysirus._learn.kinds.survival import IN_MEMORY, SurvivalTimes
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError

@@ -21,7 +21,7 @@ from pysirus._parameters.table import check_parameters
 from pysirus._peers.trees import Candidates, CodedTable, code_table
 from pysirus._response.read import name_of, read_numbers, read_weights, target_name
 from pysirus._response.response import NumberResponse
-from pysirus._rules.rule import Rule, RuleSet
+from pysirus._terms.rule import Rule, RuleSet
 from pysirus.estimators.base import RuleRegressor
 
 Self = TypeVar("Self", bound="TreeRuleRegressor")

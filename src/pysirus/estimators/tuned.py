@@ -9,20 +9,20 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from pysirus._learn.required import with_required
+from pysirus._learn.settings import Settings
+from pysirus._learn.training import Training, bin_rows
+from pysirus._learn.tuning.fold import fit_folds
+from pysirus._learn.tuning.folds import draw_folds
+from pysirus._learn.tuning.plan import TuningPlan
+from pysirus._learn.tuning.repetition import MOST_REPEATS
+from pysirus._learn.tuning.tune import FitFolds, tune
 from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds
 from pysirus._response.read import name_of
-from pysirus._training.required import with_required
-from pysirus._training.settings import Settings
-from pysirus._training.training import Training, bin_rows
-from pysirus._tuning.fold import fit_folds
-from pysirus._tuning.folds import draw_folds
-from pysirus._tuning.plan import TuningPlan
-from pysirus._tuning.repetition import MOST_REPEATS
-from pysirus._tuning.tune import FitFolds, tune
 from pysirus._warn import warn_user
 from pysirus.estimators.in_parts import InParts
 from pysirus.estimators.rule_model import RuleModel

@@ -16,7 +16,7 @@ import numpy as np
 from pysirus._data.recipe import DATES, Derived
 from pysirus._message import PlainError
 from pysirus._model.model import Model
-from pysirus._rules.rule import Condition, Rule
+from pysirus._terms.rule import Condition, Rule
 
 ISO = ("", "ymd")  # dates of a type of dates, or written so that everybody reads them alike
 

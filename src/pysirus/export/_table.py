@@ -14,9 +14,9 @@ import numpy as np
 
 from pysirus._format import decimals_for, format_label, format_number, format_outputs
 from pysirus._model.model import Model
-from pysirus._rules.outcome import median_text
-from pysirus._rules.rule import Condition, Rule, RuleSet
-from pysirus._rules.words import condition_parts
+from pysirus._terms.outcome import median_text
+from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.words import condition_parts
 from pysirus.export._conditions import all_sums, is_odds
 
 MAX_POINTS = 4  # classes whose points are named

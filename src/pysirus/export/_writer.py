@@ -14,8 +14,8 @@ from typing import Any
 from pysirus._data.dates import WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._model.model import Model
-from pysirus._rules.rule import Rule
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import Rule
 from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import ExportError, Sums, Test, all_sums, is_odds, level_type, pair_of, tests_of
 from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor

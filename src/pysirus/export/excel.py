@@ -21,7 +21,7 @@ from pysirus._data.table import Feature, Table
 from pysirus._message import FEWER
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import (
     ExportError,

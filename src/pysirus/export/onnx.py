@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._model.model import Model
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
 from pysirus.export._conditions import (
     ExportError,
     Test,

@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from pysirus._model.model import Model
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus.export._conditions import (
     ExportError,
     Sums,

@@ -16,7 +16,7 @@ from pysirus._data.recipe import Derived
 from pysirus._data.zones import offset_minutes
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._rules.term import LinearTerm
+from pysirus._terms.linear import LinearTerm
 from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import (
     Sums,

@@ -8,7 +8,7 @@ import numpy as np
 
 from pysirus._format import format_number
 from pysirus._model.model import Model
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus.plot._axes import (
     BAR,
     DOWN,

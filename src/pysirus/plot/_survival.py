@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times, read_survival
-from pysirus._rules.rule import Rule
+from pysirus._terms.rule import Rule
 from pysirus._weights.kaplan_meier import Curve, kaplan_meier
 from pysirus.plot._axes import DOWN, GREY, INSIDE, bare, plain, pyplot, two_lines
 

@@ -20,8 +20,8 @@ from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
 from pysirus._plain import apart
 from pysirus._response.read_survival import read_survival
-from pysirus._rules.rule import Rule, RuleSet
-from pysirus._rules.words import LINE, fold_conditions
+from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.words import LINE, fold_conditions
 from pysirus._use.audit import trail_lines
 from pysirus._use.edit import with_rules
 from pysirus.report._checks import coverage_data, obeys

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from pysirus import RuleTextError
-from pysirus._rules import parse
-from pysirus._rules.read import KnownColumn, read_rule
+from pysirus._terms import parse
+from pysirus._terms.read import KnownColumn, read_rule
 
 COLUMNS = (
     KnownColumn("x", "numeric", has_missing=True),

@@ -1,0 +1,118 @@
+"""Paths in, the rules that are kept out, with their moments: order, p0, and the post-treatment on these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from pysirus._bins.cuts import Binned
+from pysirus._forest.forest import Paths
+from pysirus._learn.grow import rules_of
+from pysirus._learn.permit import Permit
+from pysirus._learn.sample import independent_columns
+from pysirus._learn.select import Span, Vector, condition_vector, independent_paths
+from pysirus._learn.training import Training
+from pysirus._terms.rule import Rule
+from pysirus._weights.moments import Moments
+
+SPARE = 4  # candidates beyond those wanted, so that one pass over the rows is mostly enough
+MOST_SPARE = 64  # where many have too few rows
+
+
+@dataclass(frozen=True)
+class KeptRules:
+    """Rules without outputs, and what their outputs and weights are computed from."""
+
+    rules: list[Rule]
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many paths of a forest become rules."""
+
+    n_rules: int
+    p0: float | None = None
+    post_treatment: str = "sample"  # or "paper": combinations over the whole input space alone
+    least_rows: int = 0  # inside and outside of each
+
+
+class _Walk:
+    """Goes down the paths outside a span; what is refused on the way is as if it had not been there."""
+
+    def __init__(
+        self, paths: Paths, binned: Binned, p0: float | None, span: Span, permit: Callable[[int], bool] | None
+    ) -> None:
+        self._given = paths, binned, p0
+        self._span, self._permit = Span(dict(span.rows)), permit
+        self._refused: set[int] = set()
+        self.spare = SPARE
+        self._walk = self._start()
+
+    def _start(self) -> Iterator[tuple[int, Vector]]:
+        refused, permit = self._refused, self._permit
+
+        def allows(position: int) -> bool:
+            return position not in refused and (permit is None or permit(position))
+
+        return independent_paths(*self._given, Span(dict(self._span.rows)), allows)
+
+    def take(self, n_paths: int) -> list[tuple[int, Vector]]:
+        """The next paths, by position and vector."""
+        return list(islice(self._walk, n_paths))
+
+    def refuse(self, positions: Iterable[int]) -> None:
+        """Start again without some paths: what they span with others is open once more."""
+        self._refused.update(positions)
+        self.spare = min(2 * self.spare, MOST_SPARE)
+        self._walk = self._start()
+
+
+def keep_rules(
+    training: Training,
+    paths: Paths,
+    limits: Limits,
+    span: Span | None = None,
+    before: Sequence[Rule] = (),
+    answering: Training | None = None,
+) -> KeptRules:
+    """Walk down the paths and keep those that are no combination of the constant, of ``before`` and of those kept.
+
+    ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
+    Of the paths that break a constraint none is kept; ``answering`` are the rows with the response that outputs will be
+    means of, where it is another. Nor is one with too few rows inside or outside: it is as if it were not there. A list
+    begins with the rules that are required.
+    """
+    span = Span() if span is None else span
+    first = [] if before else list(training.required)
+    for rule in first:
+        span.add(condition_vector(rule, training.binned))
+    before, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
+    permit = Permit(answering or training, paths) if training.constraints.is_limited else None
+    walk = _Walk(paths, training.binned, limits.p0, span, permit)
+    on_rows = limits.post_treatment == "sample"
+    kept: list[tuple[Rule, Vector]] = []
+    while True:
+        asked = n_rules - len(kept) + (walk.spare if on_rows else 0)
+        batch = walk.take(asked)
+        rules = rules_of(paths, [position for position, _ in batch], training.binned)
+        tried = [*kept, *zip(rules, (vector for _, vector in batch))]
+        sums = training.moment_sums([*before, *(rule for rule, _ in tried)])
+        if short := np.flatnonzero(sums.least_side()[len(before) + len(kept) :] < limits.least_rows).tolist():
+            walk.refuse(batch[i][0] for i in short)
+            kept = []
+            continue
+        fresh = np.ones(len(tried), dtype=bool)
+        if on_rows:
+            fresh = independent_columns(sums.gram())[1 + len(before) :]
+        chosen = np.flatnonzero(fresh)[:n_rules]
+        kept = [tried[i] for i in chosen]
+        if len(kept) == n_rules or len(batch) < asked:
+            break
+    for _, vector in kept:
+        span.add(vector)
+    moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
+    return KeptRules([*first, *(rule for rule, _ in kept)], moments)

@@ -1,0 +1,99 @@
+"""Classes, by penalised likelihood: a score per class, probabilities by softmax, the error is the unexplained deviance.
+
+The outputs of a rule are class proportions, those of a correction mean residuals, one per class, and a rule has one
+weight. With two classes all of it is about the log-odds of the second: the difference of the two scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._families.links import Link
+from pysirus._learn.kinds.classes import ClassKind
+from pysirus._learn.kinds.gain import log_loss
+from pysirus._learn.kinds.likelihood import LikelihoodKind
+from pysirus._learn.training import Training
+from pysirus._response.residuals import OddsResiduals
+from pysirus._response.response import Response, VectorResponse
+from pysirus._terms.rule import Rule
+from pysirus._weights.moments import Moments
+from pysirus._weights.quadratic import Quadratic, minimise
+from pysirus._weights.weighted import WeightedPrefixes
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClassLikelihood(ClassKind, LikelihoodKind):
+    """One class per row, predicted by the softmax of weighted outputs."""
+
+    link: ClassVar[Link] = "softmax"
+
+    def loss_of(self, response: Response) -> str:
+        """Of two classes logistic, of more softmax."""
+        return "logistic" if len(response.labels or ()) == 2 else "softmax"
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """Classes have none but that of their proportions."""
+        return 1.0
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """The class that moves most: its proportion p moves by p (1 - p) times its log-odds."""
+        if len(constant) == 1:
+            gaps, constant = np.hstack([-gaps / 2, gaps / 2]), np.array([-constant[0] / 2, constant[0] / 2])
+        p = _core.exp(constant - constant.max())
+        p /= p.sum()
+        deviations = np.sqrt(p * (1 - p))
+        moved = np.abs(p * (gaps - (gaps * p).sum(axis=1, keepdims=True)))
+        spread_out = np.divide(moved, deviations, out=np.full_like(moved, np.inf), where=deviations > 0)
+        return np.asarray(spread_out.max(axis=1))
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The logarithmic loss."""
+        return log_loss(values, truth)
+
+    def as_scores(self, outputs: Any) -> Floats:
+        """Of two classes the difference, of more each class."""
+        every = np.asarray(outputs, dtype=np.float64)
+        return every[..., 1:] - every[..., :1] if every.shape[-1] == 2 else every
+
+    def as_output(self, scores: Floats) -> tuple[float, ...]:
+        """The scores of all classes, which sum to zero."""
+        if len(scores) == 1:
+            return -float(scores[0]) / 2, float(scores[0]) / 2
+        return tuple((scores - scores.mean()).tolist())
+
+    def as_response(self, residuals: Floats, response: Response) -> Response:
+        """Of two classes the residuals of the second, of more a vector."""
+        shared: Any = {"weights": response.weights, "repeats": response.repeats}
+        labels = response.labels or ()
+        if len(labels) == 2:
+            return OddsResiduals(np.ascontiguousarray(residuals[:, 0]), labels, **shared)
+        return VectorResponse(residuals, labels, **shared)
+
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Of several classes up to ``most`` rules: a weight of zero is rarer, and every size costs more."""
+        if len(rules) > most and training.response.n_outputs > 2:
+            return range(most + 1)
+        return super().sizes(training, rules, moments, most)
+
+    def weigh(
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """By likelihood; one class is certain, and there are no rules."""
+        if training.response.n_outputs > 1:
+            return super().weigh(training, rules, moments, sizes)
+        mean, none = training.response.output(moments.means[0]), np.zeros((len(sizes), 0))
+        return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
+
+
+def refit_classes(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[tuple[float, ...], list[float]]:
+    """Intercept and weights by the approximation that a model keeps; those of the first rules may be held at 1."""
+    intercepts, weights = minimise(near, penalty, n_held)
+    return ClassLikelihood().as_output(intercepts), weights.tolist()

@@ -1,0 +1,145 @@
+"""What the rooms that follow ask of a kind of response.
+
+A kind is one file: how its response is read, what its rules answer, how they are weighed, what is left to explain, how
+held-out rows judge it, and how it is spoken of. Estimators, stages, tuning and rows in parts know no other way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._families.links import Link
+from pysirus._learn.keep import KeptRules
+from pysirus._learn.kinds.gain import FoldRows, Gain, gain_of, squared_error
+from pysirus._learn.residual import Residual
+from pysirus._learn.training import Training
+from pysirus._model.model import Model
+from pysirus._response.response import Response
+from pysirus._terms.rule import Rule, with_weights
+from pysirus._weights.moments import Moments
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+
+# the size that each fold uses, one row a step -> the error at each step
+PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
+
+
+class LabelTotals(Protocol):
+    """The classes of all rows, and the total weight of each."""
+
+    @property
+    def classes(self) -> NDArray[Any]: ...
+    @property
+    def weights(self) -> Sequence[Any]: ...
+
+
+class PartReading(Protocol):
+    """Reads the response of a part of the rows; it can be sent to where they lie."""
+
+    def __call__(self, y: Any, weights: Any, n_rows: int) -> Response: ...
+    def no_rows(self) -> Response:
+        """The response of no row."""
+        ...
+
+
+class Kind(ABC):
+    """How one kind of response is read, learned from, judged and spoken of."""
+
+    if_constant: ClassVar[str]  # what a response is of which every row answers the same
+    mean_name: ClassVar[str]  # what is predicted where there is no rule
+    criterion: ClassVar[str] = "stability"  # how tuning chooses where nothing else is asked for
+    has_penalty: ClassVar[bool]  # whether a penalty is chosen
+    has_stages: ClassVar[bool]  # whether its lists can be corrected
+    link: ClassVar[Link] = "identity"  # what the sum of weighted outputs stands for
+
+    @property
+    def deviance_loss(self) -> str | None:
+        """The loss whose deviance judges counts and amounts; None for others, which have other figures."""
+        return None
+
+    @abstractmethod
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
+        """The response of rows in memory, checked."""
+
+    @abstractmethod
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PartReading:
+        """How the response of a part is read, once what must be known of all parts is asked for."""
+
+    def check_range(self, low: float, high: float) -> None:  # noqa: B027 - most have nothing to say
+        """Reject a smallest and a largest number from which nothing can be learned."""
+
+    @abstractmethod
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Sizes of a list that tuning looks at, from 0 on, so that ``most`` of its rules may have a weight."""
+
+    @abstractmethod
+    def weigh(
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Weights of some prefixes of a list of rules with outputs."""
+
+    @abstractmethod
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
+        """What the last of the weighted lists leaves unexplained of a row, the prediction being shrunk."""
+
+    @abstractmethod
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
+        """What the pooled error needs to know of a fold's held-out rows, for every size; ``holds`` is [row, rule]."""
+
+    @abstractmethod
+    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
+        """The error of all held-out rows together, given the size that each fold uses."""
+
+    def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """The loss of each held-out row, given what is predicted, [row, output], and the truth."""
+        return squared_error(values, truth)
+
+    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
+        """How much better than by the constant the lists of folds predict."""
+        return gain_of(folds, self.row_loss)
+
+    def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
+        """The weights of rows in figures of held-out rows; None where all are one."""
+        return response.weights
+
+    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+        """Corrections with what the data say of their rows, where their outputs do not; the moments end with theirs."""
+        return list(rules)
+
+    def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
+        """What a model of these lists keeps besides weights; asked for on all rows, not in folds."""
+        return weighted
+
+    def weigh_kept(self, training: Training, kept: KeptRules) -> WeightedPrefixes:
+        """Outputs and weights of all rules that were kept, on the rows that they came from."""
+        rules = with_outputs(kept.rules, kept.moments, training.response)
+        return self.weigh(training, rules, kept.moments, [len(rules)])
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes."""
+        size = weighted.sizes[row]
+        facts = {**training.facts, "n_trees": n_trees, **training.response.facts}
+        if self.has_penalty:
+            facts["ridge_penalty"] = float(weighted.penalties[row])
+        if weighted.n_dust and weighted.n_dust[row]:
+            facts["n_dust"] = weighted.n_dust[row]
+        if self.has_stages:
+            facts["n_stages"] = max((rule.stage for rule in weighted.rules[:size]), default=1)
+        return Model(
+            selected=with_weights(weighted.rules[:size], weighted.weights[row, :size].tolist()),
+            intercept=weighted.intercepts[row],
+            mean=weighted.mean,
+            features=training.features,
+            named=training.named,
+            target=training.target,
+            recipe=training.columns,
+            classes=training.response.labels,
+            moments=weighted.moments,
+            facts=facts,
+            link=self.link,
+            constraints=training.constraints if training.constraints.is_limited else None,
+        )

@@ -1,0 +1,226 @@
+"""What classes, counts and amounts share: weights by penalised likelihood, its gradient as residuals, deviance.
+
+A kind says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned
+from pysirus._learn.kinds.kind import Kind, PooledError
+from pysirus._learn.kinds.numbers import SHRINKAGE
+from pysirus._learn.residual import Extremes, Residual, Rounding
+from pysirus._learn.training import Training
+from pysirus._model.model import Model
+from pysirus._model.moment_text import MAX_MOMENTS
+from pysirus._response.response import Output, Response
+from pysirus._sums import cross_products, scores_of, weighted_sum
+from pysirus._terms.effect import n_fixed
+from pysirus._terms.rule import Rule
+from pysirus._weights.deviance import row_deviances
+from pysirus._weights.dust import Bools, sweep
+from pysirus._weights.likelihood import (
+    LikelihoodFit,
+    centred_outputs,
+    fit_likelihood,
+    gradient_residuals,
+    residual_exponent,
+    responses_of,
+    rounded,
+    rule_scores,
+)
+from pysirus._weights.moments import Moments
+from pysirus._weights.quadratic import likelihood_near
+from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
+from pysirus._weights.weighted import WeightedPrefixes, with_observed
+
+Floats = NDArray[np.float64]
+
+
+class Deviances(NamedTuple):
+    """The held-out rows of a fold: the deviance of every size, and of the constant of the training rows."""
+
+    sizes: Floats  # [size]
+    constant: float
+
+
+class LikelihoodKind(Kind):
+    """A response whose scores are weighed by penalised likelihood."""
+
+    has_penalty: ClassVar[bool] = True
+    has_stages: ClassVar[bool] = True
+
+    @abstractmethod
+    def loss_of(self, response: Response) -> str:
+        """The name of the loss, as the core has it."""
+
+    @abstractmethod
+    def as_scores(self, outputs: Any) -> Floats:
+        """Outputs [...] as what the loss is a function of, [..., score]."""
+
+    @abstractmethod
+    def as_output(self, scores: Floats) -> Output:
+        """The scores of an intercept as an output."""
+
+    @abstractmethod
+    def as_response(self, residuals: Floats, response: Response) -> Response:
+        """Residuals [row, score] as a response of the same rows."""
+
+    @abstractmethod
+    def spread(self, training: Training, moments: Moments) -> float:
+        """What ``moves`` must know of the response besides its mean."""
+
+    @abstractmethod
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """How many standard deviations of the response, near its mean, steps of the scores [rule, score] move it."""
+
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
+        if len(rules) <= most:
+            return range(len(rules) + 1)
+        rows, response = self._rows(training, rules), training.response
+        for size in range(most + 1, len(rules)):  # shorter lists cannot exceed ``most``
+            least = self._fit(rows, response, rules, [size], PENALTY_GRID[-1:])
+            if (least.weights > 0).sum() > most:
+                return range(size + 1)
+        return range(len(rules) + 1)
+
+    def weigh(
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Weights that are not negative, by ridge-penalised likelihood."""
+        one_stage = all(rule.stage == 1 for rule in rules)
+        patterns = self._rows(training, rules)
+        spread = self.spread(training, moments)
+        fit, n_dust = self.swept(patterns, training.response, rules, sizes, spread)
+        return WeightedPrefixes(
+            tuple(rules),
+            tuple(sizes),
+            fit.weights,
+            tuple(map(self.as_output, fit.intercepts)),
+            fit.penalties,
+            training.response.output(moments.means[0]),
+            constant=tuple(fit.constant.tolist()),
+            n_dust=n_dust,
+            # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
+            patterns=patterns if one_stage else None,
+        )
+
+    def _rows(self, training: Training, rules: Sequence[Rule]) -> Any:
+        """What the likelihood of some rules is computed from."""
+        return training.patterns(rules)
+
+    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+        """The mean answers inside and outside, which residuals are not."""
+        return with_observed(rules, moments, response)
+
+    def swept(
+        self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], spread: float
+    ) -> tuple[LikelihoodFit, tuple[int, ...]]:
+        """The fit of each list without its dust, and how many rules that took away."""
+        grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
+        fit = self._fit(patterns, response, rules, sizes, grid)
+        fit = replace(fit, weights=fit.weights.copy(), intercepts=fit.intercepts.copy(), penalties=fit.penalties.copy())
+
+        def fit_again(kept: Bools, lists: list[int]) -> Floats:
+            own = self._fit(patterns, response, rules, [sizes[row] for row in lists], grid, kept)
+            fit.intercepts[lists], fit.penalties[lists] = own.intercepts, own.penalties
+            return own.weights
+
+        inside, outside = self._sides(rules, response)
+        return fit, sweep(fit.weights, self.moves(inside - outside, fit.constant, spread), rules, fit_again)
+
+    def _fit(
+        self,
+        patterns: Any,
+        response: Response,
+        rules: Sequence[Rule],
+        sizes: Sequence[int],
+        grid: Floats,
+        kept: Bools | None = None,
+    ) -> LikelihoodFit:
+        """Rules that are not kept answer the same inside and outside, and so have no weight."""
+        inside, outside = self._sides(rules, response)
+        sides = (inside, outside) if kept is None else (inside * kept[:, None], outside * kept[:, None])
+        loss = self.loss_of(response)
+        return fit_likelihood(patterns, *sides, loss, sizes, grid, n_held=n_fixed(rules))
+
+    def _sides(self, rules: Sequence[Rule], response: Response) -> tuple[Floats, Floats]:
+        """Outputs inside and outside, [rule, score]."""
+        empty = np.zeros((0, len(response.labels))) if response.labels else np.zeros(0)
+        inside = [rule.inside for rule in rules] or empty
+        outside = [rule.outside for rule in rules] or empty
+        return self.as_scores(inside), self.as_scores(outside)
+
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
+        """The gradient of the likelihood at the shrunk scores."""
+        return Gradient(self, self.loss_of(response), weighted.bare())
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, with its likelihood near it, of the longest of them."""
+        model = super().model(training, weighted, row, n_trees)
+        if not weighted.rules or len(weighted.rules) > MAX_MOMENTS:
+            return model
+        loss = self.loss_of(training.response)
+        inside, outside = (centred_outputs(side, loss) for side in self._sides(weighted.rules, training.response))
+        near = likelihood_near(
+            training.patterns(weighted.rules) if weighted.patterns is None else weighted.patterns,
+            inside,
+            outside,
+            loss,
+            np.concatenate([self.as_scores(weighted.intercepts[row]), weighted.weights[row]]),
+            np.array(weighted.constant),
+        )
+        return replace(model, likelihood=near)
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
+        """Deviances of every size."""
+        loss, w = self.loss_of(response), response.row_weights()
+        y = responses_of(response, loss)
+        inside, outside = self._sides(weighted.rules, response)
+        base = self.as_scores(weighted.intercepts) + cross_products(weighted.weights.T, outside)  # [size, score]
+        steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
+        own = [weighted_sum(w, row_deviances(loss, y, scores_of(holds, *list_))) for list_ in zip(base, steps)]
+        constant = np.broadcast_to(np.array(weighted.constant), y.shape)
+        return Deviances(np.array(own), float(weighted_sum(w, row_deviances(loss, y, constant))))
+
+    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
+        """The unexplained deviance: that of the lists over that of the constants."""
+        total = sum(fold.constant for fold in judged) or 1.0
+        return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+
+
+@dataclass(frozen=True)
+class Gradient(Residual):
+    """Minus the slope of the loss at the shrunk scores of a list."""
+
+    kind: LikelihoodKind
+    loss: str
+    weighted: WeightedPrefixes
+
+    def raw(self, binned: Binned, response: Response) -> Floats:
+        """Slopes, before they are rounded."""
+        loss, weighted = self.loss, self.weighted
+        inside, outside = self.kind._sides(weighted.rules, response)
+        intercept = self.kind.as_scores(weighted.intercepts[-1])
+        scores = rule_scores(weighted.rules, binned, inside, outside, loss, weighted.weights[-1], intercept)
+        return gradient_residuals(loss, responses_of(response, loss), scores, np.array(weighted.constant), SHRINKAGE)
+
+    def settle(self, found: Extremes) -> Rounding | None:
+        """The largest of all rows says how they are rounded, which changes no order."""
+        largest = float(max(np.abs(found.low).max(), np.abs(found.high).max()))
+        exponent = residual_exponent(self.loss, largest)
+        low, high = rounded(found.low, exponent), rounded(found.high, exponent)
+        return None if (low == high).all() else Rounding(float(low.min()), float(high.max()), exponent)
+
+    def response(self, raw: Floats, rounding: Rounding, response: Response) -> Response:
+        """Rounded slopes."""
+        values = raw if rounding.exponent is None else rounded(raw, rounding.exponent)
+        return self.kind.as_response(values, response)

@@ -1,0 +1,147 @@
+"""Counts and positive amounts, by penalised likelihood: rules multiply a rate, the error is the unexplained deviance.
+
+Names and meaning are scikit-learn's: counts with exposure are y = count / exposure with the exposure as weight. The
+logarithm of the mean is the sum of weighted outputs. Rules answer with mean responses, corrections with mean residuals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._data.column import DataError, first_row
+from pysirus._families.links import Link
+from pysirus._learn.kinds.blocks import weights_or_ones
+from pysirus._learn.kinds.figures import deviance_about_mean
+from pysirus._learn.kinds.gain import gamma_loss, poisson_loss
+from pysirus._learn.kinds.kind import LabelTotals, PooledError
+from pysirus._learn.kinds.likelihood import LikelihoodKind
+from pysirus._learn.kinds.numbers import NumberKind, NumbersOfPart
+from pysirus._learn.training import Training
+from pysirus._message import TARGET, row_named, setting
+from pysirus._model.model import Model
+from pysirus._response.response import NumberResponse, Response
+from pysirus._weights.moments import Moments
+from pysirus._weights.quadratic import Quadratic, minimise
+from pysirus._weights.weighted import WeightedPrefixes
+
+Floats = NDArray[np.float64]
+
+
+def check_positive(values: Floats, loss: str) -> None:
+    """Counts are not negative, amounts are above zero."""
+    bad = values < 0 if loss == "poisson" else values <= 0
+    if bad.any():
+        row = first_row(bad)
+        wanted = "at least 0" if loss == "poisson" else "above 0"
+        advice = (
+            "" if loss == "poisson" else f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
+        )
+        found = f"{values[row]:g} in {row_named(row)}"
+        raise DataError(f"With {setting('loss', loss)} {TARGET} must be {wanted}, found {found}.{advice}")
+
+
+@dataclass(frozen=True)
+class PositiveOfPart(NumbersOfPart):
+    """Reads counts or amounts from a part of the rows."""
+
+    loss: str
+
+    def __call__(self, y: Any, weights: Any, n_rows: int) -> NumberResponse:
+        response = super().__call__(y, weights, n_rows)
+        check_positive(response.values, self.loss)
+        return response
+
+
+class JudgedNumbers(NamedTuple):
+    """The held-out rows of a fold, and the deviance of every size."""
+
+    y: Floats
+    weights: Floats | None
+    deviances: Floats  # [size]
+
+
+@dataclass(frozen=True)
+class PositiveNumbers(NumberKind, LikelihoodKind):
+    """One count or positive amount per row."""
+
+    loss: str  # "poisson" or "gamma"
+    link: ClassVar[Link] = "log"
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
+        """Counts of at least 0 that are not all 0, or amounts above 0."""
+        response = super().read(y, sample_weight, n_rows)
+        check_positive(response.values, self.loss)
+        self.check_range(*response.range)
+        return response
+
+    def check_range(self, low: float, high: float) -> None:
+        """Not all may be 0."""
+        if high == 0:
+            raise DataError(f"{TARGET} is 0 in every row: there is no rate to learn. Check the target column.")
+
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PositiveOfPart:
+        """Numbers need nothing of other parts."""
+        return PositiveOfPart(self.loss)
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, which remembers its loss."""
+        model = super().model(training, weighted, row, n_trees)
+        return replace(model, facts={**model.facts, "loss": self.loss})
+
+    @property
+    def deviance_loss(self) -> str:
+        """The loss that was asked for."""
+        return self.loss
+
+    def loss_of(self, response: Response) -> str:
+        """The loss that was asked for."""
+        return self.loss
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> JudgedNumbers:
+        """Deviances of every size, and the numbers themselves."""
+        return JudgedNumbers(response.answers, response.weights, super().judge(weighted, holds, response).sizes)
+
+    def pooled_error(self, judged: Sequence[JudgedNumbers]) -> PooledError:
+        """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
+        weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in judged)
+        total = weights * deviance_about_mean(self.loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
+        return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """The standard deviation of the response."""
+        mean = float(moments.y_sum.sum() / moments.fold_weight.sum())
+        return math.sqrt(max(float(moments.y_square.sum() / moments.fold_weight.sum()) - mean * mean, 0.0))
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """A step of the logarithm moves the mean by as much of it."""
+        return np.abs(gaps[:, 0]) * (float(_core.exp(constant[:1])[0]) / spread if spread > 0 else np.inf)
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The deviance of the loss that was asked for."""
+        return poisson_loss(values, truth) if self.loss == "poisson" else gamma_loss(values, truth)
+
+    def as_scores(self, outputs: Any) -> Floats:
+        """One score."""
+        return np.asarray(outputs, dtype=np.float64)[..., None]
+
+    def as_output(self, scores: Floats) -> float:
+        """One number."""
+        return float(scores[0])
+
+    def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
+        """One number per row."""
+        column = np.ascontiguousarray(residuals[:, 0])
+        return NumberResponse(column, weights=response.weights, repeats=response.repeats)
+
+
+def refit_log(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[float, list[float]]:
+    """Intercept and weights by the approximation that a model keeps; those of the first rules may be held at 1."""
+    intercepts, weights = minimise(near, penalty, n_held)
+    return float(intercepts[0]), weights.tolist()

@@ -1,0 +1,229 @@
+"""Times to an event, by Cox's penalised partial likelihood: rules multiply the hazard, the error is 2 (1 - C).
+
+C is the concordance: of two rows of which one is known to have its event first, how often the higher score is its. The
+score of a row is the sum of weighted outputs, which are mean martingale residuals: those of the null model, or of a
+correction those of the list before. They sum to zero, so a score of 0 is that of the training rows on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned
+from pysirus._data.column import DataError
+from pysirus._families.links import Link
+from pysirus._learn.kinds.gain import FoldRows, Gain, concordance_gain
+from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
+from pysirus._learn.kinds.likelihood import Gradient, LikelihoodKind
+from pysirus._learn.kinds.numbers import SHRINKAGE
+from pysirus._learn.residual import Extremes, Residual, Rounding
+from pysirus._learn.training import Training
+from pysirus._message import InPython
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._response.read import read_weights
+from pysirus._response.read_survival import Times, read_survival
+from pysirus._response.response import NumberResponse, Response
+from pysirus._response.survival import SurvivalResponse, survival_response
+from pysirus._terms.effect import n_fixed
+from pysirus._terms.outcome import Outcome
+from pysirus._terms.rule import Rule
+from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
+from pysirus._weights.dust import Bools
+from pysirus._weights.fitted import holds_in_bins
+from pysirus._weights.hazard import BaselineHazard, Survival, baseline_hazard, kept_times
+from pysirus._weights.kaplan_meier import kaplan_meier
+from pysirus._weights.likelihood import LikelihoodFit, rule_scores
+from pysirus._weights.moments import Moments
+from pysirus._weights.risk_sets import risk_sets
+from pysirus._weights.survival_error import Pairs, count_pairs
+from pysirus._weights.weighted import WeightedPrefixes
+
+Floats = NDArray[np.float64]
+
+SCORE_DIGITS = 12  # scores are compared after rounding: the order of a sum changes its last digits
+IN_MEMORY = (
+    "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
+    f"of the rows. Its risk score can be computed elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
+)
+
+
+def read_times(y: Any, n_rows: int, event: Any = None) -> Times:
+    """Times and events, at least one of them."""
+    found = read_survival(y, n_rows, event)
+    if not found.events.any() and event is not None:
+        raise DataError(
+            f"The event {event!r} is in no row of '{found.event_name}': nothing can be learned of when it happens. "
+            "Check which value is the event."
+        )
+    if not found.events.any():
+        raise DataError(
+            f"There are no events in '{found.event_name}': nothing can be learned of when they happen. Check "
+            "which value is the event, and that it is not the flag of censored rows."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class SurvivalTimes(LikelihoodKind):
+    """A time per row, and whether it ended with an event; ``event`` is the value that is one, where it is not 1."""
+
+    event: Any = None
+
+    if_constant: ClassVar[str] = "all rows have their event, or are censored, at the same time"
+    mean_name: ClassVar[str] = "same hazard for all rows"
+    link: ClassVar[Link] = "hazard"
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> SurvivalResponse:
+        """Times above zero, with at least one event."""
+        found = read_times(y, n_rows, self.event)
+        weights = read_weights(sample_weight, n_rows)
+        return survival_response(found.times, found.events, weights, found.time_name, found.event_name)
+
+    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NoReturn:
+        """Rows in parts are refused."""
+        raise ParameterError(IN_MEMORY)
+
+    def loss_of(self, response: Response) -> str:
+        """Cox's."""
+        return "cox"
+
+    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
+        """How far the concordance is above that of chance."""
+        return concordance_gain(folds)
+
+    def as_scores(self, outputs: Any) -> Floats:
+        """One score."""
+        return np.asarray(outputs, dtype=np.float64)[..., None]
+
+    def as_output(self, scores: Floats) -> float:
+        """One number."""
+        return float(scores[0])
+
+    def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
+        """One number per row."""
+        return NumberResponse(np.ascontiguousarray(residuals[:, 0]), weights=response.weights)
+
+    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+        """What the data say is found for the lists that are kept; see ``describe``."""
+        return list(rules)
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """The share of rows with an event."""
+        response = _times_of(training)
+        return float(np.average(response.events, weights=response.weights))
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """A step of the log-hazard moves the events by as much of them; they vary as a count does."""
+        return np.asarray(np.abs(gaps[:, 0]) * np.sqrt(spread))
+
+    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+        """Up to ``most`` rules: every size is a fit with a cross-validation of its own."""
+        return range(min(len(rules), most) + 1)
+
+    def weigh(
+        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Weights that are not negative, by ridge-penalised partial likelihood; scores are 0 on average."""
+        return replace(super().weigh(training, rules, moments, sizes), mean=0.0, patterns=None)
+
+    def _rows(self, training: Training, rules: Sequence[Rule]) -> CoxRows:
+        response = _times_of(training)
+        risk = risk_sets(response.times, response.events)
+        return cox_rows(rules, training.binned, risk, training.seed, response.weights)
+
+    def _fit(
+        self,
+        rows: Any,
+        response: Response,
+        rules: Sequence[Rule],
+        sizes: Sequence[int],
+        grid: Floats,
+        kept: Bools | None = None,
+    ) -> LikelihoodFit:
+        inside, outside = (side[:, 0] * (1.0 if kept is None else kept) for side in self._sides(rules, response))
+        return fit_cox(rows, inside, outside, sizes, grid, n_held=n_fixed(rules))
+
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
+        """Martingale residuals at the shrunk scores."""
+        return Martingale(self, "cox", weighted.bare())
+
+    def scores(self, binned: Binned, response: Response, weighted: WeightedPrefixes, row: int) -> Floats:
+        """Scores of the training rows by one of the weighted lists."""
+        inside, outside = self._sides(weighted.rules, response)
+        weights = weighted.weights[row]
+        return rule_scores(weighted.rules, binned, inside, outside, "cox", weights, np.zeros(1))[:, 0]
+
+    def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
+        """Events and medians inside and outside each rule, and the baseline hazard of every size."""
+        response = _times_of(training)
+        risk = risk_sets(response.times, response.events)
+        kept = kept_times(risk.event_times)
+        every = [self.scores(training.binned, response, weighted, row) for row in range(len(weighted.sizes))]
+        hazards = [baseline_hazard(risk, scores, response.weights).cumulative[kept] for scores in every]
+        rules = [
+            replace(rule, survival=(outcome(response, holds), outcome(response, ~holds)))
+            for rule in weighted.rules
+            for holds in [holds_in_bins(rule, training.binned)]
+        ]
+        return replace(weighted, rules=tuple(rules), hazard_times=risk.event_times[kept], hazards=np.array(hazards))
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, with its baseline hazard."""
+        assert weighted.hazard_times is not None and weighted.hazards is not None
+        response = _times_of(training)
+        every = outcome(response, np.ones(response.n_rows, dtype=bool))
+        hazard = BaselineHazard(weighted.hazard_times, weighted.hazards[row])
+        survival = Survival(response.event_name, every.n_events, every.median, hazard, self.event)
+        return replace(Kind.model(self, training, weighted, row, n_trees), survival=survival, moments=None)
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
+        """Pairs of the held-out rows, for every size."""
+        assert isinstance(response, SurvivalResponse)
+        scores = np.round(weighted.scores(holds), SCORE_DIGITS).T
+        times, events, w = response.times, response.events, response.weights
+        return [count_pairs(times, events, np.ascontiguousarray(own), w) for own in scores]
+
+    def pooled_error(self, judged: Sequence[list[Pairs]]) -> PooledError:
+        """2 (1 - C) of the pairs within folds: scores of two folds do not compare."""
+
+        def error(sizes: NDArray[np.intp]) -> Floats:
+            steps = sizes.tolist()
+            return np.array([sum((f[k] for f, k in zip(judged, step)), Pairs()).error for step in steps])
+
+        return error
+
+
+@dataclass(frozen=True)
+class Martingale(Gradient):
+    """Martingale residuals at the shrunk scores. They depend on all rows together, which are in memory."""
+
+    kind: SurvivalTimes
+
+    def raw(self, binned: Binned, response: Response) -> Floats:
+        """Residuals, which are rounded already."""
+        assert isinstance(response, SurvivalResponse)
+        risk = risk_sets(response.times, response.events)
+        scores = self.kind.scores(binned, response, self.weighted, -1)
+        return cox_residuals(risk, scores, response.weights, SHRINKAGE)[0]
+
+    def settle(self, found: Extremes) -> Rounding | None:
+        """None where the list explains all."""
+        return None if found.low == found.high else Rounding(float(found.low[0]), float(found.high[0]))
+
+
+def _times_of(training: Training) -> SurvivalResponse:
+    assert isinstance(training.response, SurvivalResponse)
+    return training.response
+
+
+def outcome(response: SurvivalResponse, rows: NDArray[np.bool_]) -> Outcome:
+    """What became of some rows."""
+    weights = None if response.weights is None else response.weights[rows]
+    curve = kaplan_meier(response.times[rows], response.events[rows], weights)
+    return Outcome(int(response.events[rows].sum()), curve.median)

@@ -1,0 +1,70 @@
+"""A model in, the same with thresholds as a person writes them out: the shortest numbers that part the same rows.
+
+Only what a condition compares with changes (``lower``, ``upper``). Its cuts, by which rules are compared, and the
+quantiles in the path of its rule stay what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from pysirus._bins.cuts import CutIdentity
+from pysirus._bins.gaps import Gap, Place, shortest_date_in, shortest_in
+from pysirus._learn.training import Training
+from pysirus._model.model import Model
+from pysirus._terms.rule import Condition, Rule, RuleSet
+
+CutPlace = tuple[int, CutIdentity]  # the number of a column, and a cut in it
+
+
+def with_short_thresholds(model: Model, training: Training) -> Model:
+    """The model that was learned from some rows, with the shortest thresholds that part them as its cuts do."""
+    short = _short_thresholds(model.all_rules, training)
+    changed = replace(model, selected=_with_thresholds(model.selected, short))
+    if model.tuning is None:
+        return changed
+    return replace(changed, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
+
+
+def _short_thresholds(rules: Iterable[Rule], training: Training) -> dict[CutPlace, float]:
+    """The threshold of each cut between numbers. A number that somebody gave stays as it is.
+
+    Two cuts in one gap part the rows in the same way, and the same number for both would leave nothing between them:
+    they stay where they are.
+    """
+    found: dict[CutPlace, float] = {}
+    given: dict[CutPlace, float] = {}
+    for rule in rules:
+        for condition in rule.conditions:
+            (given if rule.given else found).update(_ends(condition))
+    places: list[Place] = [(index, number) for (index, _), number in found.items()]
+    gaps = training.gaps(places)
+    at = [(index, gap) for (index, _), gap in zip(places, gaps)]
+    alone = {cut: gap for cut, gap, own in zip(found, gaps, at) if at.count(own) == 1}
+    short = {cut: _shortest(training, cut[0])(gap, found[cut]) for cut, gap in alone.items()}
+    return found | short | given
+
+
+def _shortest(training: Training, index: int) -> Callable[[Gap, float], float]:
+    """What finds the shortest number of a column."""
+    return shortest_date_in if training.binned.cuts[index].column.is_date else shortest_in
+
+
+def _ends(condition: Condition) -> dict[CutPlace, float]:
+    """The numbers that a condition compares with, by their cuts."""
+    ends = ((condition.lower_cut, condition.lower), (condition.upper_cut, condition.upper))
+    return {(condition.index, cut): value for cut, value in ends if cut is not None and value is not None}
+
+
+def _with_thresholds(rules: RuleSet, short: Mapping[CutPlace, float]) -> RuleSet:
+    return RuleSet([replace(rule, conditions=tuple(_shorten(c, short) for c in rule.conditions)) for rule in rules])
+
+
+def _shorten(condition: Condition, short: Mapping[CutPlace, float]) -> Condition:
+    if condition.levels is not None:
+        return condition
+    lower, upper = (
+        None if cut is None else short[condition.index, cut] for cut in (condition.lower_cut, condition.upper_cut)
+    )
+    return replace(condition, lower=lower, upper=upper)

@@ -1,0 +1,192 @@
+"""Training rows in bins: what the forest, the outputs and the weights are computed from."""
+
+from __future__ import annotations
+
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pysirus import __version__
+from pysirus._bins.cuts import Binned, Cuts, bin_table
+from pysirus._bins.gaps import Gap, Place, find_gaps
+from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
+from pysirus._constraints.given import read_given, rows_of_given
+from pysirus._constraints.order import order_columns
+from pysirus._data.recipe import ColumnRecipe
+from pysirus._data.table import Feature, Table
+from pysirus._device.choose import device_forest
+from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
+from pysirus._learn.idle import idle_columns
+from pysirus._learn.residual import Extremes, Residual
+from pysirus._learn.settings import Settings
+from pysirus._response.response import Response
+from pysirus._terms.rule import Rule
+from pysirus._weights.likelihood import Patterns, rule_patterns
+from pysirus._weights.moments import Moments, MomentSums, moment_sums
+
+Self = TypeVar("Self", bound="Training")
+
+
+@dataclass(frozen=True)
+class Training(ABC):
+    """Training rows in bins, wherever they lie, and the seed of every draw."""
+
+    binned: Binned  # in memory the rows too, elsewhere only their cuts
+    response: Response  # in memory that of the rows, elsewhere of no row
+    seed: int
+    features: tuple[Feature, ...]
+    named: bool
+    target: str
+    constraints: Constraints = field(default=NO_CONSTRAINTS, kw_only=True)
+    columns: ColumnRecipe | None = field(default=None, kw_only=True)  # how the features were made, if they were
+    required: tuple[Rule, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return self.response.scale.n_rows
+
+    @property
+    @abstractmethod
+    def is_constant(self) -> bool:
+        """Whether every row answers the same."""
+
+    @property
+    @abstractmethod
+    def idle_columns(self) -> dict[str, str]:
+        """Columns that add nothing to the forest, and why."""
+
+    @abstractmethod
+    def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
+        """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+
+    def within(self, recipe: Recipe) -> Recipe:
+        """The recipe on these rows, whose trees put no columns into one path that may not stand together."""
+        return replace(recipe.on(self.n_rows), together=self.constraints.together)
+
+    @abstractmethod
+    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+        """What outputs and weights of rules are computed from, as exact integers."""
+
+    @abstractmethod
+    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+        """Which rules hold together, and with which response: what weights by likelihood are computed from."""
+
+    @abstractmethod
+    def on_residuals(self: Self, residual: Residual) -> Self | None:
+        """The same rows with what a list leaves unexplained as their response; None where it explains all."""
+
+    @abstractmethod
+    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+        """The known values of columns next to some numbers."""
+
+    def moments(self, rules: Sequence[Rule]) -> Moments:
+        """What outputs and weights of rules are computed from."""
+        return self.restore(self.moment_sums(rules))
+
+    def restore(self, sums: MomentSums) -> Moments:
+        """Exact sums in units of the response."""
+        return sums.restore(self.response.moment_scale())
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a model remembers of its training, whatever its rules."""
+        facts = {"n_rows": self.n_rows, "seed": self.seed, "draw": DRAW, "idle_columns": self.idle_columns}
+        return {**facts, "versions": made_with()}
+
+
+@dataclass(frozen=True)
+class MemoryTraining(Training):
+    """Training rows in memory."""
+
+    table: Table | None = field(default=None, kw_only=True, repr=False)  # as it was before it was put into bins
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every row answers the same."""
+        return self.response.is_constant
+
+    @property
+    def idle_columns(self) -> dict[str, str]:
+        """Columns that add nothing to the forest, and why."""
+        return idle_columns(self.binned)
+
+    def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
+        """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
+        grow = Forest if recipe.device == "cpu" else device_forest
+        return grow(self.binned, self.response, self.within(recipe), first_tree)
+
+    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+        """What outputs and weights of rules are computed from, as exact integers."""
+        return moment_sums(rules, self.binned, self.response, self.seed)
+
+    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+        """Which rules hold together, and with which response."""
+        return rule_patterns(rules, self.binned, self.response, self.seed)
+
+    def on_residuals(self, residual: Residual) -> MemoryTraining | None:
+        """The same rows with what a list leaves unexplained as their response; None where it explains all."""
+        raw = residual.raw(self.binned, self.response)
+        rounding = residual.settle(Extremes.of(raw))
+        if rounding is None:
+            return None
+        response = residual.response(raw, rounding, self.response)
+        return replace(self, response=replace(response, part_of=rounding.scale(self.response.scale)))
+
+    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+        """The known values of columns next to some numbers."""
+        assert self.table is not None
+        return find_gaps(self.table, places).gaps
+
+
+def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:
+    """Put a table into bins."""
+    settings.check_columns(table.n_columns)
+    constraints = settings.known.read(table.columns, response.labels)
+    table = order_columns(table, constraints.directions)
+    binned = bin_table(
+        table,
+        response,
+        n_bins=settings.n_bins,
+        discrete_limit=settings.discrete_limit,
+        n_threads=settings.n_threads,
+    )
+    constraints, required = read_given(settings.known, constraints, binned.cuts)
+    binned = with_given(binned, rows_of_given(required), table)
+    features = features_of(binned.cuts)
+    return MemoryTraining(
+        binned,
+        response,
+        settings.seed,
+        features,
+        table.names is not None,
+        target,
+        constraints=constraints,
+        required=required,
+        columns=table.recipe,
+        table=table,
+    )
+
+
+def with_given(binned: Binned, rules: Sequence[Rule], table: Table) -> Binned:
+    """Bins with a row for each of some rules, which says where it holds."""
+    if not rules:
+        return binned
+    holds = np.array([rule.holds(table) for rule in rules], dtype=np.uint8)
+    places = {rule.key: len(binned.cuts) + i for i, rule in enumerate(rules)}
+    return Binned(np.concatenate([binned.bins, holds]), binned.cuts, places)
+
+
+def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:
+    """What a model remembers of the columns."""
+    columns = [own.column for own in cuts]
+    return tuple(Feature(c.name, c.kind, c.levels, c.other, c.is_date) for c in columns)
+
+
+def made_with() -> dict[str, str]:
+    """The versions that a model is made with."""
+    return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}

@@ -1,0 +1,204 @@
+"""Folds in, what each learned and what its held-out rows say of it out, on as many threads as asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, as_completed
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._crew import crew
+from pysirus._data.table import Table, recode_table
+from pysirus._forest.forest import Recipe
+from pysirus._learn.grow import NO_PATHS, has_splits
+from pysirus._learn.required import with_required
+from pysirus._learn.training import Training, bin_rows
+from pysirus._learn.tuning.folds import Split, derive
+from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
+from pysirus._learn.tuning.path import FoldList
+from pysirus._learn.tuning.plan import TuningPlan
+from pysirus._progress import show_folds
+from pysirus._response.response import Response
+from pysirus._terms.rule import Rule
+from pysirus._weights.weighted import WeightedPrefixes
+
+
+@dataclass(frozen=True)
+class GrowingList:
+    """A fold's list after each step, and what its held-out rows say of it."""
+
+    in_use: tuple[frozenset[Hashable], ...]
+    lowest: tuple[float, ...]  # frequency of the least frequent rule so far
+    judged: Any
+    rows: HeldRows
+    first: int = 0  # entry of ``judged`` that belongs to the first step
+
+    def after(self, step: int) -> int:
+        """The entry of a step; a list that ended earlier stays as it is."""
+        return min(step, len(self.in_use) - 1)
+
+    def use(self, step: int) -> Use:
+        """The list of a step."""
+        k = self.after(step)
+        return Use(self.rows, k + self.first, self.judged, self.in_use[k])
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What a fold learned, what its held-out rows say of every size, and its staged lists where they are asked for."""
+
+    plain: FoldList
+    judged: Any
+    rows: HeldRows
+    n_learned: int  # rows that it learned from
+    staged: GrowingList | None = None
+    n_required: int = 0
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the rows that it leaves out."""
+        n_held_out = len(self.rows.index)
+        return n_held_out / (self.n_learned + n_held_out)
+
+    @property
+    def by_length(self) -> GrowingList:
+        """The plain list, one rule per step; the first has those that are required."""
+        if not len(self.plain.frequencies):
+            return GrowingList(self.plain.in_use, (1.0,), self.judged, self.rows)
+        least = max(1, self.n_required)
+        frequencies = tuple(self.plain.frequencies[least - 1 :])
+        return GrowingList(self.plain.in_use[least:], frequencies, self.judged, self.rows, first=least)
+
+    def use(self, p0: float) -> Use:
+        """The list above p0."""
+        size = int((self.plain.frequencies > p0).sum())
+        return Use(self.rows, size, self.judged, self.plain.in_use[size])
+
+
+def holds_in(rules: Sequence[Rule], table: Table) -> NDArray[np.bool_]:
+    """In which rows of a table each rule holds, [row, rule]."""
+    holds = np.empty((table.n_rows, len(rules)), dtype=bool)
+    for i, rule in enumerate(rules):
+        holds[:, i] = rule.holds(table)
+    return holds
+
+
+@dataclass(frozen=True)
+class FoldLists:
+    """What a fold learned: the prefixes of its plain list, and its list after each stage where stages are asked for."""
+
+    plain: WeightedPrefixes
+    n_rows: int  # that it learned from
+    staged: tuple[WeightedPrefixes, ...] = ()
+    n_required: int = 0
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the plain list, then those of the last stage."""
+        return (*self.plain.rules, *(self.staged[-1].rules if self.staged else ()))
+
+    def bare(self) -> FoldLists:
+        """The same without what weights came from."""
+        return replace(self, plain=self.plain.bare(), staged=tuple(own.bare() for own in self.staged))
+
+
+def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: int) -> FoldLists:
+    """The forest of a fold, the weights of every prefix of its list, and its corrections."""
+    paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
+    plain = plan.plain_list(training, paths)
+    if not plan.with_stages:
+        return FoldLists(plain, training.n_rows)
+    staged = tuple(plan.staged_lists(training, paths, recipe))
+    return FoldLists(plain, training.n_rows, staged, len(training.required))
+
+
+def judge_fold(
+    lists: FoldLists,
+    holds: NDArray[np.bool_],
+    response: Response,
+    plan: TuningPlan,
+    index: NDArray[np.integer[Any]],
+) -> FoldResult:
+    """What the held-out rows, numbered by ``index``, say of a fold's lists; ``holds`` is [row, rule]."""
+    weighted, n_plain = lists.plain, len(lists.plain.rules)
+    plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
+    own = holds[:, :n_plain]
+    judged, rows = plan.kind.judge(weighted, own, response), held_rows(weighted, own, response, index)
+    if not lists.staged:
+        return FoldResult(plain, judged, rows, lists.n_rows)
+    staged = _judge_stages(lists.staged, holds[:, n_plain:], response, plan, index)
+    return FoldResult(plain, judged, rows, lists.n_rows, staged, lists.n_required)
+
+
+def _judge_stages(
+    lists: Sequence[WeightedPrefixes],
+    holds: NDArray[np.bool_],
+    response: Response,
+    plan: TuningPlan,
+    index: NDArray[np.integer[Any]],
+) -> GrowingList:
+    """The same of lists, each of which continues the one before."""
+    last = lists[-1]
+    weights = np.zeros((len(lists), len(last.rules)))
+    for row, own in zip(weights, lists):
+        row[: len(own.rules)] = own.weights[-1]
+    intercepts = tuple(own.intercepts[-1] for own in lists)
+    every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
+    lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
+    judged = plan.kind.judge(every, holds, response)
+    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response, index))
+
+
+def fit_fold(
+    table: Table,
+    response: Response,
+    split: Split,
+    plan: TuningPlan,
+    n_trees: int,
+    n_threads: int,
+    stop: _core.StopFlag,
+) -> FoldResult:
+    """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
+    train, test = split
+    binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
+    training = with_required(binned, plan.kind.link, strict=False)
+    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
+    lists = learn_fold(training, plan, recipe, n_trees)
+    held_out = recode_table(table.take(test), training.features)
+    return judge_fold(lists, holds_in(lists.rules, held_out), response.take(test), plan, test)
+
+
+def fit_folds(
+    table: Table, response: Response, repetitions: Iterable[Sequence[Split]], plan: TuningPlan, n_trees: int
+) -> Iterator[list[FoldResult]]:
+    """The folds of one repetition after the other, those of each side by side; an interrupt stops the forests at once.
+
+    Where the number of repetitions is given, the next one begins before the last folds of this one are done.
+    """
+    stop, settings, ahead = _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
+    waiting: deque[list[Future[FoldResult]]] = deque()
+    with crew(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
+        for number, splits in enumerate(repetitions):
+            n_threads = -(-settings.n_threads // (ahead * len(splits)))  # of a fold
+            waiting.append([])
+            for fold, split in enumerate(splits):
+                own = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
+                waiting[-1].append(pool.submit(fit_fold, table, response, split, own, n_trees, n_threads, stop))
+            if len(waiting) == ahead:
+                yield _results(waiting.popleft(), partial(progress, (plan.n_repeats or number + 1) * len(splits)))
+        for left in waiting:
+            yield _results(left, partial(progress, (plan.n_repeats or 1) * len(left)))
+
+
+def _results(futures: Sequence[Future[FoldResult]], progress: Callable[[], None]) -> list[FoldResult]:
+    """What the folds of a repetition have learned, in their order."""
+    for future in as_completed(futures):
+        future.result()
+        progress()
+    return [future.result() for future in futures]

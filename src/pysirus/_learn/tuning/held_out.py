@@ -1,0 +1,89 @@
+"""Folds and the entry that each of them uses in, what their held-out rows say of the choice out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._families.links import INVERSE
+from pysirus._learn.kinds.blocks import blocks_of
+from pysirus._learn.kinds.gain import FoldRows
+from pysirus._learn.kinds.held_out import Predicted, held_out_of
+from pysirus._learn.kinds.kind import Kind
+from pysirus._model.held_out import HeldOut
+from pysirus._response.response import Response
+from pysirus._sums import scores_of
+from pysirus._weights.weighted import WeightedPrefixes
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """The held-out rows of a fold: which rules hold, in bits, the truth, and the lists that predict them."""
+
+    weighted: WeightedPrefixes
+    bits: NDArray[np.uint8]  # [row, eight rules]
+    response: Response
+    index: NDArray[np.integer[Any]]  # their numbers among the rows that count
+
+    def predictions(self, entry: int, kind: Kind) -> NDArray[np.float64]:
+        """What one of the lists predicts, [row, output]."""
+        weighted = self.weighted
+        n_outputs = len(np.atleast_1d(np.asarray(weighted.mean)))
+        shape = (len(weighted.rules), n_outputs)
+        inside, outside = (
+            np.array([getattr(rule, side) for rule in weighted.rules], dtype=np.float64).reshape(shape)
+            for side in ("inside", "outside")
+        )
+        weights = weighted.weights[entry][:, None]
+        base = np.atleast_1d(np.asarray(weighted.intercepts[entry])) + (weights * outside).sum(axis=0)
+        steps = weights * (inside - outside)
+        values = np.empty((len(self.bits), n_outputs))
+        for rows in blocks_of(len(values)):
+            values[rows] = scores_of(self.holds(rows), base, steps)
+        return INVERSE[kind.link](values)
+
+    def holds(self, rows: slice) -> NDArray[np.bool_]:
+        """Which rules hold in some of the rows, [row, rule]."""
+        return np.unpackbits(self.bits[rows], axis=1, count=len(self.weighted.rules)).astype(bool)
+
+
+def held_rows(
+    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, index: NDArray[np.integer[Any]]
+) -> HeldRows:
+    """Keep what predictions of any of the lists take."""
+    return HeldRows(weighted.bare(), np.packbits(holds, axis=1), response, index)
+
+
+@dataclass(frozen=True)
+class Use:
+    """The list that a fold uses: its held-out rows, the entry of its lists, what they say of all, and its rules."""
+
+    rows: HeldRows
+    entry: int
+    judged: Any
+    rules: frozenset[Hashable]
+
+
+def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int) -> HeldOut:
+    """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
+    predicted, compared = [], []
+    for folds in repetitions:
+        own = [
+            Predicted(
+                use.rows.predictions(use.entry, kind), use.rows.response.truth, kind.figure_weights(use.rows.response)
+            )
+            for use in folds
+        ]
+        predicted.append(own)
+        compared += [
+            FoldRows(rows.index, rows.response.weights, part.truth, part.values, np.atleast_1d(rows.weighted.mean))
+            for rows, part in zip((use.rows for use in folds), own)
+        ]
+    by_class = repetitions[0][0].rows.response.by_class
+    found = held_out_of(predicted, by_class=by_class, loss=kind.deviance_loss, n_rules=n_rules)
+    gain = kind.gain(compared)
+    return replace(found, gain=None if gain is None else (gain.share, gain.signal))

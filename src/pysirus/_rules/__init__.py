@@ -1,1 +1,0 @@
-"""What a path says, as data: conditions, rules, lists of rules, linear terms."""

@@ -1,1 +1,0 @@
-"""A list of rules in, the same list with corrections out."""

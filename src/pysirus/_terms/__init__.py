@@ -1,0 +1,1 @@
+"""What a list is made of: rules, their conditions and their texts; linear terms."""

@@ -1,0 +1,226 @@
+"""A condition in, its text out: whole, as the parser reads it back, or folded to the width of a line.
+
+Whole, a single level is ``job = cook``, and a set that leaves out few of the levels of its column is ``job in {all but
+cook, miner}``. Levels that have an order of their own are listed in it (``_data/level_order.py``). Folded, a long set
+is ``job in {9 of 93 levels}`` and a long name or level loses its middle; this is to look at, and the parser refuses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pysirus._data.level_order import reading_order
+from pysirus._format import format_date, format_level, format_levels, format_threshold
+from pysirus._plain import apart, in_quotes, one_line
+
+if TYPE_CHECKING:
+    from pysirus._terms.rule import Condition
+
+LINE = 120  # characters of a line in the default view
+LABELS = (24, 14, 8)  # characters of a class in a line of the default view
+ANSWER = 64  # characters of what a rule answers
+FOLD = "…"  # stands for the middle of a long name
+ALL_BUT = "all but "
+# a level that a reader, and the parser, can tell from the rest of a rule where nothing stands around it
+PLAIN_LEVEL = re.compile(r"[\w$€£+-](?:[\w $€£%.,:;/+'#*-]*[\w$€£%.+'*-])?")
+FOLDED = re.compile(rf"(?<!\d)\d+ of \d+ levels|{FOLD}|(?<!\d)\d+ more conditions")
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Detail:
+    """The most characters that a name, a level and a set of levels may take; None for no limit."""
+
+    name: int | None = None
+    level: int | None = None
+    levels: int | None = None
+    rounded: bool = False  # thresholds, to six digits
+
+
+WHOLE = Detail()
+# from much detail to little
+LIMITS = [(72, 60, 60), (48, 40, 48), (36, 28, 40), (26, 20, 30), (18, 14, 20), (12, 10, 16)]
+DETAILS = [Detail(*most) for most in LIMITS]
+
+
+def fold_middle(text: str, longest: int | None) -> str:
+    """A text cut to ``longest`` characters by leaving out its middle."""
+    if longest is None or len(text) <= longest:
+        return text
+    tail = (longest - 1) // 2
+    return f"{text[: longest - 1 - tail]}{FOLD}{text[len(text) - tail :]}"
+
+
+def fold_labels(classes: Sequence[Any] | None, longest: int | None) -> tuple[Any, ...] | None:
+    """Classes as they are named in a line; numbers stay numbers."""
+    if classes is None or longest is None:
+        return None if classes is None else tuple(classes)
+    return tuple(fold_middle(one_line(label), longest) if isinstance(label, str) else label for label in classes)
+
+
+def is_plain(level: Any) -> bool:
+    """Whether a level can stand after ``=``, where no brace ends it."""
+    text = format_level(level)
+    spoken = text.startswith(ALL_BUT) or FOLDED.search(text) or " or missing" in text or " then " in text
+    return PLAIN_LEVEL.fullmatch(text) is not None and not spoken
+
+
+def _left_out(condition: Condition) -> list[Any] | None:
+    """The levels that a condition leaves out, where naming them is the shorter way to say it."""
+    levels = condition.levels or ()
+    n_out = len(condition.column_levels) - len(levels)
+    if not condition.column_levels or not 0 < 2 * n_out < len(levels):
+        return None
+    own = set(levels)
+    out = [level for level in reading_order(condition.column_levels) if level not in own]
+    return out if len(out) == n_out else None
+
+
+def _as_read(levels: Sequence[Any], condition: Condition) -> Sequence[Any]:
+    """Some levels in the order in which those of the column are read."""
+    if len(levels) < 2:
+        return levels
+    own = set(levels)
+    found = [level for level in reading_order(condition.column_levels or levels) if level in own]
+    return found if len(found) == len(levels) else levels
+
+
+def text_in_set(level: Any, every: Sequence[Any]) -> str:
+    """A level in braces: in quotes where it would read as another level of the column and what comes after it."""
+    text = format_level(level)
+    if "," not in text and "}" not in text:
+        return text
+    rests = (text.removeprefix(other) for other in map(format_level, every) if other != text)
+    return in_quotes(str(level)) if any(rest != text and rest.lstrip()[:1] in (",", "}") for rest in rests) else text
+
+
+def _listed(levels: Sequence[Any], detail: Detail, every: Sequence[Any]) -> str:
+    return ", ".join(fold_middle(text_in_set(level, every), detail.level) for level in levels)
+
+
+def levels_text(condition: Condition, detail: Detail = WHOLE) -> str:
+    """What a condition asks of levels: ``= cook``, ``in {clerk, cook}``, ``in {all but cook}``."""
+    levels = _as_read(condition.levels or (), condition)
+    if len(levels) == 1 and is_plain(levels[0]):
+        return f"= {_listed(levels, detail, ())}"
+    out = _left_out(condition)
+    named = _listed(levels if out is None else out, detail, condition.column_levels)
+    text = named if out is None else ALL_BUT + named
+    if detail.levels is not None and len(text) > detail.levels and len(levels) > 1:
+        n_levels = len(condition.column_levels)
+        text = f"{len(levels)} of {n_levels} levels" if n_levels else f"{len(levels)} levels"
+    return f"in {{{text}}}"
+
+
+def _end_text(end: float | None, condition: Condition, detail: Detail) -> str:
+    """A limit as text, empty where there is none."""
+    if condition.is_date and end is not None:
+        return format_date(end)
+    return format_threshold(end, rounded=detail.rounded)
+
+
+def condition_parts(condition: Condition, detail: Detail = WHOLE) -> tuple[str, str, str]:
+    """A condition before its column, the name of the column, and what stands after it."""
+    name = fold_middle(apart(condition.feature), detail.name)
+    if condition.only_missing:
+        return "", name, " is missing"
+    tail = " or missing" if condition.missing else ""
+    cut = condition.lower_cut is not None or condition.upper_cut is not None
+    if condition.levels is not None and cut:
+        return "", name, f" {levels_text(condition, detail)}{tail}"
+    if condition.levels is not None or (condition.lower is None and condition.upper is None):
+        return "", name, " is known"
+    lower, upper = (_end_text(end, condition, detail) for end in (condition.lower, condition.upper))
+    return (f"{lower} <= " if lower and upper else ""), name, (f" < {upper}" if upper else f" >= {lower}") + tail
+
+
+def condition_words(condition: Condition, detail: Detail = WHOLE) -> str:
+    """A condition as text."""
+    return one_line("".join(condition_parts(condition, detail)))
+
+
+def set_text(condition: Condition, *, rounded: bool = False) -> str:
+    """A condition as model files say it: levels always as the set that they are."""
+    if condition.levels is None or (condition.lower_cut is None and condition.upper_cut is None):
+        return condition_words(condition, Detail(rounded=rounded))
+    tail = " or missing" if condition.missing else ""
+    return f"{apart(condition.feature)} in {format_levels(condition.levels)}{tail}"
+
+
+def _exact(value: Any) -> str:
+    """A name or a level that can be taken for nothing else: one word, or in quotes."""
+    return (
+        in_quotes(value)
+        if isinstance(value, str) and not (WORD.fullmatch(value) and value == apart(value))
+        else format_level(value)
+    )
+
+
+def exact_text(condition: Condition) -> str:
+    """A condition that is read in one way only, whatever other columns are called, and with all digits."""
+    name, tail = _exact(condition.feature), " or missing" if condition.missing else ""
+    if condition.only_missing:
+        return f"{name} is missing"
+    if condition.lower_cut is None and condition.upper_cut is None:
+        return f"{name} is known"
+    if condition.levels is not None:
+        return f"{name} in {{{', '.join(map(_exact, condition.levels))}}}{tail}"
+    as_text = format_date if condition.is_date else repr
+    lower, upper = (None if end is None else as_text(float(end)) for end in (condition.lower, condition.upper))
+    if lower is not None and upper is not None:
+        return f"{lower} <= {name} < {upper}{tail}"
+    return f"{name} >= {lower}{tail}" if upper is None else f"{name} < {upper}{tail}"
+
+
+def join_conditions(conditions: Sequence[Condition], texts: Sequence[str]) -> str:
+    """Conditions as one text; ``or missing`` binds to its own condition."""
+    if len(texts) < 2:
+        return texts[0] if texts else "always"
+    several = zip(conditions, texts)
+    return " & ".join(f"({text})" if c.missing and not c.only_missing else text for c, text in several)
+
+
+def fold_conditions(conditions: Sequence[Condition], width: int) -> str:
+    """Conditions within ``width`` characters, in as much detail as fits."""
+    text = ""
+    for detail in [WHOLE, *DETAILS]:
+        text = join_conditions(conditions, [condition_words(c, detail) for c in conditions])
+        if len(text) <= width:
+            return text
+    for n in range(len(conditions) - 1, 0, -1):  # a deep rule with long names
+        more = f" & {len(conditions) - n} more condition{'s' if len(conditions) - n > 1 else ''}"
+        shown = [condition_words(c, DETAILS[-1]) for c in conditions[:n]]
+        text = join_conditions(conditions[:n], shown) + more
+        if len(text) <= width:
+            return text
+    return fold_middle(text, max(width, 8))
+
+
+Sides = Callable[[int | None], tuple[str, str] | None]  # the longest label in, what a rule answers on both sides out
+
+
+def _answer(sides: tuple[str, str] | None, after: str) -> str:
+    return "" if sides is None else one_line(f" then {sides[0]} else {sides[1]}{after}")
+
+
+def _fold_answer(sides: Sides, after: str, room: int) -> str:
+    """The outputs of a rule in at most ``room`` characters: shorter labels, then the first class of each side alone."""
+    found = [sides(longest) for longest in LABELS]
+    if (last := found[-1]) is not None:
+        first, second = (f"{side.split(', ')[0]}, {FOLD}" if ", " in side else side for side in last)
+        found.append((first, second))
+    answers = [_answer(own, after) for own in found]
+    return next((text for text in answers if len(text) <= room), fold_middle(answers[-1], room))
+
+
+def fold_line(conditions: Sequence[Condition], sides: Sides, width: int | None, after: str = "") -> str:
+    """A rule with what it answers, whole where there is room, else folded."""
+    text = join_conditions(conditions, [condition_words(c) for c in conditions])
+    whole = f"if {text}{_answer(sides(None), after)}"
+    if width is None or len(whole) <= width:
+        return whole
+    answer = _fold_answer(sides, after, max(min(ANSWER, width // 2), width - 3 - min(len(text), width)))
+    return f"if {fold_conditions(conditions, width - 3 - len(answer))}{answer}"
