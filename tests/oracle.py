@@ -14,8 +14,8 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from pysirus import _core
-from pysirus._constraints.together import Together
 from pysirus._forest.forest import Paths
+from pysirus._forest.interactions import InteractionConstraint
 
 GOLDEN64 = 0x9E3779B97F4A7C15
 GOLDEN32 = 0x9E3779B9
@@ -144,7 +144,7 @@ class Problem:
     max_depth: int = 2
     max_features: int = 1
     min_node_size: int = 5
-    together: Together = field(default_factory=Together)
+    together: InteractionConstraint = field(default_factory=InteractionConstraint)
 
     @property
     def split_offset(self):

@@ -9,9 +9,9 @@ import pytest
 import pysirus
 from pysirus import ModelFileError, SirusClassifier, SirusRegressor
 from pysirus._constraints.constraints import Constraints
-from pysirus._constraints.read import Known
-from pysirus._constraints.together import Together
+from pysirus._constraints.read import ConstraintParams
 from pysirus._data.table import read_table
+from pysirus._forest.interactions import InteractionConstraint
 from pysirus._parameters import ParameterError
 from pysirus._terms.rule import Condition, Rule
 
@@ -30,7 +30,7 @@ def table(n=200, seed=0):
 
 
 def read(n_classes=0, **given):
-    return Known(**given).read(read_table(table()).columns, tuple("abc"[:n_classes]) or None)
+    return ConstraintParams(**given).read(read_table(table()).columns, tuple("abc"[:n_classes]) or None)
 
 
 FAST = {"n_trees": 200, "random_state": 0, "n_rules": 8}
@@ -48,8 +48,8 @@ def test_groups_by_name_and_position_and_the_rest_is_a_group():
     groups = (frozenset((0, 1)), frozenset((2, 3, 4)))
     assert read(interaction_cst=[["age", "debt"]]).together.groups == groups
     assert read(interaction_cst=[{0, 1}, (2, 3, 4)]).together.groups == groups
-    assert read(interaction_cst="pairwise").together == Together(most=2)
-    assert read(interaction_cst="no_interactions").together == Together(most=1)
+    assert read(interaction_cst="pairwise").together == InteractionConstraint(most=2)
+    assert read(interaction_cst="no_interactions").together == InteractionConstraint(most=1)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from pysirus._constraints.together import ANY, Together
+from pysirus._forest.interactions import ANY, InteractionConstraint
 from pysirus._plain import apart, in_quotes
 from pysirus._terms.rule import Condition, Rule
 
@@ -40,7 +40,7 @@ class Constraints:
     """What every rule of a list obeys."""
 
     directions: dict[int, int] = field(default_factory=dict)  # of columns, by number: 1 rises, -1 falls
-    together: Together = ANY
+    together: InteractionConstraint = ANY
     forbidden: tuple[Rule, ...] = ()  # conditions that no rule asks together
     of_first: bool = False  # directions are about the first of two classes, and not about the second
 

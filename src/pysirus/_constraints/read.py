@@ -1,4 +1,7 @@
-"""Parameters and columns in, constraints out: ``monotonic_cst`` and ``interaction_cst`` as scikit-learn means them."""
+"""Parameters and columns in, constraints and required rules out.
+
+``monotonic_cst`` and ``interaction_cst`` are as scikit-learn means them; rules are given as text or as rules.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+
+from pysirus._bins.cuts import Cuts
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
-from pysirus._constraints.together import ANY, MOST_GROUPS, Together
-from pysirus._data.column import ColumnKind
+from pysirus._data.column import Column, ColumnKind
 from pysirus._data.names import names_in
 from pysirus._data.read import did_you_mean
+from pysirus._data.table import Table, check_levels
+from pysirus._forest.interactions import ANY, MOST_GROUPS, InteractionConstraint
 from pysirus._message import TARGET, InPython, Parameter
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import label_number
 from pysirus._plain import in_quotes
+from pysirus._terms.read import KnownColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._terms.rule import Rule
+from pysirus._terms.text_error import RuleTextError
 
 ORDERED = " an ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or"
 MOST = {"no_interactions": 1, "pairwise": 2}
@@ -31,10 +40,12 @@ class HasKind(Protocol):
     def kind(self) -> ColumnKind: ...
     @property
     def levels(self) -> tuple[Any, ...]: ...
+    @property
+    def order(self) -> tuple[Any, ...]: ...
 
 
 @dataclass(frozen=True)
-class Known:
+class ConstraintParams:
     """What the user says is known, as it was given."""
 
     monotonic_cst: Any = None
@@ -126,12 +137,12 @@ def number_of(column: Any, names: Sequence[str], parameter: str) -> int:
 # ----------------------------------------------------------------------------------------------------- interactions
 
 
-def read_together(given: Any, names: Sequence[str]) -> Together:
+def read_together(given: Any, names: Sequence[str]) -> InteractionConstraint:
     """Which columns may stand in one rule; columns that no group names are a group of their own, as in scikit-learn."""
     if given is None:
         return ANY
     if isinstance(given, str) and given in MOST:
-        return Together(most=MOST[given])
+        return InteractionConstraint(most=MOST[given])
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise _no_groups(given)
     groups = []
@@ -142,7 +153,7 @@ def read_together(given: Any, names: Sequence[str]) -> Together:
     if len(groups) >= MOST_GROUPS:
         raise ParameterError(f"interaction_cst has {len(groups):,} groups; at most {MOST_GROUPS - 1:,} are taken.")
     rest = frozenset(range(len(names))) - frozenset().union(*groups)
-    return Together(groups=tuple(dict.fromkeys([*groups, *([rest] if rest else [])])))
+    return InteractionConstraint(groups=tuple(dict.fromkeys([*groups, *([rest] if rest else [])])))
 
 
 def _no_groups(given: Any) -> ParameterError:
@@ -181,3 +192,94 @@ def as_columns(item: Any, names: Sequence[str]) -> frozenset[int] | None:
     if len(pair) not in (1, 2):
         raise ParameterError(f"{Parameter('forbidden')} takes columns and pairs of them, got {item!r}.")
     return frozenset(number_of(column, names, "forbidden") for column in pair)
+
+
+# --------------------------------------------------------------------------------------------------- order of levels
+
+
+def whole_order(column: HasKind) -> tuple[Any, ...]:
+    """All levels of a column in order, also those that do not occur; of true and false both.
+
+    A level that training has not seen then stands at its place among the others, and not on the heavier side of a cut.
+    """
+    whole = (False, True) if is_binary(column) else column.order or column.levels
+    check_levels(column.name, len(whole))
+    return whole
+
+
+def with_whole_order(column: Column) -> Column:
+    """A column of labels in the codes of its whole order."""
+    if column.is_numeric:
+        return column
+    order = whole_order(column)
+    position = {level: i for i, level in enumerate(order)}
+    table = np.array([*(position[level] for level in column.levels), -1], dtype=column.values.dtype)
+    return replace(column, kind="ordered", values=table[column.values], levels=order, order=order)
+
+
+def order_columns(table: Table, directions: Mapping[int, int]) -> Table:
+    """The columns of a table, those with a direction in their whole order."""
+    if not directions:
+        return table
+    columns = (with_whole_order(c) if i in directions else c for i, c in enumerate(table.columns))
+    return replace(table, columns=tuple(columns))
+
+
+# ------------------------------------------------------------------------------------------------- rules that are given
+
+
+def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list[Rule]:
+    """The rules that are given: one, or several, as text or as rules."""
+    if given is None:
+        return []
+    items = [given] if isinstance(given, (str, Rule)) else list(given) if isinstance(given, Iterable) else None
+    if items is None or not all(isinstance(item, (str, Rule)) for item in items):
+        wanted = "a list of rules, as text such as 'age < 25' or Rule"
+        raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
+    try:
+        read = iter(read_rules((item for item in items if isinstance(item, str)), columns))
+    except RuleTextError as error:
+        raise RuleTextError(error.text, error.position, error.problem, Parameter(parameter)) from None
+    return [next(read) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items]
+
+
+def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> Rule:
+    """A rule of another model on the columns of this table: by what it says."""
+    names = [column.name for column in columns]
+    if not rule.conditions:
+        raise ParameterError(f"{Parameter(parameter)} has a rule without conditions, which holds everywhere.")
+    return rule_on(rule, columns, [number_of(condition.feature, names, parameter) for condition in rule.conditions])
+
+
+def read_given(
+    known: ConstraintParams, constraints: Constraints, cuts: Sequence[Cuts]
+) -> tuple[Constraints, tuple[Rule, ...]]:
+    """The constraints with conditions that are forbidden, and the rules that are required, in the cuts of training."""
+    if known.forbidden is None and known.required_rules is None:
+        return constraints, ()
+    columns = columns_of_cuts(cuts)
+    names = [column.name for column in columns]
+    conditions = [item for item in listed(known.forbidden) if as_columns(item, names) is None]
+    forbidden = tuple(as_rules(conditions, columns, "forbidden"))
+    if fixed := next((rule for rule in forbidden if rule.effect is not None), None):
+        raise ParameterError(
+            f"{Parameter('forbidden')}: '{fixed.text}' has an effect. Give the conditions alone: "
+            f"'{fixed.condition_text}'."
+        )
+    constraints = replace(constraints, forbidden=forbidden) if forbidden else constraints
+    required = as_rules(known.required_rules, columns, "required_rules")
+    required = [about_class(rule, known.positive_class) for rule in required]
+    return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)
+
+
+def about_class(rule: Rule, positive: Any) -> Rule:
+    """A rule whose effect, where it has one and names no class, is about the positive one, where that is said."""
+    if rule.effect is None or rule.effect.is_factor or rule.effect.label is not None or positive is None:
+        return rule
+    return replace(rule, effect=replace(rule.effect, label=positive))
+
+
+def rows_of_given(required: Sequence[Rule]) -> list[Rule]:
+    """What must be known of every row: where required rules hold, and where each of their conditions does."""
+    singles = [Rule((condition,)) for rule in required for condition in rule.conditions]
+    return list(dict.fromkeys([*required, *singles]))

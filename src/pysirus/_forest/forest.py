@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._constraints.together import ANY, Together
+from pysirus._forest.interactions import ANY, InteractionConstraint
 from pysirus._message import InPython, Parameter
 from pysirus._response.response import Response
 from pysirus._warn import warn_user
@@ -48,7 +48,7 @@ class Recipe:
     most_drawn: int | None = None  # and no more rows than these
     most_in_stages: int | None = None  # nor than these, on residuals
     in_blocks: bool = False  # blocks of rows draw, not every row for itself: a tree costs what it draws
-    together: Together = ANY
+    together: InteractionConstraint = ANY
     n_threads: int = 1
     device: str = "cpu"  # or "gpu": the same trees from a GPU
     instruction_set: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from numbers import Integral
 
-from pysirus._constraints.read import Known
+from pysirus._constraints.read import ConstraintParams
 from pysirus._forest.forest import Recipe
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, to_share
@@ -30,7 +30,7 @@ class Settings:
     draws_few: bool = False  # whether all trees draw at most MOST_DRAWN rows, not only those of stages
     n_trees: int | None = None  # None: until two such forests would share 1 - alpha of their rules
     alpha: float = 0.05
-    known: Known = field(default=Known(), compare=False)
+    known: ConstraintParams = field(default=ConstraintParams(), compare=False)
     n_threads: int = 1
     verbose: int = 0
     device: str = "cpu"  # or "gpu"

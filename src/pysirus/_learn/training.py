@@ -14,8 +14,7 @@ from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts, bin_table
 from pysirus._bins.gaps import Gap, Place, find_gaps
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
-from pysirus._constraints.given import read_given, rows_of_given
-from pysirus._constraints.order import order_columns
+from pysirus._constraints.read import order_columns, read_given, rows_of_given
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest

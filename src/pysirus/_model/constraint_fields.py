@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysirus._constraints.constraints import Constraints
-from pysirus._constraints.together import MOST_GROUPS, Together
 from pysirus._data.table import Feature
+from pysirus._forest.interactions import MOST_GROUPS, InteractionConstraint
 from pysirus._model.fields import Damage, ensure, fields, items, mapping, one_of, optional, text, whole
 from pysirus._parameters.check import label_number
 from pysirus._terms.read import columns_of_rules, read_rules
@@ -74,7 +74,7 @@ def constraints_from_json(
     ensure(all(len(group) <= 2 for group in apart), "constraints.apart", "is of single columns and pairs")
     forbidden = _conditions(section.get("forbidden", ()), features, rules)
     is_first = positive is not None and label_number(positive, classes or ()) == 0
-    return Constraints(directions, Together(section["most_together"], groups, apart), forbidden, is_first)
+    return Constraints(directions, InteractionConstraint(section["most_together"], groups, apart), forbidden, is_first)
 
 
 def _conditions(texts: Sequence[str], features: Sequence[Feature], rules: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pysirus._constraints.given import about_class, as_rules
+from pysirus._constraints.read import about_class, as_rules
 from pysirus._learn.required import settle_effect
 from pysirus._learn.sample import independent_columns
 from pysirus._model.model import Model

@@ -11,8 +11,7 @@ import numpy as np
 
 from pysirus._bins.cuts import as_compared
 from pysirus._bins.levels import LevelSums, level_sums
-from pysirus._constraints.order import whole_order
-from pysirus._constraints.read import is_binary
+from pysirus._constraints.read import whole_order
 from pysirus._crew import go_on
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.ids import Numbering, numbering_of
@@ -150,7 +149,7 @@ def _in_whole_order(summary: ColumnSummary) -> ColumnSummary:
     found = summary.level_sums
     if found is None:
         return summary
-    order = whole_order(summary.name, summary.levels, summary.order, is_binary(summary))
+    order = whole_order(summary)
     at = [order.index(level) for level in summary.levels]
     sizes = np.zeros(len(order), dtype=np.int64)
     sums = np.zeros((len(order), found.sums.shape[1]), dtype=found.sums.dtype)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned, Cuts, with_sizes
 from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
 from pysirus._constraints.constraints import Constraints
-from pysirus._constraints.given import read_given, rows_of_given
+from pysirus._constraints.read import read_given, rows_of_given
 from pysirus._crew import go_on
 from pysirus._data.column import DataError
 from pysirus._data.frame import say_index

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pysirus._bins.cuts import Binned
-from pysirus._constraints.read import Known
+from pysirus._constraints.read import ConstraintParams
 from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
@@ -65,7 +65,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             max_samples=self.max_samples,
             n_trees=None if self.n_trees == "auto" else int(self.n_trees),
             alpha=self.alpha,
-            known=Known(self.monotonic_cst, self.interaction_cst, self.forbidden, self.required_rules),
+            known=ConstraintParams(self.monotonic_cst, self.interaction_cst, self.forbidden, self.required_rules),
             n_threads=self._n_threads(),
             verbose=self.verbose,
         )

@@ -1,4 +1,4 @@
-"""Columns in, whether they may stand in one rule out: how many of them, in which groups, and which never."""
+"""Columns in, whether they may stand in one path out: how many of them, in which groups, and which never."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_GROUPS = 10_000
 
 
 @dataclass(frozen=True)
-class Together:
+class InteractionConstraint:
     """Which columns, by number, may stand in one rule; by default any."""
 
     most: int | None = None  # of them in one rule
@@ -59,4 +59,4 @@ class Together:
         return told
 
 
-ANY = Together()
+ANY = InteractionConstraint()

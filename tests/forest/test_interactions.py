@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 import oracle
 from problems import SETS, grow, grow_in_parts, make_problem
 from pysirus import _core
-from pysirus._constraints.together import Together
+from pysirus._forest.interactions import InteractionConstraint
 
 N_FEATURES = 5
 FEATURES = st.integers(0, N_FEATURES - 1)
 LIMITS = st.builds(
-    Together,
+    InteractionConstraint,
     most=st.sampled_from([None, None, 1, 2, 3]),
     groups=st.lists(st.frozensets(FEATURES), max_size=3).map(tuple),
     apart=st.frozensets(st.frozensets(FEATURES, min_size=1, max_size=2), max_size=3),
@@ -43,7 +43,7 @@ def test_limited_trees_are_those_of_the_oracle(together, seed, depth, max_featur
 
 def test_more_than_64_groups():
     trios = tuple(frozenset((2, 3, 4)) for _ in range(70))
-    together = Together(groups=(*trios, frozenset((0, 1))))
+    together = InteractionConstraint(groups=(*trios, frozenset((0, 1))))
     problem = problem_of(together, 1, 4, 2)
     splits = grow(problem, 50)
     assert all(together.allows(found) for found in sets_of(problem, splits))
@@ -52,8 +52,8 @@ def test_more_than_64_groups():
 
 
 def test_no_limits_are_no_change():
-    everything = Together(most=5, groups=(frozenset(range(5)),), apart=frozenset([frozenset((7, 8))]))
-    free, limited = problem_of(Together(), 4, 3, 2), problem_of(everything, 4, 3, 2)
+    everything = InteractionConstraint(most=5, groups=(frozenset(range(5)),), apart=frozenset([frozenset((7, 8))]))
+    free, limited = problem_of(InteractionConstraint(), 4, 3, 2), problem_of(everything, 4, 3, 2)
     assert grow(free, 100).tolist() == grow(limited, 100).tolist()
 
 
