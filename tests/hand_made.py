@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pysirus._data.table import Feature
+from pysirus._families.of_model import family_of
 from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 
@@ -31,7 +32,7 @@ def make_model(outputs, classes, link="softmax", intercept=None, weight=1.0):
     base = intercept if intercept is not None else ((0.0,) * n if classes else 0.0)
     mean = (1.0 / n,) * n if classes else 1.0
     features = (Feature("x", "numeric"), Feature("z", "numeric"))
-    return RuleModel(RuleSet(rules), base, mean, features, named=True, classes=classes, link=link)
+    return RuleModel(RuleSet(rules), base, family_of(link, "y", mean, classes=classes), features, named=True)
 
 
 def two(size, **options):

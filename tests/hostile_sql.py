@@ -13,6 +13,8 @@ import pyarrow as pa
 
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
+from pysirus._families.classes import ClassShares
+from pysirus._families.gaussian import Gaussian
 from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 
@@ -150,14 +152,14 @@ def long_model(n_rules):
         Rule((Condition("x", upper=float(cut), missing=True, index=0),), inside=a, outside=b, weight=w)
         for cut, (a, b, w) in zip(draw.normal(size=n_rules), draw.normal(size=(n_rules, 3)).tolist())
     ]
-    return RuleModel(RuleSet(rules), 0.1, 0.0, (Feature("x", "numeric"),), named=True)
+    return RuleModel(RuleSet(rules), 0.1, Gaussian("y", 0.0), (Feature("x", "numeric"),), named=True)
 
 
 def level_model(level, column="k"):
     """A rule about one level."""
     rule = Rule((Condition(column, levels=(level,), index=0),), inside=1.0, outside=2.0, weight=1.0)
     feature = Feature(column, "categorical", ("plain", level))
-    return RuleModel(RuleSet([rule]), 0.0, 0.0, (feature,), named=True)
+    return RuleModel(RuleSet([rule]), 0.0, Gaussian("y", 0.0), (feature,), named=True)
 
 
 def tied_model():
@@ -166,7 +168,8 @@ def tied_model():
     rules = [
         Rule((always,), inside=(0.0, share), outside=(0.0, 0.0), weight=1.0, classes=("a", "b")) for share in (0.1, 0.2)
     ]
-    return RuleModel(RuleSet(rules), (0.3, 0.0), (0.5, 0.5), (Feature("x", "numeric"),), named=True, classes=("a", "b"))
+    family = ClassShares("y", (0.5, 0.5), ("a", "b"))
+    return RuleModel(RuleSet(rules), (0.3, 0.0), family, (Feature("x", "numeric"),), named=True)
 
 
 def wrong_rows(model, rows, columns):

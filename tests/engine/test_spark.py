@@ -98,7 +98,7 @@ def n_kept(spark):
 
 
 def assert_same(found, expected):
-    target = replace(expected.model_, target="target")
+    target = replace(expected.model_, family=replace(expected.model_.family, target="target"))
     assert_equal_models(found.model_, target)
     assert found.model_.target == "target"
 

@@ -100,7 +100,7 @@ def test_a_row_that_no_node_but_the_root_holds_gets_the_mean(ozone, model):
     only = model.model_.__class__(
         selected=model.rules_[:1],
         intercept=0.0,
-        mean=model.model_.mean,
+        family=model.model_.family,
         features=model.model_.features,
         named=True,
         aggregation="mean",

@@ -8,6 +8,7 @@ import pytest
 import engines
 from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, make_model, run_sql
 from pysirus._data.table import Feature
+from pysirus._families.classes import Binomial
 from pysirus._terms.rule import Condition, Rule, RuleSet
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.export import ExportError
@@ -92,7 +93,7 @@ def test_moderate_scores_need_no_limits_and_huge_ones_have_them():
 def test_tables_show_shares_and_points_and_name_the_positive_class_once():
     rule = Rule((Condition("x", upper=0.0, index=0),), (), 0.25, (0.2, 0.8), (0.9, 0.1), weight=2.0, classes=("a", "b"))
     features = (Feature("x", "numeric"),)
-    model = RuleModel(RuleSet([rule]), (0.0, 0.0), (0.7, 0.3), features, named=True, classes=("a", "b"), link="softmax")
+    model = RuleModel(RuleSet([rule]), (0.0, 0.0), Binomial("y", (0.7, 0.3), ("a", "b")), features, named=True)
     text = model.export("markdown")
     assert "share of b = 30.0%, its log-odds at the start = -0.80" in text
     assert "| 0.25 | **if** x &lt; 0 **then** 80% **else** 10% | +2.00 | -0.80 |" in text

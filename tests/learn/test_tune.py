@@ -244,7 +244,7 @@ def test_given_folds_number_the_rows_of_the_table_as_given(as_given) -> None:
 
 def test_tuned_models_compare(machine) -> None:
     model = machine[0].model_
-    assert model == copy.deepcopy(model) and model != replace(model, target="another")
+    assert model == copy.deepcopy(model) and model != replace(model, family=replace(model.family, target="another"))
     path = model.tuning.path
     assert path != replace(path, error=path.error + 1) and path != "a path"
 

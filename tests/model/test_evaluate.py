@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, _core
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, read_table
+from pysirus._families.gaussian import Gaussian
 from pysirus._model.evaluate import Addend, Evaluator, readable
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition, Rule, RuleSet
@@ -150,7 +151,7 @@ def test_the_order_of_summation_is_that_of_the_list():
     outputs = [1e16, 1.0, -1e16, 1.0]
     rules = [Rule((), inside=v, outside=0.0, weight=1.0) for v in outputs]
     term = LinearTerm("x0", 2.0, -1.0, 1.0, 0.25)
-    model = RuleModel(RuleSet(rules), 0.5, 0.0, features, terms=(term,))
+    model = RuleModel(RuleSet(rules), 0.5, Gaussian("y", 0.0), features, terms=(term,))
     X = np.array([[0.5], [7.0], [np.nan]])
     assert model.predict(X).tolist() == [2.0, 3.0, 1.5]
     same(model, X)

@@ -52,7 +52,7 @@ def log_odds(p):
 def test_two_classes_by_hand():
     rule = Rule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=(0.2, 0.8), outside=(0.9, 0.1))
     first = Rule(rule.conditions, inside=(0.2, 0.8), outside=(0.9, 0.1), weight=2.0, classes=(0, 1))
-    reading = family_of("softmax", "y", (0.5, 0.5), classes=(0, 1), positive=1)
+    reading = family_of("softmax", "y", (0.5, 0.5), classes=(0, 1))
     # two points for each share above the mean: 2 * (0.8 - 0.2) inside, 2 * (0.1 - 0.9) outside
     assert reading.adds(first) == "+1.20 / -1.60"
     shares = ((0.3, 0.7), (0.6, 0.4))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
 from pysirus._terms.rule import Rule
 
+if TYPE_CHECKING:
+    from pysirus._weights.hazard import Survival
+
+Self = TypeVar("Self", bound="Family")
 Task = Literal["regression", "classification", "survival"]
 
 LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
@@ -51,9 +55,36 @@ class Family(ABC):
         return None
 
     @property
+    def positive_class(self) -> Any:
+        """Of two classes the one that was said to be spoken of; else None."""
+        return None
+
+    @property
     def positive(self) -> int:
         """The number of the class that is spoken of; 0 where there is none."""
         return 0
+
+    def speaking_of(self: Self, label: Any) -> Self:
+        """The family whose texts and figures speak of a class; of the one that it has where none is said."""
+        return self
+
+    def of_last(self: Self) -> Self:
+        """The family that speaks of the last class."""
+        return self
+
+    @property
+    def survival(self) -> Survival | None:
+        """Of times to an event: the baseline hazard, the number of events and the median time."""
+        return None
+
+    @property
+    def followed(self) -> Survival:
+        """The same, where it is needed."""
+        raise AttributeError("This is for times to an event (SirusSurvival), which this model does not predict.")
+
+    def with_hazard(self: Self, cumulative: Sequence[float] | None) -> Self:
+        """The family with the baseline hazard of another list, of times to an event."""
+        return self
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from pysirus._families.base import Family, Task, signed, start_texts
 from pysirus._families.links import Floats, Link, log_odds
 from pysirus._format import format_label, format_percents, format_shares
+from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
 from pysirus._terms.rule import Rule
 from pysirus._terms.words import LABELS, fold_labels, fold_middle
+
+Self = TypeVar("Self", bound="ClassFamily")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class ClassFamily(Family):
     edit_metric: ClassVar[str] = "log_loss"
 
     labels: tuple[Any, ...] = ()
-    number: int = 0  # of the class that is spoken of
+    spoken_of: Any = None  # of two classes the label of one, where it was said
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -33,9 +36,22 @@ class ClassFamily(Family):
         return self.labels
 
     @property
+    def positive_class(self) -> Any:
+        """The class that was said to be spoken of."""
+        return self.spoken_of
+
+    @property
     def positive(self) -> int:
-        """The number of the class that is spoken of."""
-        return self.number
+        """The number of the class that is spoken of: the last where nothing is said."""
+        return len(self.labels) - 1 if self.spoken_of is None else label_number(self.spoken_of, self.labels) or 0
+
+    def speaking_of(self: Self, label: Any) -> Self:
+        """Of another class."""
+        return self if label is None else replace(self, spoken_of=self.labels[label_number(label, self.labels) or 0])
+
+    def of_last(self: Self) -> Self:
+        """Of the last class, which is not said."""
+        return replace(self, spoken_of=None)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -177,12 +193,12 @@ class Binomial(Multinomial):
 
     def odds(self, scores: Floats) -> Floats:
         """The log-odds of the positive class."""
-        return self.decision(scores) if self.number == 1 else -self.decision(scores)
+        return self.decision(scores) if self.positive == 1 else -self.decision(scores)
 
     @property
     def spoken_labels(self) -> tuple[Any, ...]:
         """The positive class, which stands for both."""
-        return (self.labels[self.number],)
+        return (self.labels[self.positive],)
 
     def contributions(self, values: Floats) -> Floats:
         """Log-odds."""
@@ -204,7 +220,7 @@ class Binomial(Multinomial):
     @property
     def sum_name(self) -> str:
         """The log-odds."""
-        return f"the log-odds of {format_label(self.labels[self.number])}"
+        return f"the log-odds of {format_label(self.labels[self.positive])}"
 
     @property
     def points_names(self) -> list[str]:
@@ -214,21 +230,23 @@ class Binomial(Multinomial):
     @property
     def scale(self) -> str:
         """The log-odds."""
-        return f"log-odds of {one_line(self.label_text(self.number))}"
+        return f"log-odds of {one_line(self.label_text(self.positive))}"
 
     def shown_class(self, rule: Rule) -> int:
         """The positive one."""
-        return self.number
+        return self.positive
 
     def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """The shares of the positive class, whose name the head says."""
-        return super().outputs(rule, longest=longest) if named else self._shares_inside(rule, self.number)
+        return super().outputs(rule, longest=longest) if named else self._shares_inside(rule, self.positive)
 
     def head(self, start: Floats) -> str:
         """The share of the positive class, and from which log-odds on the points add up."""
-        own = self.labels[self.number]
-        said = f"{one_line(self.target)} = {own}" if isinstance(own, (bool, np.bool_)) else self.label_text(self.number)
-        share = f"probability of {one_line(said)}: {100 * self.shares[self.number]:.1f}% on average"
+        own = self.labels[self.positive]
+        said = (
+            f"{one_line(self.target)} = {own}" if isinstance(own, (bool, np.bool_)) else self.label_text(self.positive)
+        )
+        share = f"probability of {one_line(said)}: {100 * self.shares[self.positive]:.1f}% on average"
         return f"{share}; points are log-odds of {one_line(said)}, from {signed(float(start), 2)} on"
 
 

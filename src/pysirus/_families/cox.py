@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysirus._families.base import START_DIGITS, Family, Task, start_texts
@@ -30,7 +30,21 @@ class Cox(Family):
     prediction_name: ClassVar[str] = "risk score"
     tells_totals: ClassVar[bool] = False
 
-    survival: Survival
+    events: Survival
+
+    @property
+    def survival(self) -> Survival:
+        """The baseline hazard, the number of events and the median time."""
+        return self.events
+
+    @property
+    def followed(self) -> Survival:
+        """The same."""
+        return self.events
+
+    def with_hazard(self, cumulative: Sequence[float] | None) -> Cox:
+        """With another cumulative hazard, at the same times."""
+        return self if cumulative is None else replace(self, events=self.events.with_hazard(cumulative))
 
     @property
     def scale(self) -> str:

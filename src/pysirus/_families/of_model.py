@@ -23,9 +23,9 @@ def family_of(
     mean: float | tuple[float, ...],
     *,
     classes: tuple[Any, ...] | None = None,
-    positive: int = 0,
     loss: str = "poisson",
     survival: Survival | None = None,
+    positive_class: Any = None,
 ) -> Family:
     """The family of a fitted model; of counts and amounts the loss says which."""
     if survival is not None:
@@ -35,5 +35,5 @@ def family_of(
     if classes is None:
         return Gaussian(target, mean)
     if link == "identity":
-        return ClassShares(target, mean, classes, positive)
-    return (Binomial if len(classes) == 2 else Multinomial)(target, mean, classes, positive)
+        return ClassShares(target, mean, classes, positive_class)
+    return (Binomial if len(classes) == 2 else Multinomial)(target, mean, classes, positive_class)

@@ -15,6 +15,7 @@ import numpy as np
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
+from pysirus._families.of_model import family_of
 from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
@@ -215,12 +216,6 @@ def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule]
     )
 
 
-def _task(model: Model) -> str:
-    if model.survival is not None:
-        return "survival"
-    return "regression" if model.classes is None else "classification"
-
-
 def _has_moved(rule: Rule) -> bool:
     """Whether a cut at a value has another number for a threshold, which pysirus 0.1 takes for a fault."""
     ends = ((end, cut) for c in rule.conditions for end, cut in ((c.lower, c.lower_cut), (c.upper, c.upper_cut)))
@@ -237,7 +232,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": version,
-        "task": _task(model),
+        "task": model.family.task,
         "target": model.target,
         "classes": None if model.classes is None else list(model.classes),
         **({} if model.positive_class is None else {"positive_class": model.positive_class}),
@@ -288,11 +283,17 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     return Model(
         selected=selected,
         intercept=_from_output(document["intercept"]),
-        mean=_from_output(document["mean"]),
+        family=family_of(
+            document.get("link", "identity"),
+            document["target"],
+            _from_output(document["mean"]),
+            classes=classes,
+            loss=document["facts"].get("loss", "poisson"),
+            survival=survival,
+            positive_class=positive,
+        ),
         features=features,
         named=document["named"],
-        target=document["target"],
-        classes=classes,
         facts=document["facts"],
         tuning=tuning,
         moments=moments_from_json(document.get("moments"), longest),
@@ -300,13 +301,10 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         terms=tuple(_from_term(term, features) for term in document["terms"]),
         aggregation=document["aggregation"],
         root_weight=float(document["root_weight"]),
-        link=document.get("link", "identity"),
         constraints=constraints,
-        survival=survival,
         recipe=recipe,
         roles=roles_from_json(document.get("roles")),
         marks=marks_from_json(document.get("marks", {})),
-        positive_class=positive,
     )
 
 

@@ -23,19 +23,17 @@ from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.links import Link
-from pysirus._families.of_model import family_of
 from pysirus._format import format_number
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.roles import ColumnRoles
 from pysirus._model.tuning import Tuning
-from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Rule, RuleSet, with_weights
 from pysirus._terms.words import LINE, fold_middle
 from pysirus._warn import warn_user
-from pysirus._weights.hazard import BaselineHazard, Survival
+from pysirus._weights.hazard import Survival
 from pysirus._weights.moments import Moments
 from pysirus._weights.quadratic import Quadratic
 from pysirus._weights.step_function import step_functions
@@ -43,9 +41,6 @@ from pysirus._weights.step_function import step_functions
 Self = TypeVar("Self", bound="Model")
 Aggregation = Literal["sum", "mean"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
-
-
-COMPILED = ("_evaluator", "family")  # made of the rest where they are needed
 
 
 def _weight(rule: Rule) -> float:
@@ -73,18 +68,12 @@ class Model:
         The selected rules (after post-treatment), each with its weight.
     intercept : float or tuple of float
         Added to the weighted outputs.
-    mean : float or tuple of float
-        Mean target (class proportions) of the training data.
+    family : Family
+        What the target is: its name, its mean or class proportions, and everything that depends on its kind.
     features : tuple of Feature
         The columns it was trained on.
     named : bool
         Whether the training table had column names.
-    target : str
-        What is predicted.
-    classes : tuple or None
-        The labels, for classification.
-    positive_class : label or None
-        Of two classes the one that texts, figures and scores speak of; None for the second.
     facts : mapping
         How the model was fitted: number of trees, seed, penalty, versions.
     tuning : Tuning or None
@@ -101,11 +90,6 @@ class Model:
         How rules combine.
     root_weight : float
         With ``"mean"``: the weight of the root node, which contains every row and whose output is ``mean``.
-    link : {"identity", "softmax", "log", "hazard"}
-        What the sum stands for: the prediction itself, scores of classes, the logarithm of the prediction, or the
-        logarithm of a hazard relative to the baseline.
-    survival : Survival or None
-        Of times to an event: the baseline hazard, the number of events and the median time.
     constraints : Constraints or None
         What every rule obeys: directions of columns, and which columns stand in one rule.
     recipe : ColumnRecipe or None
@@ -119,11 +103,9 @@ class Model:
 
     selected: RuleSet
     intercept: float | tuple[float, ...]
-    mean: float | tuple[float, ...]
+    family: Family
     features: tuple[Feature, ...]
     named: bool = False
-    target: str = "y"
-    classes: tuple[Any, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     tuning: Tuning | None = None
     moments: Moments | None = field(default=None, compare=False, repr=False)
@@ -131,13 +113,46 @@ class Model:
     terms: tuple[LinearTerm, ...] = ()
     aggregation: Aggregation = "sum"
     root_weight: float = 0.0
-    link: Link = "identity"
     constraints: Constraints | None = None
-    survival: Survival | None = None
     recipe: ColumnRecipe | None = None
-    positive_class: Any = None
     roles: ColumnRoles | None = None
     marks: Marks = field(default_factory=dict)
+
+    @property
+    def target(self) -> str:
+        """What is predicted."""
+        return self.family.target
+
+    @property
+    def mean(self) -> float | tuple[float, ...]:
+        """Mean target (class proportions) of the training data."""
+        return self.family.mean
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels, for classification."""
+        return self.family.classes
+
+    @property
+    def positive_class(self) -> Any:
+        """Of two classes the one that texts, figures and scores speak of; None for the second."""
+        return self.family.positive_class
+
+    @property
+    def positive(self) -> int:
+        """The number of the class that is spoken of: of two the positive one, else the last; 0 for numbers."""
+        return self.family.positive
+
+    @property
+    def link(self) -> Link:
+        """What the sum stands for: the prediction itself, scores of classes, the logarithm of the prediction, or the
+        logarithm of a hazard relative to the baseline."""
+        return self.family.link
+
+    @property
+    def survival(self) -> Survival | None:
+        """Of times to an event: the baseline hazard, the number of events and the median time."""
+        return self.family.survival
 
     @property
     def target_column(self) -> str:
@@ -203,24 +218,8 @@ class Model:
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
         if "n_stages" in facts:
             facts["n_stages"] = max((rule.stage for rule in rules), default=1)
-        survival = self.survival
-        if survival is not None and size.hazard is not None:
-            hazard = BaselineHazard(survival.hazard.times, np.array(size.hazard))
-            survival = replace(survival, hazard=hazard)
-        return replace(self, selected=rules, intercept=size.intercept, facts=facts, survival=survival)
-
-    @cached_property
-    def family(self) -> Family:
-        """What the target is: everything that depends on it is asked of this."""
-        return family_of(
-            self.link,
-            self.target,
-            self.mean,
-            classes=self.classes,
-            positive=self.positive,
-            loss=str(self.facts.get("loss", "poisson")),
-            survival=self.survival,
-        )
+        family = self.family.with_hazard(size.hazard)
+        return replace(self, selected=rules, intercept=size.intercept, facts=facts, family=family)
 
     @property
     def out_of_fold(self) -> HeldOut | None:
@@ -228,20 +227,9 @@ class Model:
         found = held_out_from(self.facts.get("out_of_fold"), len(self.classes or ()))
         return found if found is not None and found.n_rules == len(self.selected) else None
 
-    @property
-    def positive(self) -> int:
-        """The number of the class that is spoken of: of two the positive one, else the last; 0 for numbers."""
-        if self.classes is None or self.positive_class is None:
-            return max(0, len(self.classes or ()) - 1)
-        return label_number(self.positive_class, self.classes) or 0
-
     def speaking_of(self: Self, label: Any) -> Self:
         """The model whose texts and figures speak of a class; of the one that it has where none is said."""
-        if label is None:
-            return self
-        k = label_number(label, self.classes or ())
-        assert k is not None and self.classes is not None
-        return replace(self, positive_class=self.classes[k])
+        return replace(self, family=self.family.speaking_of(label))
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -310,9 +298,7 @@ class Model:
     @property
     def followed(self) -> Survival:
         """What a survival model keeps besides its rules."""
-        if self.survival is None:
-            raise AttributeError("This is for times to an event (SirusSurvival), which this model does not predict.")
-        return self.survival
+        return self.family.followed
 
     def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What scores stand for."""
@@ -340,7 +326,7 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         # what is compiled is made again where it is needed
-        return {name: value for name, value in self.__dict__.items() if name not in COMPILED}
+        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict each row: a number, or the most probable class."""

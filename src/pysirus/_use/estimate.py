@@ -127,8 +127,9 @@ def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
     taken = ("n_rows", "ridge_penalty", "n_dust", "n_stages")
     facts |= {name: found.facts[name] for name in taken if name in found.facts}
     facts |= {"estimated_on": found.facts["n_rows"]} if is_other else {}
-    edited = replace(model, selected=found.selected, intercept=found.intercept, mean=found.mean, facts=facts)
-    return replace(edited, tuning=None, moments=found.moments, likelihood=found.likelihood, survival=found.survival)
+    family = found.family.speaking_of(model.family.positive_class)
+    edited = replace(model, selected=found.selected, intercept=found.intercept, family=family, facts=facts)
+    return replace(edited, tuning=None, moments=found.moments, likelihood=found.likelihood)
 
 
 def other_rows(model: Model, rules: Sequence[Rule], training: MemoryTraining) -> str | None:

@@ -9,7 +9,8 @@ to 2,000 of these times; where there are more, at those evenly spread over the e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,10 @@ class Survival:
     def event_text(self) -> str:
         """What is waited for: the column, and the value that is the event where it was said."""
         return self.event if self.event_value is None else f"{self.event} = {self.event_value}"
+
+    def with_hazard(self, cumulative: Sequence[float]) -> Survival:
+        """The same with another cumulative hazard, at the same times."""
+        return replace(self, hazard=BaselineHazard(self.hazard.times, np.array(cumulative)))
 
 
 def baseline_hazard(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> BaselineHazard:

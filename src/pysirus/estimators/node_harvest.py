@@ -130,7 +130,6 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
     return Model(
         RuleSet(rules),
         intercept=0.0,
-        mean=training.mean,
         facts=facts,
         aggregation="mean",
         root_weight=float(weights[0]),

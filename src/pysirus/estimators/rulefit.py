@@ -185,4 +185,4 @@ def combine(
         "n_rows": len(training.y),
         "seed": training.seed,
     }
-    return Model(RuleSet(rules), intercept, training.mean, facts=facts, terms=terms, **training.schema)
+    return Model(RuleSet(rules), intercept, facts=facts, terms=terms, **training.schema)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import log_odds
 from pysirus._format import format_label
 from pysirus._learn.kinds.auc import auc, rank
@@ -73,10 +74,7 @@ class Card:
             self.model,
             selected=RuleSet(rules),
             intercept=float(self.start),
-            mean=float(self.start),
-            target="points",
-            classes=None,
-            link="identity",
+            family=Gaussian("points", float(self.start)),
             tuning=None,
             moments=None,
         )

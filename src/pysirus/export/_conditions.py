@@ -139,7 +139,7 @@ def pair_of(model: Model) -> Pair:
 
 def of_second(model: Model) -> Model:
     """The model whose score is that of the second of two classes, for formats that show no score."""
-    return replace(model, positive_class=None)
+    return replace(model, family=model.family.of_last())
 
 
 def all_sums(model: Model) -> list[Sums]:

@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.base import Family
 from pysirus._families.links import Link
+from pysirus._families.of_model import family_of
 from pysirus._learn.keep import KeptRules
 from pysirus._learn.kinds.gain import FoldRows, Gain, gain_of, squared_error
 from pysirus._learn.residual import Residual
@@ -119,6 +121,11 @@ class Kind(ABC):
         rules = with_outputs(kept.rules, kept.moments, training.response)
         return self.weigh(training, rules, kept.moments, [len(rules)])
 
+    def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> Family:
+        """What the target of one of the weighted prefixes is."""
+        loss, labels = self.deviance_loss or "poisson", training.response.labels
+        return family_of(self.link, training.target, weighted.mean, classes=labels, loss=loss)
+
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes."""
         size = weighted.sizes[row]
@@ -132,14 +139,11 @@ class Kind(ABC):
         return Model(
             selected=with_weights(weighted.rules[:size], weighted.weights[row, :size].tolist()),
             intercept=weighted.intercepts[row],
-            mean=weighted.mean,
+            family=self.family(training, weighted, row),
             features=training.features,
             named=training.named,
-            target=training.target,
             recipe=training.columns,
-            classes=training.response.labels,
             moments=weighted.moments,
             facts=facts,
-            link=self.link,
             constraints=training.constraints if training.constraints.is_limited else None,
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import DataError
+from pysirus._families.cox import Cox
 from pysirus._families.links import Link
 from pysirus._learn.kinds.gain import FoldRows, Gain, concordance_gain
 from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
@@ -173,14 +174,18 @@ class SurvivalTimes(LikelihoodKind):
         ]
         return replace(weighted, rules=tuple(rules), hazard_times=risk.event_times[kept], hazards=np.array(hazards))
 
-    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
-        """The model of one of the weighted prefixes, with its baseline hazard."""
+    def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> Cox:
+        """With the baseline hazard of the list."""
         assert weighted.hazard_times is not None and weighted.hazards is not None
         response = _times_of(training)
         every = outcome(response, np.ones(response.n_rows, dtype=bool))
         hazard = BaselineHazard(weighted.hazard_times, weighted.hazards[row])
         survival = Survival(response.event_name, every.n_events, every.median, hazard, self.event)
-        return replace(Kind.model(self, training, weighted, row, n_trees), survival=survival, moments=None)
+        return Cox(training.target, weighted.mean, survival)
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes; neither sums nor a likelihood are kept."""
+        return replace(Kind.model(self, training, weighted, row, n_trees), moments=None)
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
         """Pairs of the held-out rows, for every size."""
