@@ -43,6 +43,7 @@ class Family(ABC):
     deviance_loss: ClassVar[str | None] = None  # the loss whose deviance judges it, of counts and amounts
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
     tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
+    number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
 
     target: str
     mean: float | tuple[float, ...]  # of the target, or class proportions
@@ -270,6 +271,33 @@ class Family(ABC):
     def start_line(self, intercept: Any) -> str:
         """From where predictions start, where the head says it with few digits or not at all; else nothing."""
         return ""
+
+    # -------------------------------------------------------------------------------------------------- printed tables
+
+    @property
+    def predicted_text(self) -> str:
+        """What is predicted, for the head of a program."""
+        return self.target
+
+    @abstractmethod
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """Names and values above a table of rules that are read by what they add to a start."""
+
+    def plain_pairs(self, intercept: Any) -> list[tuple[str, str]]:
+        """The same of a list that is told with its intercept."""
+        return self.head_pairs(self.odds(np.asarray(intercept, dtype=np.float64)))
+
+    def mean_texts(self, rule: Rule) -> tuple[str, str]:
+        """What the data say inside and outside, below a head that may have named the class."""
+        return self.outputs(rule, named=False)
+
+    def sum_text(self, values: Floats) -> str:
+        """Addends of the sums, with a sign."""
+        return f"{np.atleast_1d(values)[0]:+.2f}"
+
+    def numbers(self, rule: Rule) -> tuple[str, ...]:
+        """What stands right of a rule, under ``number_names``."""
+        return tuple(map(self.sum_text, self.added(rule)))
 
 
 def start_texts(intercept: Any) -> list[str]:

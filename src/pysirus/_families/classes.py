@@ -10,13 +10,14 @@ import numpy as np
 
 from pysirus._families.base import Family, Task, signed, start_texts
 from pysirus._families.links import Floats, Link, log_odds
-from pysirus._format import format_label, format_percents, format_shares
+from pysirus._format import format_label, format_outputs, format_percents, format_shares
 from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
 from pysirus._terms.rule import Rule
 from pysirus._terms.words import LABELS, fold_labels, fold_middle
 
 Self = TypeVar("Self", bound="ClassFamily")
+MOST_NAMED = 4  # classes whose points are named in a line
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,10 @@ class ClassFamily(Family):
         """A label as it is read in a sentence."""
         return fold_middle(format_label(self.labels[k]), longest)
 
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """The share of each class."""
+        return [(f"share of {label}", f"{100 * share:.1f}%") for label, share in zip(self.labels, self.shares)]
+
     def _named_starts(self, what: str, intercept: Any) -> str:
         values = zip(self.labels, start_texts(intercept))
         named = (f"{one_line(format_label(label))} {value}" for label, value in values)
@@ -176,6 +181,23 @@ class Multinomial(ClassFamily):
         points = "; points add to the score of a class" if len(self.labels) > 2 else ""
         return f"{one_line(self.target)} on average: {shares}{points}"
 
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """The shares and the scores at the start; what is equal for all classes changes no probability."""
+        return [*super().head_pairs(start), ("scores at the start", self.sum_text(start - np.mean(start)))]
+
+    def mean_texts(self, rule: Rule) -> tuple[str, str]:
+        """The shares of all classes."""
+        inside, outside = rule.means
+        return format_outputs(inside, outside, self.labels)
+
+    def sum_text(self, values: Floats) -> str:
+        """The largest changes first."""
+        if values.size == 1:
+            return super().sum_text(values)
+        order = np.argsort(-np.abs(values), kind="stable")
+        texts = [f"{format_label(self.labels[k])} {values[k]:+.2f}" for k in order[:MOST_NAMED]]
+        return ", ".join(texts) + (", ..." if len(values) > MOST_NAMED else "")
+
     def start_line(self, intercept: Any) -> str:
         """The intercept of each class."""
         return self._named_starts("scores", intercept)
@@ -239,6 +261,16 @@ class Binomial(Multinomial):
     def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """The shares of the positive class, whose name the head says."""
         return super().outputs(rule, longest=longest) if named else self._shares_inside(rule, self.positive)
+
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """The share of the positive class, and the log-odds at the start."""
+        share = f"{100 * self.shares[self.positive]:.1f}%"
+        own = format_label(self.labels[self.positive])
+        return [(f"share of {own}", share), ("its log-odds at the start", self.sum_text(start))]
+
+    def mean_texts(self, rule: Rule) -> tuple[str, str]:
+        """The shares of the positive class."""
+        return self.outputs(rule, named=False)
 
     def head(self, start: Floats) -> str:
         """The share of the positive class, and from which log-odds on the points add up."""

@@ -29,6 +29,7 @@ class Cox(Family):
     edit_metric: ClassVar[str] = "concordance"
     prediction_name: ClassVar[str] = "risk score"
     tells_totals: ClassVar[bool] = False
+    number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
 
     events: Survival
 
@@ -107,6 +108,19 @@ class Cox(Family):
     def head(self, start: Floats) -> str:
         """What became of all rows."""
         return f"{one_line(self.target)} until {self.outcome_text}; each rule multiplies the hazard"
+
+    @property
+    def predicted_text(self) -> str:
+        """The risk score of an event."""
+        return f"risk score of {self.survival.event_text} ({self.target}): logarithm of the hazard, 0 on average"
+
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """The median and the events."""
+        return [(f"median {self.target}", median_text(self.survival.median)), ("events", str(self.survival.n_events))]
+
+    def numbers(self, rule: Rule) -> tuple[str, ...]:
+        """Factors and events."""
+        return (*self.added_texts(rule), *rule.event_texts)
 
     def start_line(self, intercept: Any) -> str:
         """The intercept and the baseline hazard."""

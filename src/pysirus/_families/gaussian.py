@@ -21,6 +21,7 @@ class Gaussian(Family):
     error_name: ClassVar[str] = "unexplained variance"
     score_metric: ClassVar[str] = "r2"
     edit_metric: ClassVar[str] = "unexplained_variance"
+    number_names: ClassVar[tuple[str, ...]] = ()
 
     @property
     def scale(self) -> str:
@@ -59,3 +60,17 @@ class Gaussian(Family):
     def head(self, start: Floats) -> str:
         """A sum."""
         return f"{one_line(self.target)} = {format_number(float(start), 4)} + what each rule adds"
+
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """A sum."""
+        return [(self.target, f"{format_number(float(start), 4)} + what each rule adds")]
+
+    def plain_pairs(self, intercept: Any) -> list[tuple[str, str]]:
+        """The mean and the intercept."""
+        assert not isinstance(self.mean, tuple)
+        decimals = decimals_for([self.mean, intercept], 0.0)
+        return [(f"mean {self.target}", f"{self.mean:.{decimals}f}"), ("intercept", f"{intercept:.{decimals}f}")]
+
+    def numbers(self, rule: Rule) -> tuple[str, ...]:
+        """What a rule adds stands after `then` and `else`."""
+        return ()

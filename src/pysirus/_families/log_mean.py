@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pysirus._families.base import Family, start_texts
 from pysirus._families.links import Floats, Link
-from pysirus._format import decimals_for
+from pysirus._format import decimals_for, format_number
 from pysirus._plain import one_line
 from pysirus._terms.outcome import format_factors
 
@@ -52,6 +52,11 @@ class LogMean(Family):
         assert not isinstance(self.mean, tuple)
         target = one_line(self.target)
         return f"mean {target} = {self.mean:.{decimals_for([self.mean], 0.0)}f}; each rule multiplies {target}"
+
+    def head_pairs(self, start: Floats) -> list[tuple[str, str]]:
+        """The mean and the start."""
+        assert not isinstance(self.mean, tuple)
+        return [(f"mean {self.target}", format_number(self.mean, 3)), ("score at the start", f"{float(start):+.2f}")]
 
     def start_line(self, intercept: Any) -> str:
         """The intercept."""

@@ -30,7 +30,7 @@ from pysirus.export._conditions import (
     tests_of,
     used_features,
 )
-from pysirus.export._table import link_lines, rule_lines, what_is_predicted
+from pysirus.export._table import link_lines, rule_lines
 
 EPOCH = "1970-01-01"
 # what the module calls itself
@@ -299,7 +299,7 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     text : str
     """
     _check(model, name)
-    title = repr(f"Predicts {what_is_predicted(model)}.")[1:-1].replace('"', '\\"')
+    title = repr(f"Predicts {model.family.predicted_text}.")[1:-1].replace('"', '\\"')
     parts = [TITLE.format(title=title, name=name)]
     dated = any(date_of(model, i) is not None for i in used_features(model))
     parts += [DATE_IMPORTS] if dated else []

@@ -23,7 +23,7 @@ from pysirus.export._dialects import (
     folded,
 )
 from pysirus.export._sqlglot import check_dialect, folds, translate
-from pysirus.export._table import link_lines, rule_lines, what_is_predicted
+from pysirus.export._table import link_lines, rule_lines
 from pysirus.export._writer import Writer, score_names, share_names
 
 SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
@@ -115,7 +115,7 @@ def _query(writer: Writer, table: str, prediction: str) -> str:
 
 def _comments(model: Model, dialect: Dialect) -> str:
     lines = [
-        f"{what_is_predicted(model)}, by pysirus",
+        f"{model.family.predicted_text}, by pysirus",
         *link_lines(model),
         *rule_lines(model.rules, model),
     ]
