@@ -27,15 +27,15 @@ from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Forest, Paths, Recipe
-from pysirus._learn.grow import rules_of
+from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.kinds.numbers import Numbers, SquaredErrors
-from pysirus._learn.select import Span, independent_paths, select
-from pysirus._learn.settings import Settings
-from pysirus._learn.training import MemoryTraining, bin_rows
-from pysirus._learn.tuning.fold import GrowingList
-from pysirus._learn.tuning.growing import growing_path, growing_steps
+from pysirus._learn.select import independent_paths
+from pysirus._learn.training import MemoryTraining
+from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
 from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
+from pysirus._terms.dependence import Span
+from pysirus._terms.from_path import rules_of
 from pysirus._terms.rule import Rule
 from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.gram import gram_of
@@ -180,7 +180,8 @@ def staged_lists(training: MemoryTraining, form: Form, p0: float | None) -> Iter
 def plain_lists(training: MemoryTraining, form: Form) -> Iterator[List]:
     """One stage: a rule more a step."""
     paths = Forest(training.binned, training.response, Recipe(seed=training.seed)).grow_to(form.n_trees).paths()
-    rules = rules_of(paths, select(paths, training.binned, n_rules=MAX_RULES), training.binned)
+    walk = independent_paths(paths, training.binned, None, Span())
+    rules = rules_of(paths, [i for i, _ in islice(walk, MAX_RULES)], training.binned)
     moments = rule_moments(rules, training.binned, training.response, training.seed)
     rules = with_outputs(rules, moments, training.response)
     for k in range(2, len(rules) + 1):
@@ -224,7 +225,7 @@ def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
     table, response, _ = estimator._read(problem.X, problem.y, None)
     folds, stages = [], []
     for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=repeat).split(problem.X)):
-        training = bin_rows(table.take(train), response.take(train), Settings(seed=1_000 * repeat + i), "")
+        training = bin_rows(table.take(train), response.take(train), "", Settings(seed=1_000 * repeat + i))
         held_out = recode_table(table.take(test), training.features)
         growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
         folds.append(growing)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._forest import forest
-from pysirus._learn import settings
+from pysirus._learn import grow
 from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
@@ -38,7 +38,7 @@ def make_frame(n_rows=700, seed=0):
 def draw_at_most(monkeypatch, n_rows):
     """Trees of stages and of tuned models draw no more rows than these, in blocks; None: as they do."""
     if n_rows is not None:
-        monkeypatch.setattr(settings, "MOST_DRAWN", n_rows)
+        monkeypatch.setattr(grow, "MOST_DRAWN", n_rows)
         monkeypatch.setattr(forest, "BLOCKS_PAY", 1.0)
 
 

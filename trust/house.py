@@ -1,6 +1,7 @@
 """The source in, the size of the house out: lines, files, rooms, tests on kinds of target, and the walk of a fit.
 
-``python -m trust.house`` prints the figures of this version. A *test on a kind* stands outside the room of families
+``python -m trust.house`` prints the figures of this version, ``python -m trust.house walks`` writes the walks into
+CONTRIBUTING.md. A *test on a kind* stands outside the room of families
 and asks what kind of target a model has: its link, classes, survival, loss, task, or ``isinstance`` of a response. The
 *walk* of a call is the files that it enters, in the order in which it enters each first.
 """
@@ -10,8 +11,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ import pysirus
 
 SOURCE = Path(pysirus.__file__).parent
 FAMILIES = ("_kind", "_families", "families")
+# Rooms that a walk leaves out: they say how something is done on the way, and not what.
+LEFT_OUT = ["_sums", "_crew", "_plain", "_message", "_warn", "_console", "_format", "_parameters", "_progress"]
 SHORT = 60  # lines of a small file
 ON_KIND = re.compile(
     r"\bclasses is (not )?None|\bsurvival is (not )?None|\blikelihood is (not )?None|\blink (==|!=|in\b|not in\b)"
@@ -79,6 +84,41 @@ def walk_figures(call: Callable[[], Any]) -> dict[str, int]:
     return {"files": len(files), "rooms": len(set(rooms)), "changes of room": changes}
 
 
+def walks() -> dict[str, list[str]]:
+    """The walks of CONTRIBUTING.md: a line for each visit to a room, with the files that are new."""
+    import dask
+    import dask.dataframe as dd
+
+    import pysirus.dask
+    import pysirus.engine.train  # or importing it would be part of the walk
+
+    X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
+    small: dict[str, Any] = {"n_trees": 50, "random_state": 0}
+    table = dd.from_pandas(X.assign(y=y), npartitions=2)
+    calls = {
+        "fit": partial(pysirus.SirusRegressor(n_stages=2, **small).fit, X, y),
+        "tune": partial(pysirus.SirusRegressorCV(n_stages=2, n_repeats=1, cv=2, **small).fit, X, y),
+        "dask": partial(pysirus.dask.SirusRegressor(**small).fit, table, "y"),
+    }
+    with dask.config.set(scheduler="sync"):
+        return {name: _visits(walk_of(call)) for name, call in calls.items()}
+
+
+def _visits(files: Sequence[str]) -> list[str]:
+    steps = [file.removesuffix(".py").split("/", 1) for file in files]
+    rooms = groupby((step for step in steps if step[0] not in LEFT_OUT), key=itemgetter(0))
+    return [f"{room:<13} {'  '.join(file for _, file in own)}" for room, own in rooms]
+
+
+def write_walks() -> None:
+    """Put the walks of this version into CONTRIBUTING.md."""
+    path = Path(__file__).parents[1] / "CONTRIBUTING.md"
+    text = path.read_text(encoding="utf-8")
+    for name, lines in walks().items():
+        text = re.sub(rf"```{name}\n.*?```", "\n".join([f"```{name}", *lines, "```"]), text, flags=re.DOTALL)
+    path.write_text(text, encoding="utf-8")
+
+
 def figures() -> dict[str, Any]:
     """All figures of this version."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
@@ -106,4 +146,7 @@ def figures() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(figures(), indent=2))
+    if sys.argv[1:] == ["walks"]:
+        write_walks()
+    else:
+        print(json.dumps(figures(), indent=2))

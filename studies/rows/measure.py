@@ -19,13 +19,13 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.table import recode_table
-from pysirus._learn.correct import StageLimits, correct
-from pysirus._learn.keep import Limits, keep_rules
+from pysirus._learn.grow import bin_rows
 from pysirus._learn.kinds.kind import Kind
-from pysirus._learn.select import Span
-from pysirus._learn.training import bin_rows
+from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.tuning.fold import holds_in
 from pysirus._response.response import Response
+from pysirus._terms.dependence import Span
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
 
@@ -81,20 +81,21 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
     kind, settings = estimator._kind, estimator._settings()
     warnings.filterwarnings("ignore", message=".*unseen categor.*")
     table, response, target = estimator._read(problem.X, problem.y, None)
-    training = bin_rows(table.take(train), response.take(train), settings, target)
+    training = bin_rows(table.take(train), response.take(train), target, settings)
     recipe = replace(settings.recipe(training.n_rows), most_drawn=most, most_in_stages=most)
 
     start = time.process_time()
     paths = training.forest(recipe).grow_to(n_trees).paths()
     first_done = time.process_time()
-    plain = keep_rules(training, paths, Limits(max(SIZES)))
+    plain = select_rules(training, paths, Limits(max(SIZES)))
     rules = with_outputs(plain.rules, plain.moments, training.response)
     listed = kind.weigh(training, rules, plain.moments, [min(size, len(rules)) for size in SIZES])
     span = Span()
     limits = StageLimits(max(SIZES), min(n_trees, STAGE_TREES), max(SIZES), Limits(1))
     start_stages = time.process_time()
-    first = kind.weigh_kept(training, keep_rules(training, paths, Limits(1), span))
-    stages = correct(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
+    one = select_rules(training, paths, Limits(1), span)
+    first = kind.weigh(training, with_outputs(one.rules, one.moments, training.response), one.moments, [len(one.rules)])
+    stages = add_stages(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
     done = time.process_time()
 
     chosen = [stages[min(size, len(stages)) - 1] for size in SIZES]

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._learn.settings import MOST_DRAWN
+from pysirus._learn.grow import MOST_DRAWN
 from pysirus.stability import dice_sorensen
 from studies.results import Figures, Store, markdown, older, read, versions
 from studies.rows.cells import LIMITS

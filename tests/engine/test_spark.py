@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,8 @@ from parts import assert_equal_models, draw_at_most, make_frame, response_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus import spark as on_spark
 from pysirus._data.column import DataError
-from pysirus._learn.training import bin_rows
+from pysirus._learn.fit import fit
+from pysirus._learn.grow import bin_rows
 from pysirus._message import say
 from pysirus._parameters import ParameterError
 from pysirus.engine.holders import spark as engine
@@ -234,11 +236,11 @@ def test_a_bad_target_or_row_id_is_named_and_an_interrupt_leaves_nothing(spark, 
             model.fit(repeated, "y", row_id="row")
     assert n_kept(spark) == kept
 
-    def interrupt(training, settings):
+    def interrupt(training, settings, **words):
         assert n_kept(spark) == kept + 2  # the rows, and the rows in bins
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(model, "_learn", interrupt)
+    monkeypatch.setattr("pysirus._learn.fit.grow_paths", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(frame, "y", drop="x.1")
     assert n_kept(spark) == kept
@@ -363,7 +365,7 @@ def test_estimators_predict_frames_and_tables(spark):
     model = on_spark.SirusClassifier(n_trees=64, random_state=0, categorical_features=["k"])
     settings = model._settings()
     table, response, target = model._read(X, y, None)
-    model._learn(bin_rows(table, response, settings, target), settings)
+    model._keep(fit(partial(bin_rows, table, response, target), model._plan(settings)))
     frame = spark.createDataFrame(X)
     for method in (model.predict, model.predict_proba):
         rows = method(frame).toArrow()

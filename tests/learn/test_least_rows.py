@@ -7,12 +7,11 @@ import pytest
 from parts import assert_equal_models, assert_equal_tuning, fit_parts
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._data.table import read_table
-from pysirus._learn.correct import LEAST_ROWS
-from pysirus._learn.grow import rules_of
-from pysirus._learn.keep import Limits, keep_rules
-from pysirus._learn.settings import Settings
-from pysirus._learn.training import bin_rows
+from pysirus._learn.grow import Settings, bin_rows
+from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.stages import LEAST_ROWS
 from pysirus._response.response import NumberResponse
+from pysirus._terms.from_path import rules_of
 from pysirus._weights.fitted import holds_in_bins
 from survival_table import target
 
@@ -63,7 +62,7 @@ def test_kept_rules_are_those_of_a_loop_over_paths(least, n_rules, seed):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.poisson(0.3, 60), "c": rng.normal(size=60)})
     response = NumberResponse(np.asarray(X["a"] * X["b"] + rng.normal(size=60)))
-    training = bin_rows(read_table(X), response, Settings(seed=3), "y")
+    training = bin_rows(read_table(X), response, "y", Settings(seed=3))
     paths = training.forest(Settings(seed=3).recipe(60)).grow_to(300).paths()
     columns, expected = [np.ones(60)], []
     for rule in rules_of(paths, range(len(paths.counts)), training.binned):
@@ -73,7 +72,7 @@ def test_kept_rules_are_those_of_a_loop_over_paths(least, n_rules, seed):
         if np.linalg.matrix_rank(np.column_stack([*columns, holds])) == len(columns) + 1 and len(expected) < n_rules:
             columns.append(holds)
             expected.append(rule)
-    kept = keep_rules(training, paths, Limits(n_rules, least_rows=least))
+    kept = select_rules(training, paths, Limits(n_rules, least_rows=least))
     assert [rule.key for rule in kept.rules] == [rule.key for rule in expected]
     assert kept.moments.rows.tolist() == [int(column.sum()) for column in columns[1:]]
 

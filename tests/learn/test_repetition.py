@@ -8,9 +8,9 @@ import pytest
 import pysirus
 from pysirus import SirusClassifierCV, SirusRegressorCV
 from pysirus._learn.kinds.numbers import Numbers, SquaredErrors
+from pysirus._learn.tuning.choose import MOST_REPEATS, fold_errors
 from pysirus._learn.tuning.held_out import Use
 from pysirus._learn.tuning.path import dice_by_fold, mean_dice
-from pysirus._learn.tuning.repetition import MOST_REPEATS, fold_errors
 
 SMALL = {"cv": 4, "n_trees": 40, "max_rules": 4, "random_state": 0}
 

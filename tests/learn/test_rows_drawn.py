@@ -7,8 +7,8 @@ import pysirus
 from parts import draw_at_most, make_frame
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._forest.forest import DRAW
-from pysirus._learn import settings
-from pysirus._learn.correct import STAGE_SAMPLES
+from pysirus._learn import grow
+from pysirus._learn.stages import STAGE_SAMPLES
 from pysirus._learn.training import MemoryTraining
 
 N_ROWS, MOST = 600, 60
@@ -65,7 +65,7 @@ def test_the_limit_is_held_against_the_rows_of_each_fold(rows, forests, monkeypa
 def test_few_rows_are_drawn_as_ever(rows, forests):
     SirusRegressorCV(n_stages=3, **TUNED).fit(*rows)
     assert all(drawn in (n, STAGE_SAMPLES * n) and not in_blocks for n, drawn, in_blocks in forests)
-    assert N_ROWS < STAGE_SAMPLES * settings.MOST_DRAWN
+    assert N_ROWS < STAGE_SAMPLES * grow.MOST_DRAWN
 
 
 @pytest.mark.parametrize("asked, drawn, in_blocks", [(1.0, N_ROWS, False), (0.5, N_ROWS / 2, False), (200, 200, True)])

@@ -1,6 +1,6 @@
 """Selection and post-treatment: the paper's illustration, truth tables, brute force over all bins, R's lists."""
 
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ from given import bin_arrays, code_of, codes_of, read_dataset, read_reference, r
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._data.column import Column
 from pysirus._forest.forest import Forest, Paths, Recipe
-from pysirus._learn.select import Span, rule_vector, select
+from pysirus._learn.select import independent_paths
+from pysirus._terms.dependence import Span, rule_vector
 from pysirus._terms.from_path import decode, rule_of
 from sampled import FULL
 
@@ -31,6 +32,12 @@ def make_binned(n_cuts, missing=()):
         for f, n in enumerate(n_cuts)
     )
     return Binned(np.zeros((len(cuts), 0), np.uint8), cuts)
+
+
+def select(paths, binned, *, p0=None, n_rules=None, span=None):
+    """Positions of the paths that the paper's post-treatment keeps: above ``p0``, ``n_rules`` at most."""
+    walk = independent_paths(paths, binned, p0, Span() if span is None else span)
+    return [position for position, _ in islice(walk, n_rules)]
 
 
 def make_paths(code_lists, n_trees=1000):

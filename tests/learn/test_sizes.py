@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._learn.grow import grow_paths
-from pysirus._learn.keep import Limits, keep_rules
-from pysirus._learn.training import bin_rows
+from pysirus._learn.grow import bin_rows, grow_paths
+from pysirus._learn.select import Limits, select_rules
 from pysirus._terms.effect import n_fixed
 from pysirus._weights.likelihood import fit_likelihood
 from pysirus._weights.ridge import PENALTY_GRID
@@ -26,10 +25,10 @@ def lists(request):
     shared = {"n_trees": 200, "random_state": 0}
     estimator = SirusClassifier(**shared) if classes else SirusRegressor(loss="poisson", **shared)
     table, response, target = estimator._read(X, y, None)
-    training = bin_rows(table, response, estimator._settings(), target)
+    training = bin_rows(table, response, target, estimator._settings())
     kind = estimator._kind
     paths = grow_paths(training, estimator._settings(), if_constant=kind.if_constant, mean=kind.mean_name)
-    kept = keep_rules(training, paths, Limits(N_RULES))
+    kept = select_rules(training, paths, Limits(N_RULES))
     rules = with_outputs(kept.rules, kept.moments, training.response)
     return kind, training, rules, kept.moments
 

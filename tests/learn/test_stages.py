@@ -14,11 +14,11 @@ import pysirus
 from at_cuts import before
 from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._forest.forest import Recipe
-from pysirus._learn.correct import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
+from pysirus._learn.grow import bin_rows
 from pysirus._learn.kinds.numbers import SHRINKAGE, Numbers
-from pysirus._learn.training import bin_rows
+from pysirus._learn.stages import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
+from pysirus._learn.tuning.fold import PER_STAGE
 from pysirus._learn.tuning.folds import derive
-from pysirus._learn.tuning.plan import PER_STAGE
 from pysirus._parameters import ParameterError
 
 N_TREES = 300
@@ -296,13 +296,13 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     from paper import stages as study
 
     from pysirus._forest.forest import Forest
-    from pysirus._learn.tuning.plan import TuningPlan
+    from pysirus._learn.tuning.fold import TuningPlan
 
     X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
     estimator = SirusRegressor(random_state=5)
     table, response, target = estimator._read(X, y, None)
     settings = estimator._settings()
-    training = bin_rows(table, response, settings, target)
+    training = bin_rows(table, response, target, settings)
     recipe = Recipe(seed=training.seed)
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
     plan = TuningPlan(Numbers(), settings, 25, "stability", 1, None)

@@ -1,5 +1,7 @@
 """Outputs, Gram matrices and non-negative ridge against NumPy, SciPy and loops over rows."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,9 @@ from given import bin_arrays, codes_of, read_dataset, read_reference
 from pysirus import SirusRegressor, _core
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._learn.grow import rules_of
-from pysirus._learn.select import select
-from pysirus._terms.from_path import rule_of
+from pysirus._learn.select import independent_paths
+from pysirus._terms.dependence import Span
+from pysirus._terms.from_path import rule_of, rules_of
 from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, ridge_weights, weigh_by_ridge
@@ -39,8 +41,8 @@ def make_case(n_rows=150, n_rules=12, weighted=False, missing=False, seed=0, dep
     forest = Forest(binned, response, Recipe(seed=SEED, max_depth=depth))
     forest.grow(200)
     paths = forest.paths()
-    kept = list(range(n_rules)) if collinear else select(paths, binned, n_rules=n_rules)
-    rules = rules_of(paths, kept[:n_rules], binned)
+    walk = range(n_rules) if collinear else (i for i, _ in independent_paths(paths, binned, None, Span()))
+    rules = rules_of(paths, islice(walk, n_rules), binned)
     holds = np.column_stack([rule.holds(read_table(X)) for rule in rules])
     return X, y, weights, binned, response, rules, holds
 

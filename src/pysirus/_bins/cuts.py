@@ -238,6 +238,10 @@ class Binned:
         """The first split number of each feature, and the number of splits."""
         return [0, *accumulate(c.n_splits for c in self.cuts)]
 
+    def without_rows(self) -> Binned:
+        """The same bins of no row."""
+        return replace(self, bins=np.empty((len(self.bins), 0), dtype=np.uint8))
+
 
 def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:
     """Find the cuts of a column and encode it into ``out``."""

@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from pysirus._families.links import Link
-from pysirus._learn.forbidden import with_forbidden_cuts
-from pysirus._learn.sample import independent_columns
-from pysirus._learn.select import Span, condition_vector
+from pysirus._learn.thresholds import with_forbidden_cuts
 from pysirus._learn.training import Training
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
+from pysirus._terms.dependence import Span, condition_vector, independent_columns
 from pysirus._terms.effect import EffectError
 from pysirus._terms.rule import Rule
 from pysirus._weights.weighted import with_outputs

@@ -1,164 +1,81 @@
-"""Paths in, a short list of independent rules out (the paper's rule selection and post-treatment).
+"""Paths in, a short list of rules out, with their moments (the paper's rule selection and post-treatment).
 
-A path is dropped when its rule is a linear combination of the constant and the rules kept before it, over the whole
-input space; by default also where that holds on the training rows alone (``sample``). ``_learn/keep.py`` asks both.
-With u(j,c) = 1 where x_j < c, and m_j = 1 where x_j is missing, a rule is a product over its features of
-
-    u(j,high) - u(j,low)        an absent high reads 1, an absent low reads 0
-
-and the monomials with one factor per feature are linearly independent. So each rule is a sparse integer vector, and one
-step of exact elimination answers the question for any depth. In two dimensions, with a = u(1,c) and b = u(2,d):
-
-    if x_1 <  c              a
-    if x_1 >= c              1 - a              dropped: spanned by 1 and a
-    if x_1 <  c & x_2 <  d   a b
-    if x_1 <  c & x_2 >= d   a - a b            dropped: spanned by a and a b
-    if x_1 >= c & x_2 <  d   b - a b            kept: b is new
+Down the paths, while above p0, those are kept whose rules obey the constraints and are no combination of the constant
+and of the rules before them: over the whole input space and, by default, on the training rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from math import gcd
 
 import numpy as np
 
-from pysirus._bins.cuts import Binned, Cuts
+from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Paths
-from pysirus._terms.from_path import SplitSide, decode
-from pysirus._terms.rule import Condition, Rule
+from pysirus._learn.training import Training
+from pysirus._terms.dependence import Span, Vector, condition_vector, independent_columns, rule_vector
+from pysirus._terms.from_path import rule_of, rules_of
+from pysirus._terms.rule import Rule
+from pysirus._weights.moments import Moments
+from pysirus._weights.weighted import with_outputs
 
-Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
-Monomial = tuple[Atom, ...]
-Vector = dict[Monomial, int]
-ONE: Monomial = ()
-MISSING = -1
-MAX_CUTS = 256
-
-
-def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict[Monomial, int]:
-    """The indicator of one feature's condition in the basis 1, u(j,c), m_j."""
-    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
-    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
-    only_missing = any(s.cut is None and not s.less for s in sides)
-    missing = has_missing and all(s.missing_inside for s in sides)
-    terms: dict[Monomial, int] = {}
-
-    def add(monomial: Monomial, coefficient: int) -> None:
-        terms[monomial] = terms.get(monomial, 0) + coefficient
-
-    if not only_missing and (lower is None or upper is None or lower < upper):
-        if upper is not None:
-            add(((feature, upper),), 1)
-        else:
-            add(ONE, 1)
-            if has_missing:
-                add(((feature, MISSING),), -1)
-        if lower is not None:
-            add(((feature, lower),), -1)
-    if missing:
-        add(((feature, MISSING),), 1)
-    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+SPARE = 4  # candidates beyond those wanted, so that one pass over the rows is mostly enough
+MOST_SPARE = 64  # where many have too few rows
+AT_ONCE = 64  # paths whose outputs one pass over the rows finds
 
 
-def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
-    """The rule of a path as a sparse integer vector over monomials."""
-    by_feature: dict[int, list[SplitSide]] = {}
-    for code in codes:
-        if code >= 0:
-            side = decode(code, binned)
-            by_feature.setdefault(side.feature, []).append(side)
-    vector: Vector = {ONE: 1}
-    for feature, sides in sorted(by_feature.items()):
-        factor = _factor(feature, sides, binned.cuts[feature].has_missing)
-        # monomials of different features: no two products are the same
-        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
-    return vector
+@dataclass(frozen=True)
+class SelectedRules:
+    """Rules without outputs, and what their outputs and weights are computed from."""
+
+    rules: list[Rule]
+    moments: Moments
 
 
-def condition_vector(rule: Rule, binned: Binned) -> Vector:
-    """The same of a rule that was given. Cuts that its features do not have are numbered after those they have."""
-    vector: Vector = {ONE: 1}
-    for condition in sorted(rule.conditions, key=lambda condition: condition.index):
-        factor = _condition_factor(condition, binned.cuts[condition.index])
-        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
-    return vector
+@dataclass(frozen=True)
+class Limits:
+    """How many paths of a forest become rules."""
+
+    n_rules: int
+    p0: float | None = None
+    post_treatment: str = "sample"  # or "paper": combinations over the whole input space alone
+    least_rows: int = 0  # inside and outside of each
 
 
-def _condition_factor(condition: Condition, cuts: Cuts) -> dict[Monomial, int]:
-    """The indicator of a condition in the basis 1, u(j,c), m_j: of levels the sum over runs of neighbouring bins."""
-    terms: dict[Monomial, int] = {}
+class Permit:
+    """Asked for one path after the other; ``training`` has the response that the outputs of rules are means of."""
 
-    def add(cut: int | None, coefficient: int) -> None:
-        monomial: Monomial = ONE if cut is None else ((condition.index, cut),)
-        terms[monomial] = terms.get(monomial, 0) + coefficient
+    def __init__(self, training: Training, paths: Paths) -> None:
+        self._training = training
+        self._paths = paths
+        self._found: dict[int, bool] = {}  # of paths whose outputs matter
 
-    def up_to(cut: int | None, coefficient: int) -> None:
-        """The known values left of a cut, or all."""
-        add(cut, coefficient)
-        if cut is None and cuts.has_missing:
-            add(MISSING, -coefficient)
-
-    if not condition.only_missing and condition.levels is None:
-        up_to(None if condition.upper is None else _place(condition.upper, cuts), 1)
-        if condition.lower is not None:
-            up_to(_place(condition.lower, cuts), -1)
-    elif not condition.only_missing:
-        for k, level in enumerate(cuts.levels):
-            if level in (condition.levels or ()):
-                up_to(k if k < cuts.n_cuts else None, 1)
-                if k > 0:
-                    up_to(k - 1, -1)
-    if cuts.has_missing and condition.missing:
-        add(MISSING, 1)
-    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
-
-
-def _place(threshold: float, cuts: Cuts) -> int:
-    """The number of a cut; one that is not there has the bits of its threshold for a number."""
-    k = int(np.searchsorted(cuts.thresholds, threshold))
-    if k < cuts.n_cuts and cuts.thresholds[k] == threshold:
-        return k
-    return MAX_CUTS + int(np.float64(threshold).view(np.uint64))
-
-
-def _rank(monomial: Monomial) -> tuple[int, Monomial]:
-    return len(monomial), monomial
-
-
-@dataclass
-class Span:
-    """The span of the constant and the vectors added so far, in echelon form."""
-
-    rows: dict[Monomial, Vector] = field(default_factory=lambda: {ONE: {ONE: 1}})
-
-    def reduce(self, vector: Vector) -> Vector:
-        """Eliminate the highest monomial while it is the pivot of a row; empty when the span contains the vector."""
-        rest = dict(vector)
-        while rest:
-            pivot = max(rest, key=_rank)
-            row = self.rows.get(pivot)
-            if row is None:
-                break
-            common = gcd(rest[pivot], row[pivot])
-            ours, theirs = row[pivot] // common, rest[pivot] // common
-            rest = {monomial: ours * coefficient for monomial, coefficient in rest.items()}
-            for monomial, coefficient in row.items():
-                if value := rest.get(monomial, 0) - theirs * coefficient:
-                    rest[monomial] = value
-                else:
-                    rest.pop(monomial, None)
-        return rest
-
-    def add(self, vector: Vector) -> bool:
-        """Add a vector; False when the span contained it already."""
-        rest = self.reduce(vector)
-        if not rest:
+    def __call__(self, position: int) -> bool:
+        rule, constraints = self._rule(position), self._training.constraints
+        if not constraints.allows_form(rule):
             return False
-        self.rows[max(rest, key=_rank)] = rest
-        return True
+        if not constraints.steers(rule):
+            return True
+        if position not in self._found:
+            self._ask(position)
+        return self._found[position]
+
+    def _rule(self, position: int) -> Rule:
+        return rule_of(self._paths.codes[position].tolist(), self._training.binned, 0.0)
+
+    def _ask(self, first: int) -> None:
+        """Find the outputs of a path, and of those after it that will be asked for."""
+        training, batch = self._training, {}
+        for position in range(first, len(self._paths.counts)):
+            rule = self._rule(position)
+            if training.constraints.allows_form(rule) and training.constraints.steers(rule):
+                batch[position] = rule
+            if len(batch) == AT_ONCE:
+                break
+        rules = with_outputs(list(batch.values()), training.moments(list(batch.values())), training.response)
+        self._found |= {position: training.constraints.allows(rule) for position, rule in zip(batch, rules)}
 
 
 def independent_paths(
@@ -178,9 +95,79 @@ def independent_paths(
             yield i, vector
 
 
-def select(
-    paths: Paths, binned: Binned, *, p0: float | None = None, n_rules: int | None = None, span: Span | None = None
-) -> list[int]:
-    """Positions of the paths that the paper's post-treatment keeps: above ``p0``, ``n_rules`` at most."""
-    walk = independent_paths(paths, binned, p0, Span() if span is None else span)
-    return [position for position, _ in islice(walk, n_rules)]
+class _Walk:
+    """Goes down the paths outside a span; what is refused on the way is as if it had not been there."""
+
+    def __init__(
+        self, paths: Paths, binned: Binned, p0: float | None, span: Span, permit: Callable[[int], bool] | None
+    ) -> None:
+        self._given = paths, binned, p0
+        self._span, self._permit = Span(dict(span.rows)), permit
+        self._refused: set[int] = set()
+        self.spare = SPARE
+        self._walk = self._start()
+
+    def _start(self) -> Iterator[tuple[int, Vector]]:
+        refused, permit = self._refused, self._permit
+
+        def allows(position: int) -> bool:
+            return position not in refused and (permit is None or permit(position))
+
+        return independent_paths(*self._given, Span(dict(self._span.rows)), allows)
+
+    def take(self, n_paths: int) -> list[tuple[int, Vector]]:
+        """The next paths, by position and vector."""
+        return list(islice(self._walk, n_paths))
+
+    def refuse(self, positions: Iterable[int]) -> None:
+        """Start again without some paths: what they span with others is open once more."""
+        self._refused.update(positions)
+        self.spare = min(2 * self.spare, MOST_SPARE)
+        self._walk = self._start()
+
+
+def select_rules(
+    training: Training,
+    paths: Paths,
+    limits: Limits,
+    span: Span | None = None,
+    before: Sequence[Rule] = (),
+    answering: Training | None = None,
+) -> SelectedRules:
+    """Walk down the paths and keep those that are no combination of the constant, of ``before`` and of those kept.
+
+    ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
+    Of the paths that break a constraint none is kept; ``answering`` are the rows with the response that outputs will be
+    means of, where it is another. Nor is one with too few rows inside or outside: it is as if it were not there. A list
+    begins with the rules that are required.
+    """
+    span = Span() if span is None else span
+    first = [] if before else list(training.required)
+    for rule in first:
+        span.add(condition_vector(rule, training.binned))
+    before, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
+    permit = Permit(answering or training, paths) if training.constraints.is_limited else None
+    walk = _Walk(paths, training.binned, limits.p0, span, permit)
+    on_rows = limits.post_treatment == "sample"
+    kept: list[tuple[Rule, Vector]] = []
+    while True:
+        asked = n_rules - len(kept) + (walk.spare if on_rows else 0)
+        batch = walk.take(asked)
+        rules = rules_of(paths, [position for position, _ in batch], training.binned)
+        tried = [*kept, *zip(rules, (vector for _, vector in batch))]
+        sums = training.moment_sums([*before, *(rule for rule, _ in tried)])
+        if short := np.flatnonzero(sums.least_side()[len(before) + len(kept) :] < limits.least_rows).tolist():
+            walk.refuse(batch[i][0] for i in short)
+            kept = []
+            continue
+        fresh = np.ones(len(tried), dtype=bool)
+        if on_rows:
+            fresh = independent_columns(sums.gram())[1 + len(before) :]
+        chosen = np.flatnonzero(fresh)[:n_rules]
+        kept = [tried[i] for i in chosen]
+        if len(kept) == n_rules or len(batch) < asked:
+            break
+    for _, vector in kept:
+        span.add(vector)
+    moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
+    return SelectedRules([*first, *(rule for rule, _ in kept)], moments)

@@ -1,7 +1,8 @@
-"""A model in, the same with thresholds as a person writes them out: the shortest numbers that part the same rows.
+"""Cuts and the numbers that part the training rows as they do: short ones for a model, the cuts of those forbidden.
 
-Only what a condition compares with changes (``lower``, ``upper``). Its cuts, by which rules are compared, and the
-quantiles in the path of its rule stay what they were.
+What a list shows is not the quantile but the shortest number with the same rows on both sides. Only what a condition
+compares with changes (``lower``, ``upper``): its cuts, by which rules are compared, and the quantiles in the path of
+its rule stay what they were. A condition that is forbidden may be copied from such a list.
 """
 
 from __future__ import annotations
@@ -68,3 +69,31 @@ def _shorten(condition: Condition, short: Mapping[CutPlace, float]) -> Condition
         None if cut is None else short[condition.index, cut] for cut in (condition.lower_cut, condition.upper_cut)
     )
     return replace(condition, lower=lower, upper=upper)
+
+
+# -------------------------------------------------------------------------------------------------------- forbidden
+
+
+def with_forbidden_cuts(training: Training) -> Training:
+    """The training rows with what is forbidden in their cuts."""
+    cuts, forbidden = training.binned.cuts, training.constraints.forbidden
+    conditions = [c for rule in forbidden for c in rule.conditions if c.levels is None]
+    every = dict.fromkeys((c.index, v) for c in conditions for v in (c.lower, c.upper) if v is not None)
+    places = [(index, number) for index, number in every if number not in cuts[index].thresholds]
+    if not places:
+        return training
+    found: dict[Place, CutIdentity] = {}
+    for (index, number), gap in zip(places, training.gaps(places)):
+        for identity, threshold in zip(cuts[index].identities, cuts[index].thresholds.tolist()):
+            if threshold in gap:
+                found[index, number] = identity
+    rules = tuple(replace(r, conditions=tuple(_in_cuts(c, found) for c in r.conditions)) for r in forbidden)
+    return replace(training, constraints=replace(training.constraints, forbidden=rules))
+
+
+def _in_cuts(condition: Condition, found: Mapping[Place, CutIdentity]) -> Condition:
+    ends = ((condition.lower, condition.lower_cut), (condition.upper, condition.upper_cut))
+    new = [cut if value is None else found.get((condition.index, value), cut) for value, cut in ends]
+    if len({cut[0] for cut in new if cut is not None}) > 1:  # one end is no cut
+        return condition
+    return replace(condition, lower_cut=new[0], upper_cut=new[1])

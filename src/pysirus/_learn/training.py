@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 
 from pysirus import __version__
-from pysirus._bins.cuts import Binned, Cuts, bin_table
+from pysirus._bins.cuts import Binned, Cuts
 from pysirus._bins.gaps import Gap, Place, find_gaps
 from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
-from pysirus._constraints.read import order_columns, read_given, rows_of_given
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
-from pysirus._learn.idle import idle_columns
 from pysirus._learn.residual import Extremes, Residual
-from pysirus._learn.settings import Settings
 from pysirus._response.response import Response
 from pysirus._terms.rule import Rule
 from pysirus._weights.likelihood import Patterns, rule_patterns
@@ -83,6 +81,9 @@ class Training(ABC):
     def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
         """The known values of columns next to some numbers."""
 
+    def close(self) -> None:  # noqa: B027 - rows in memory leave nothing behind
+        """Let go of what was put aside for these rows."""
+
     def moments(self, rules: Sequence[Rule]) -> Moments:
         """What outputs and weights of rules are computed from."""
         return self.restore(self.moment_sums(rules))
@@ -142,50 +143,33 @@ class MemoryTraining(Training):
         return find_gaps(self.table, places).gaps
 
 
-def bin_rows(table: Table, response: Response, settings: Settings, target: str) -> MemoryTraining:
-    """Put a table into bins."""
-    settings.check_columns(table.n_columns)
-    constraints = settings.known.read(table.columns, response.labels)
-    table = order_columns(table, constraints.directions)
-    binned = bin_table(
-        table,
-        response,
-        n_bins=settings.n_bins,
-        discrete_limit=settings.discrete_limit,
-        n_threads=settings.n_threads,
-    )
-    constraints, required = read_given(settings.known, constraints, binned.cuts)
-    binned = with_given(binned, rows_of_given(required), table)
-    features = features_of(binned.cuts)
-    return MemoryTraining(
-        binned,
-        response,
-        settings.seed,
-        features,
-        table.names is not None,
-        target,
-        constraints=constraints,
-        required=required,
-        columns=table.recipe,
-        table=table,
-    )
-
-
-def with_given(binned: Binned, rules: Sequence[Rule], table: Table) -> Binned:
-    """Bins with a row for each of some rules, which says where it holds."""
-    if not rules:
-        return binned
-    holds = np.array([rule.holds(table) for rule in rules], dtype=np.uint8)
-    places = {rule.key: len(binned.cuts) + i for i, rule in enumerate(rules)}
-    return Binned(np.concatenate([binned.bins, holds]), binned.cuts, places)
-
-
-def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:
-    """What a model remembers of the columns."""
-    columns = [own.column for own in cuts]
-    return tuple(Feature(c.name, c.kind, c.levels, c.other, c.is_date) for c in columns)
-
-
 def made_with() -> dict[str, str]:
     """The versions that a model is made with."""
     return {"pysirus": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+
+
+def idle_columns(binned: Binned) -> dict[str, str]:
+    """Columns of rows in memory that add nothing to the forest, and why."""
+
+    def same(i: int, k: int) -> bool:
+        return np.array_equal(binned.bins[i], binned.bins[k])
+
+    return name_idle(binned.cuts, [crc32(bins) for bins in binned.bins], same)
+
+
+def name_idle(cuts: Sequence[Cuts], marks: Sequence[Hashable], same: Callable[[int, int], bool]) -> dict[str, str]:
+    """Columns without cuts, and copies, which take paths from the column that they repeat; copies have equal marks."""
+    idle: dict[str, str] = {}
+    alike: dict[Hashable, list[int]] = {}
+    for i, (own, mark) in enumerate(zip(cuts, marks)):
+        name = own.column.name
+        if own.idle:
+            idle[name] = own.idle
+            continue
+        same_mark = alike.setdefault(mark, [])
+        twin = next((k for k in same_mark if same(i, k)), None)
+        if twin is None:
+            same_mark.append(i)
+        else:
+            idle[name] = f"same as {cuts[twin].column.name}"
+    return idle

@@ -7,10 +7,11 @@ A path is the set of splits that leads to a node of a tree; its rule merges the 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from pysirus._bins.cuts import Binned, Cuts
+from pysirus._forest.forest import Paths
 from pysirus._terms.rule import Condition, Rule, Split
 
 
@@ -99,3 +100,9 @@ def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: f
 def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> Rule:
     """The rule that a path says."""
     return rule_of_sides([decode(code, binned) for code in codes if code >= 0], binned.cuts, frequency)
+
+
+def rules_of(paths: Paths, kept: Iterable[int], binned: Binned) -> list[Rule]:
+    """The rules of some paths, by position."""
+    frequencies = paths.frequencies
+    return [rule_of(paths.codes[i].tolist(), binned, float(frequencies[i])) for i in kept]

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from pysirus._constraints.read import about_class, as_rules
 from pysirus._learn.required import settle_effect
-from pysirus._learn.sample import independent_columns
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._terms.dependence import independent_columns
 from pysirus._terms.read import columns_of_rules
 from pysirus._terms.rule import Rule
 from pysirus._use.estimate import Rows, estimate, kind_of, read_rows, share_of, training_on

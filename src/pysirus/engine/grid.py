@@ -16,7 +16,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Cuts
 from pysirus._data.column import MISSING, Column
 from pysirus._data.table import as_feature
-from pysirus._learn.training import features_of
+from pysirus._learn.grow import features_of
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response

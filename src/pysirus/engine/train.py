@@ -19,10 +19,9 @@ from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
-from pysirus._learn.idle import name_idle
+from pysirus._learn.grow import Settings, features_of
 from pysirus._learn.residual import Residual
-from pysirus._learn.settings import Settings
-from pysirus._learn.training import Training, features_of
+from pysirus._learn.training import Training, name_idle
 from pysirus._response.response import Response
 from pysirus._terms.rule import Rule
 from pysirus._weights.likelihood import Patterns
@@ -99,6 +98,10 @@ class ShardTraining(Training):
         """The known values of columns next to some numbers: one more pass over the rows as they came."""
         assert self.ask_gaps is not None
         return self.ask_gaps(places)
+
+    def close(self) -> None:
+        """Let go of the rows in bins."""
+        self.shards.close()
 
 
 # ---------------------------------------------------------------------------------------------------------- columns
@@ -241,7 +244,7 @@ def shape_of(summaries: Sequence[ColumnSummary], settings: Settings, labels: Lab
     return Shape(cuts, *read_given(settings.known, settings.known.read(summaries, labels), cuts))
 
 
-def train(parts: PartRows, settings: Settings, options: EngineOptions, *, target: str) -> ShardTraining:
+def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Settings) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins."""
     rows, watch, read, limits = parts.rows, parts.watch, parts.read, limits_of(settings)
     columns = watch(rows.ask(ColumnQuestion(read, options.tally)))

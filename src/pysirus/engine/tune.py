@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Cuts
 from pysirus._crew import crew
 from pysirus._data.table import Feature, recode_table
+from pysirus._learn.grow import features_of
 from pysirus._learn.required import with_required
-from pysirus._learn.training import features_of
-from pysirus._learn.tuning.fold import FoldLists, FoldResult, holds_in, judge_fold, learn_fold
+from pysirus._learn.tuning.fold import FoldLists, FoldResult, TuningPlan, holds_in, judge_fold, learn_fold
 from pysirus._learn.tuning.folds import derive
-from pysirus._learn.tuning.plan import TuningPlan
 from pysirus._progress import show_rows
 from pysirus._response.fixed_point import Scale
 from pysirus._response.response import Response
@@ -98,6 +97,19 @@ class HeldOutQuestion(FoldQuestion):
 Learned = tuple[FoldLists, tuple[Feature, ...]]
 
 
+def fit_folds_of_parts(
+    parts: PartRows,
+    plan: TuningPlan,
+    options: EngineOptions,
+    repetitions: Iterable[Repetition],
+    whole: ShardTraining,
+    n_trees: int,
+) -> Iterator[list[FoldResult]]:
+    """The folds of one repetition after the other, once all rows are in bins."""
+    tuning = FoldTuning(parts.named(), whole, plan, options)
+    return (tuning.repeat(number, folds, n_trees) for number, folds in enumerate(repetitions))
+
+
 @dataclass(frozen=True)
 class FoldTuning:
     """Fits the folds of rows in parts."""
@@ -106,12 +118,8 @@ class FoldTuning:
     whole: ShardTraining
     plan: TuningPlan
     options: EngineOptions
-    repetitions: Iterable[Repetition]
 
-    def __call__(self, n_trees: int) -> Iterator[list[FoldResult]]:
-        return (self._repeat(number, folds, n_trees) for number, folds in enumerate(self.repetitions))
-
-    def _repeat(self, number: int, folds: Repetition, n_trees: int) -> list[FoldResult]:
+    def repeat(self, number: int, folds: Repetition, n_trees: int) -> list[FoldResult]:
         """All folds of a repetition."""
         extents = fold_extents(self.parts, folds)
         scales = tuple(extent.scale_of_some() for extent in extents)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._data.arrays import columns_named
+from pysirus._learn.fit import Fitted, PutInBins
+from pysirus._learn.grow import Settings
 from pysirus._learn.kinds.numbers import NumberKind
-from pysirus._learn.settings import Settings
 from pysirus._message import Parameter, naming, setting
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.parts import RowHolder
     from pysirus.engine.read import PartRows
-    from pysirus.engine.train import ShardTraining
 
 Self = TypeVar("Self", bound="InParts")
 
@@ -32,10 +33,8 @@ class InParts(SirusBase):
     """Learning from rows in parts."""
 
     @abstractmethod
-    def _learner(
-        self, parts: PartRows, settings: Settings, options: EngineOptions
-    ) -> Callable[[ShardTraining], object]:
-        """What learns the rules, once the rows are in bins; refuses before that what it cannot do."""
+    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
+        """What puts rows into bins and learns from them; refuses before that what it cannot do."""
 
     def _fit_parts(
         self: Self,
@@ -47,7 +46,7 @@ class InParts(SirusBase):
     ) -> Self:
         """Learn the rules from rows in parts; ``find_recipe`` looks for columns to prepare."""
         from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
-        from pysirus.engine.train import train
+        from pysirus.engine.train import bin_parts
 
         if self.prepare and find_recipe is None:
             warn_user(
@@ -59,11 +58,7 @@ class InParts(SirusBase):
         if self.prepare and find_recipe is not None:
             parts = parts.prepared(find_recipe())
         learn = self._learner(parts, settings, options)
-        training = train(parts, settings, options, target=target)
-        try:
-            learn(training)
-        finally:
-            training.shards.close()
+        self._keep(learn(partial(bin_parts, parts, target, options)))
         return self
 
     def fit_files(

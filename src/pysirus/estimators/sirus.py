@@ -14,7 +14,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from pysirus._bins.cuts import Binned
 from pysirus._constraints.read import ConstraintParams
 from pysirus._data.column import DataError
 from pysirus._data.problems import together
@@ -22,15 +21,13 @@ from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
 from pysirus._families.links import log_odds
-from pysirus._forest.forest import Paths
-from pysirus._learn.grow import rules_of
+from pysirus._learn.fit import Fitted
+from pysirus._learn.grow import Settings
 from pysirus._learn.kinds.class_likelihood import ClassLikelihood
 from pysirus._learn.kinds.class_shares import NO_STAGES, ClassShares
 from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.kinds.numbers import Numbers
 from pysirus._learn.kinds.positive import PositiveNumbers
-from pysirus._learn.settings import Settings
-from pysirus._learn.training import Training
 from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -38,6 +35,7 @@ from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
 from pysirus._response.read import target_name
 from pysirus._response.response import Response
+from pysirus._terms.from_path import rules_of
 from pysirus._terms.rule import RuleSet
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
@@ -104,9 +102,10 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         rows = which_count(y, sample_weight, need_target=self.prepare)
         return np.ones(n_rows, dtype=bool) if rows is None else rows
 
-    def _keep_paths(self, training: Training, paths: Paths) -> None:
-        self._paths = paths
-        self._cuts = Binned(training.binned.bins[:, :0], training.binned.cuts)
+    def _keep(self, fitted: Fitted) -> None:
+        """Keep the model, and what its rules were selected from."""
+        self._set_model(fitted.model)
+        self._paths, self._cuts = fitted.paths, fitted.cuts
 
     @property
     def candidates_(self) -> RuleSet:

@@ -9,14 +9,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pysirus._learn.required import with_required
-from pysirus._learn.settings import Settings
-from pysirus._learn.training import Training, bin_rows
-from pysirus._learn.tuning.fold import fit_folds
+from pysirus._learn.fit import Fitted, PutInBins
+from pysirus._learn.grow import Settings, bin_rows
+from pysirus._learn.tuning.choose import MOST_REPEATS
+from pysirus._learn.tuning.fold import TuningPlan, fit_folds
 from pysirus._learn.tuning.folds import draw_folds
-from pysirus._learn.tuning.plan import TuningPlan
-from pysirus._learn.tuning.repetition import MOST_REPEATS
-from pysirus._learn.tuning.tune import FitFolds, tune
+from pysirus._learn.tuning.tune import tune
 from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from pysirus.engine.holders.sources import Paths
     from pysirus.engine.options import EngineOptions
     from pysirus.engine.read import PartRows
-    from pysirus.engine.train import ShardTraining
 
 Self = TypeVar("Self", bound="TunedSirus")
 
@@ -67,9 +64,9 @@ class TunedSirus(InParts, Folds):
         first = next(splits)  # what is wrong with the folds is said before anything is grown
         n_forests = 1 + (1 if self.n_repeats == "auto" else self._most_repeats) * len(first)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
-        training = with_required(bin_rows(table, response, settings, target), self._kind.link)
         plan = self._plan(settings)
-        self._choose(training, partial(fit_folds, table, response, chain([first], splits), plan), plan)
+        folds = partial(fit_folds, table, response, chain([first], splits), plan)
+        self._keep(tune(partial(bin_rows, table, response, target), folds, plan))
         self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
         return self
 
@@ -123,20 +120,14 @@ class TunedSirus(InParts, Folds):
     def _settings(self) -> Settings:
         return replace(super()._settings(), draws_few=True)
 
-    def _learner(
-        self: Self, parts: PartRows, settings: Settings, options: EngineOptions
-    ) -> Callable[[ShardTraining], Self]:
+    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
         from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
-        from pysirus.engine.tune import FoldTuning
+        from pysirus.engine.tune import fit_folds_of_parts
 
-        repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
         plan = self._plan(settings)
-
-        def learn(training: ShardTraining) -> Self:
-            folds = FoldTuning(parts.named(), training, plan, options, repetitions)
-            return self._choose(with_required(training, self._kind.link), folds, plan)
-
-        return learn
+        repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
+        folds = partial(fit_folds_of_parts, parts, plan, options, repetitions)
+        return partial(tune, fit_folds=folds, plan=plan)
 
     def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
         """Forests of folds grow together, from the same rows, which a GPU cannot."""
@@ -164,14 +155,11 @@ class TunedSirus(InParts, Folds):
             post_treatment=self.post_treatment,
         )
 
-    def _choose(self: Self, training: Training, folds: FitFolds, plan: TuningPlan) -> Self:
-        """Tune, and keep what was found."""
-        model, paths = tune(training, folds, plan)
-        self._keep_paths(training, paths)
-        self._set_model(model)
-        if model.out_of_fold is not None and model.out_of_fold.doubt:
-            warn_user(model.out_of_fold.doubt)
-        return self
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        found = fitted.model.out_of_fold
+        if found is not None and found.doubt:
+            warn_user(found.doubt)
 
     @property
     def _criterion(self) -> str:

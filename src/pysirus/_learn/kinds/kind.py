@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pysirus._families.base import Family
 from pysirus._families.links import Link
 from pysirus._families.of_model import family_of
-from pysirus._learn.keep import KeptRules
 from pysirus._learn.kinds.gain import FoldRows, Gain, gain_of, squared_error
 from pysirus._learn.residual import Residual
 from pysirus._learn.training import Training
@@ -24,7 +23,7 @@ from pysirus._model.model import Model
 from pysirus._response.response import Response
 from pysirus._terms.rule import Rule, with_weights
 from pysirus._weights.moments import Moments
-from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+from pysirus._weights.weighted import WeightedPrefixes
 
 # the size that each fold uses, one row a step -> the error at each step
 PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
@@ -115,11 +114,6 @@ class Kind(ABC):
     def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
         """What a model of these lists keeps besides weights; asked for on all rows, not in folds."""
         return weighted
-
-    def weigh_kept(self, training: Training, kept: KeptRules) -> WeightedPrefixes:
-        """Outputs and weights of all rules that were kept, on the rows that they came from."""
-        rules = with_outputs(kept.rules, kept.moments, training.response)
-        return self.weigh(training, rules, kept.moments, [len(rules)])
 
     def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> Family:
         """What the target of one of the weighted prefixes is."""

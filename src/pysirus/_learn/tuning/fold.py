@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,38 +15,62 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._crew import crew
 from pysirus._data.table import Table, recode_table
-from pysirus._forest.forest import Recipe
-from pysirus._learn.grow import NO_PATHS, has_splits
+from pysirus._forest.forest import Paths, Recipe
+from pysirus._learn.grow import NO_PATHS, Settings, bin_rows, has_splits
+from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.required import with_required
-from pysirus._learn.training import Training, bin_rows
+from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.stages import StageLimits, add_stages
+from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import Split, derive
 from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
-from pysirus._learn.tuning.path import FoldList
-from pysirus._learn.tuning.plan import TuningPlan
+from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._progress import show_folds
 from pysirus._response.response import Response
+from pysirus._terms.dependence import Span
 from pysirus._terms.rule import Rule
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+
+# Every stage adds this many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all
+# stages needs a sequence for every p0, and was not better on six of eight datasets: docs/stages-study.md.)
+PER_STAGE = 1
+STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer trees than its first fifty
 
 
 @dataclass(frozen=True)
-class GrowingList:
-    """A fold's list after each step, and what its held-out rows say of it."""
+class TuningPlan:
+    """What tuning is asked to do."""
 
-    in_use: tuple[frozenset[Hashable], ...]
-    lowest: tuple[float, ...]  # frequency of the least frequent rule so far
-    judged: Any
-    rows: HeldRows
-    first: int = 0  # entry of ``judged`` that belongs to the first step
+    kind: Kind
+    settings: Settings
+    max_rules: int
+    criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
+    n_repeats: int | None  # None: until the choice is settled
+    n_stages: int | None = 1  # None: as many as it takes
+    post_treatment: str = "sample"
 
-    def after(self, step: int) -> int:
-        """The entry of a step; a list that ended earlier stays as it is."""
-        return min(step, len(self.in_use) - 1)
+    @property
+    def with_stages(self) -> bool:
+        """Whether corrected lists are compared too."""
+        return self.n_stages != 1
 
-    def use(self, step: int) -> Use:
-        """The list of a step."""
-        k = self.after(step)
-        return Use(self.rows, k + self.first, self.judged, self.in_use[k])
+    def plain_list(self, training: Training, paths: Paths) -> WeightedPrefixes:
+        """Every prefix of the longest list worth looking at, so that max_rules of its rules may have a weight."""
+        selected = select_rules(training, paths, Limits(2 * self.max_rules, post_treatment=self.post_treatment))
+        rules, moments = with_outputs(selected.rules, selected.moments, training.response), selected.moments
+        sizes = self.kind.sizes(training, rules, moments, self.max_rules)
+        return self.kind.weigh(training, rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
+
+    def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
+        """The list after each stage; the first is the beginning of the plain list."""
+        span = Span()
+        each = Limits(PER_STAGE, post_treatment=self.post_treatment)
+        begin = replace(each, n_rules=max(PER_STAGE, len(training.required)))
+        selected = select_rules(training, paths, begin, span)
+        rules = with_outputs(selected.rules, selected.moments, training.response)
+        first = self.kind.weigh(training, rules, selected.moments, [len(rules)])
+        limits = StageLimits(self.n_stages, min(STAGE_TREES, paths.n_trees), self.max_rules, each)
+        return add_stages(training, first, paths.n_trees, kind=self.kind, span=span, recipe=recipe, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -166,8 +190,8 @@ def fit_fold(
 ) -> FoldResult:
     """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
     train, test = split
-    binned = bin_rows(table.take(train), response.take(train), plan.settings, "")
-    training = with_required(binned, plan.kind.link, strict=False)
+    rows = bin_rows(table.take(train), response.take(train), "", plan.settings)
+    training = with_required(rows, plan.kind.link, strict=False)
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)
@@ -175,7 +199,12 @@ def fit_fold(
 
 
 def fit_folds(
-    table: Table, response: Response, repetitions: Iterable[Sequence[Split]], plan: TuningPlan, n_trees: int
+    table: Table,
+    response: Response,
+    repetitions: Iterable[Sequence[Split]],
+    plan: TuningPlan,
+    whole: Training,
+    n_trees: int,
 ) -> Iterator[list[FoldResult]]:
     """The folds of one repetition after the other, those of each side by side; an interrupt stops the forests at once.
 

@@ -1,7 +1,8 @@
-"""Folds in, error and stability as functions of p0 out (the paper's section "Tuning"; docs/method.md, "Tuning").
+"""Folds in, their path out: error and stability as functions of p0, or as rules, or stages of rules, are added.
 
-Every fold has one list of rules in order of frequency. Walking p0 down, a fold uses its rules above p0: a prefix of its
-list. So the whole path is known at the frequencies themselves, and nothing is computed between them.
+Every fold has one list of rules in order of frequency. Walking p0 down (the paper's section "Tuning"; docs/method.md,
+"Tuning"), a fold uses its rules above p0: a prefix of its list. So the whole path is known at the frequencies
+themselves, and nothing is computed between them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._learn.kinds.kind import PooledError
+from pysirus._learn.kinds.kind import Kind, PooledError
+from pysirus._learn.tuning.held_out import HeldRows, Use
 from pysirus._model.tuning import TuningPath, distance_to_ideal
 
 
@@ -23,6 +26,26 @@ class FoldList:
 
     frequencies: NDArray[np.float64]
     in_use: tuple[frozenset[Hashable], ...]
+
+
+@dataclass(frozen=True)
+class GrowingList:
+    """A fold's list after each step, and what its held-out rows say of it."""
+
+    in_use: tuple[frozenset[Hashable], ...]
+    lowest: tuple[float, ...]  # frequency of the least frequent rule so far
+    judged: Any
+    rows: HeldRows
+    first: int = 0  # entry of ``judged`` that belongs to the first step
+
+    def after(self, step: int) -> int:
+        """The entry of a step; a list that ended earlier stays as it is."""
+        return min(step, len(self.in_use) - 1)
+
+    def use(self, step: int) -> Use:
+        """The list of a step."""
+        k = self.after(step)
+        return Use(self.rows, k + self.first, self.judged, self.in_use[k])
 
 
 @dataclass(frozen=True)
@@ -53,6 +76,21 @@ def walk(folds: Sequence[FoldList], pooled_error: PooledError) -> Steps:
     n_used = [np.array([len(rules) for rules in fold.in_use]) for fold in folds]
     n_rules = np.mean([used[k] for used, k in zip(n_used, sizes.T)], axis=0)
     return Steps(np.append(edges, 0.0), n_rules, pooled_error(sizes), _stabilities(folds, sizes))
+
+
+def growing_steps(folds: Sequence[GrowingList], kind: Kind) -> NDArray[np.float64]:
+    """Number of rules, error, stability and least frequency of a repetition, at every step."""
+    at = np.array([[fold.after(step) for fold in folds] for step in range(max(len(fold.in_use) for fold in folds))])
+    error = kind.pooled_error([fold.judged for fold in folds])(at + [fold.first for fold in folds])
+    sets = [[fold.in_use[k] for fold, k in zip(folds, row)] for row in at.tolist()]
+    return np.array(
+        [
+            [np.mean([len(rules) for rules in step]) for step in sets],
+            error,
+            [mean_dice(step) for step in sets],
+            [np.mean([fold.lowest[k] for fold, k in zip(folds, row)]) for row in at.tolist()],
+        ]
+    )
 
 
 def _stabilities(folds: Sequence[FoldList], sizes: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -131,6 +169,23 @@ def choose_stable(repetitions: Sequence[Steps], max_rules: int) -> float:
 def choose_accurate(path: TuningPath) -> float:
     """The largest p0 whose error is within two standard errors of the minimum."""
     return float(path.p0[first_within_two_errors(path)])
+
+
+def growing_path(repetitions: Sequence[NDArray[np.float64]], max_rules: int, criterion: str) -> tuple[TuningPath, int]:
+    """The path over steps, averaged over repetitions, and the step that the criterion takes.
+
+    "stability" takes the step nearest to the ideal point (the median over repetitions). The p0 of a step is the
+    frequency of the least frequent rule so far, averaged over folds. A repetition that ended earlier stays as it is.
+    """
+    n_steps = max(steps.shape[1] for steps in repetitions)
+    values = np.stack([np.pad(s, [(0, 0), (0, n_steps - s.shape[1])], "edge") for s in repetitions])
+    values = values[:, :, values[:, 0].mean(axis=0) <= max_rules]
+    mean, error = values.mean(axis=0), standard_errors(values)
+    path = TuningPath(mean[3], mean[0], mean[1], mean[2], error[0], error[1], error[2], len(repetitions))
+    if criterion == "error":
+        return path, first_within_two_errors(path)
+    nearest = distance_to_ideal(values[:, 1], values[:, 2]).argmin(axis=1)
+    return path, int(np.floor(np.median(nearest)))
 
 
 def first_within_two_errors(path: TuningPath) -> int:

@@ -1,102 +1,72 @@
-"""Folds in, the model of the chosen number of rules out: the plain list, or one of its rivals that is nearer the ideal.
+"""Tuning as code: rows and folds in, the model of the chosen list out (the paper's section on tuning).
 
-Three ways to choose are compared where stages are asked for: one p0 for all folds (the paper), one number of rules, one
-number of stages. The winner becomes the model; the models of all its sizes are kept with it.
+The walk of ``_learn/fit.py`` with a choice in its midst: the same fit on the rows of every fold says how error and
+stability go with the size of the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from pysirus._forest.forest import Paths
+from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import grow_paths
+from pysirus._learn.required import with_required
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.fold import FoldResult
-from pysirus._learn.tuning.growing import growing_path
-from pysirus._learn.tuning.held_out import Use, judge_choice
-from pysirus._learn.tuning.path import average, choose_accurate, choose_stable
-from pysirus._learn.tuning.plan import STAGE_TREES, TuningPlan
-from pysirus._learn.tuning.repetition import Repetition, is_settled, look_at
+from pysirus._learn.tuning.choose import Choice, Repetition, Whole, choose, compare_folds, is_settled
+from pysirus._learn.tuning.fold import FoldResult, TuningPlan
+from pysirus._learn.tuning.held_out import judge_choice
 from pysirus._model.model import Model
-from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
+from pysirus._model.tuning import Tuning, TuningPath
 from pysirus._terms.rule import RuleSet
-from pysirus._warn import warn_user
 from pysirus._weights.weighted import WeightedPrefixes
 
-# the number of trees in, what the folds of one repetition after the other learned out
-FitFolds = Callable[[int], Iterator[Sequence[FoldResult]]]
+# all rows in bins and the number of trees in, what the folds of one repetition after the other learned out
+FitFolds = Callable[[Any, int], Iterator[Sequence[FoldResult]]]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A way to choose: the error and stability that it promises, how its model is made, and which list a fold uses."""
-
-    error: float
-    stability: float
-    model: Callable[[], Model]
-    use: Callable[[FoldResult], Use]
-
-    def badness(self, criterion: str) -> float:
-        """What makes a choice worse than another."""
-        return self.error if criterion == "error" else float(distance_to_ideal(self.error, self.stability))
-
-    def uses(self, repetitions: Sequence[Repetition]) -> list[list[Use]]:
-        """The lists that the folds use."""
-        return [[self.use(fold) for fold in own.folds] for own in repetitions]
-
-
-@dataclass(frozen=True)
-class Whole:
-    """What was learned from all rows: they, the paths of the first forest, and the prefixes of its list."""
-
-    training: Training
-    paths: Paths
-    weighted: WeightedPrefixes
-
-
-def tune(training: Training, fit_folds: FitFolds, plan: TuningPlan) -> tuple[Model, Paths]:
-    """Fit on everything, tune on folds; the model of the choice, and the paths of its first forest."""
+def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitted:
+    """Fit on everything, tune on folds; the model of the choice."""
     kind = plan.kind
-    paths = grow_paths(training, plan.settings, if_constant=kind.if_constant, mean=kind.mean_name)
-    weighted = kind.describe(training, plan.plain_list(training, paths))
-    if not weighted.rules:
-        return _without_rules(training, weighted, paths.n_trees, plan), paths
-    chosen, repetitions = _repeat(Whole(training, paths, weighted), fit_folds(paths.n_trees), plan)
+    with closing(put_in_bins(plan.settings)) as rows:
+        # As in a fit: bins, forest, selection, outputs; then the weights of every prefix of a long list.
+        training = with_required(rows, kind.link)
+        paths = grow_paths(training, plan.settings, if_constant=kind.if_constant, mean=kind.mean_name)
+        weighted = kind.describe(training, plan.plain_list(training, paths))
+
+        # The same in every fold, repeated until the choice is settled, and the model of that choice.
+        if weighted.rules:
+            model = _model_of_choice(Whole(training, paths, weighted), fit_folds(training, paths.n_trees), plan)
+        else:
+            model = _without_rules(training, weighted, paths.n_trees, plan)
+
+        # Its numbers as short as they part the same rows.
+        return Fitted(with_short_thresholds(model, training), paths, training.binned.without_rows())
+
+
+def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> Model:
+    """The model of the best choice, with what the held-out rows say of it; they are gone when it is returned."""
+    chosen, repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
-    found = judge_choice(chosen.uses(repetitions), kind, len(model.selected))
-    model = replace(model, facts={**model.facts, "max_rules": plan.max_rules, "out_of_fold": found.to_facts()})
-    del chosen, repetitions
-    return with_short_thresholds(model, training), paths  # the held-out rows are gone by now
+    found = judge_choice(chosen.uses(repetitions), plan.kind, len(model.selected))
+    return replace(model, facts={**model.facts, "max_rules": plan.max_rules, "out_of_fold": found.to_facts()})
 
 
 def _repeat(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> tuple[Choice, list[Repetition]]:
     """The best choice, and the repetitions that it took."""
     repetitions: list[Repetition] = []
     for own in folds:
-        repetitions.append(look_at(own, plan))
+        repetitions.append(compare_folds(own, plan))
         if plan.n_repeats is None:
-            chosen = _choose(whole, repetitions, plan)
+            chosen = choose(whole, repetitions, plan)
             if is_settled(chosen.uses(repetitions), plan):
                 return chosen, repetitions
-    return _choose(whole, repetitions, plan), repetitions
-
-
-def _choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
-    """The best choice."""
-    plain = _choose_p0(whole, repetitions, plan)
-    choices = [plain]
-    if plan.with_stages:
-        choices += [_choose_length(plain, repetitions, plan), _choose_stages(whole, repetitions, plan)]
-    return min(choices, key=lambda choice: choice.badness(plan.criterion))
-
-
-def _share_left_out(repetitions: Sequence[Repetition]) -> float:
-    """The share of the rows that a fold leaves out, on average."""
-    return float(np.mean([fold.share_left_out for own in repetitions for fold in own.folds]))
+    return choose(whole, repetitions, plan), repetitions
 
 
 def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int, plan: TuningPlan) -> Model:
@@ -104,101 +74,3 @@ def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int,
     path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, plan.n_repeats or 1)
     tuning = Tuning(path, 1.0, 1.0, 1.0, plan.criterion, 0, 0.0, RuleSet(), ())
     return replace(plan.kind.model(training, weighted, 0, n_trees), tuning=tuning)
-
-
-def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
-    """The paper's choice: walk p0, take the full data's rules above the chosen one, and remember all sizes."""
-    steps = [own.by_p0 for own in repetitions]
-    path = average(steps, plan.max_rules)
-    p0 = choose_stable(steps, plan.max_rules) if plan.criterion == "stability" else choose_accurate(path)
-    changed, at = _share_left_out(repetitions), path.at(p0)
-    error, stability = float(path.error[at]), float(path.stability[at])
-
-    def model() -> Model:
-        weighted = whole.weighted
-        frequencies = np.array([rule.frequency for rule in weighted.rules])
-        size = int((frequencies > p0).sum())
-        if size == 0:
-            warn_user(f"No rule of the full data is above the chosen p0 = {p0:.4f}; the most frequent one is kept.")
-            size = 1
-        edges = np.append(frequencies, 0.0)
-        sizes = []
-        n_positive = (weighted.weights > 0).sum(axis=1)
-        for k in range(1, len(weighted.rules) + 1):
-            if k > size and n_positive[k] > plan.max_rules:
-                break
-            own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
-            sizes.append(_size(weighted, k, own_p0, path, path.at(own_p0)))
-        tuning = Tuning(path, p0, error, stability, plan.criterion, at, changed, RuleSet(weighted.rules), tuple(sizes))
-        found = plan.kind.model(whole.training, weighted, size, whole.paths.n_trees)
-        return replace(found, tuning=tuning).at_size(size)
-
-    return Choice(error, stability, model, lambda fold: fold.use(p0))
-
-
-def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath, at: int) -> Size:
-    """A size of a list, with what an entry of the path says of it."""
-    return Size(
-        n_rules=n_rules,
-        p0=p0,
-        error=float(path.error[at]),
-        stability=float(path.stability[at]),
-        weights=tuple(weighted.weights[n_rules, :n_rules].tolist()),
-        intercept=weighted.intercepts[n_rules],
-        penalty=float(weighted.penalties[n_rules]),
-        hazard=None if weighted.hazards is None else tuple(weighted.hazards[n_rules].tolist()),
-        n_dust=weighted.n_dust[n_rules] if weighted.n_dust else 0,
-    )
-
-
-def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
-    """The same number of rules in every fold, without corrections."""
-    steps = [own.by_length for own in repetitions if own.by_length is not None]
-    path, step = growing_path(steps, plan.max_rules, plan.criterion)
-
-    def model() -> Model:
-        found = plain.model()
-        tuning, last = found.tuned, len(path) - 1
-        least = max(1, sum(rule.given for rule in tuning.rules)) - 1  # no list is shorter than what is required
-        at = [min(max(0, k - least), last) for k in range(len(tuning.sizes))]
-        sizes = [
-            replace(size, error=float(path.error[k]), stability=float(path.stability[k]))
-            for k, size in zip(at, tuning.sizes)
-        ]
-        own = min(step + least, len(sizes) - 1)
-        chosen = sizes[own]
-        choice = (chosen.p0, chosen.error, chosen.stability, tuning.criterion, own)
-        tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))
-        return replace(found, tuning=tuned).at_size(own + 1)
-
-    return Choice(float(path.error[step]), float(path.stability[step]), model, lambda fold: fold.by_length.use(step))
-
-
-def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
-    """The same number of stages in every fold, then on the full data; every prefix of that list is a size."""
-    training, paths = whole.training, whole.paths
-    steps = [own.by_stage for own in repetitions if own.by_stage is not None]
-    path, step = growing_path(steps, plan.max_rules, plan.criterion)
-    changed = _share_left_out(repetitions)
-
-    def model() -> Model:
-        stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
-        rules = stages[-1].rules
-        weighted = plan.kind.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
-        weighted = plan.kind.describe(training, weighted)
-        lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
-        sizes = [
-            _size(weighted, k, lowest[k - 1], path, min(rules[k - 1].stage, len(path)) - 1)
-            for k in range(1, len(rules) + 1)
-        ]
-        size = len(stages[min(step, len(stages) - 1)].rules)
-        choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
-        tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes))
-        n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
-        return replace(plan.kind.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
-
-    def use(fold: FoldResult) -> Use:
-        assert fold.staged is not None
-        return fold.staged.use(step)
-
-    return Choice(float(path.error[step]), float(path.stability[step]), model, use)

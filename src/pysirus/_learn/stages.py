@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from pysirus._forest.forest import Recipe
-from pysirus._learn.keep import Limits, keep_rules
 from pysirus._learn.kinds.kind import Kind
-from pysirus._learn.select import Span
+from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.training import Training
+from pysirus._terms.dependence import Span
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 # The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most: the error
@@ -50,7 +50,7 @@ def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
     )
 
 
-def correct(
+def add_stages(
     training: Training,
     first: WeightedPrefixes,
     first_tree: int,
@@ -91,7 +91,7 @@ def _corrections(
         first_tree += limits.n_trees
         most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
         each = replace(limits.each, n_rules=most, least_rows=LEAST_ROWS)
-        kept = keep_rules(training, paths, each, span, weighted.rules, unexplained)
+        kept = select_rules(training, paths, each, span, weighted.rules, unexplained)
         if not kept.rules:
             return
         new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)

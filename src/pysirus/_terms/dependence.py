@@ -1,0 +1,227 @@
+"""Rules in, which of them are linear combinations of those before out: exact (the paper's post-treatment).
+
+Over the whole input space a rule is a sparse integer vector, and a ``Span`` takes in those that are new. With
+u(j,c) = 1 where x_j < c, and m_j = 1 where x_j is missing, a rule is a product over its features of
+
+    u(j,high) - u(j,low)        an absent high reads 1, an absent low reads 0
+
+and the monomials with one factor per feature are linearly independent. So one step of exact elimination answers the
+question for any depth. In two dimensions, with a = u(1,c) and b = u(2,d):
+
+    if x_1 <  c              a
+    if x_1 >= c              1 - a              dropped: spanned by 1 and a
+    if x_1 <  c & x_2 <  d   a b
+    if x_1 <  c & x_2 >= d   a - a b            dropped: spanned by a and a b
+    if x_1 >= c & x_2 <  d   b - a b            kept: b is new
+
+On the training rows rules can agree without that: where `limit < 4622` and `rating < 263` part the same rows, the data
+cannot tell one from the other. A rule is a combination of the constant and of others *there* when the Gram matrix of
+their indicators, integers that add up over parts, is singular with it (``independent_columns``).
+
+    rows        1 2 3 4 5 6
+    x < 3       1 1 0 0 0 0
+    z < 7       1 1 0 0 0 0     dropped: the same rows
+    z >= 9      0 0 0 0 1 1
+    3 <= x, z   0 0 1 1 0 0     dropped: one minus the other two
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned, Cuts
+from pysirus._terms.from_path import SplitSide, decode
+from pysirus._terms.rule import Condition, Rule
+
+Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
+Monomial = tuple[Atom, ...]
+Vector = dict[Monomial, int]
+ONE: Monomial = ()
+MISSING = -1
+MAX_CUTS = 256
+PRIME = 2**61 - 1
+LARGEST = 2**30  # numerators and denominators of this size are known by their remainder
+
+
+# ---------------------------------------------------------------------------------------- over the whole input space
+
+
+def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict[Monomial, int]:
+    """The indicator of one feature's condition in the basis 1, u(j,c), m_j."""
+    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
+    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
+    only_missing = any(s.cut is None and not s.less for s in sides)
+    missing = has_missing and all(s.missing_inside for s in sides)
+    terms: dict[Monomial, int] = {}
+
+    def add(monomial: Monomial, coefficient: int) -> None:
+        terms[monomial] = terms.get(monomial, 0) + coefficient
+
+    if not only_missing and (lower is None or upper is None or lower < upper):
+        if upper is not None:
+            add(((feature, upper),), 1)
+        else:
+            add(ONE, 1)
+            if has_missing:
+                add(((feature, MISSING),), -1)
+        if lower is not None:
+            add(((feature, lower),), -1)
+    if missing:
+        add(((feature, MISSING),), 1)
+    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+
+
+def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
+    """The rule of a path as a sparse integer vector over monomials."""
+    by_feature: dict[int, list[SplitSide]] = {}
+    for code in codes:
+        if code >= 0:
+            side = decode(code, binned)
+            by_feature.setdefault(side.feature, []).append(side)
+    vector: Vector = {ONE: 1}
+    for feature, sides in sorted(by_feature.items()):
+        factor = _factor(feature, sides, binned.cuts[feature].has_missing)
+        # monomials of different features: no two products are the same
+        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
+    return vector
+
+
+def condition_vector(rule: Rule, binned: Binned) -> Vector:
+    """The same of a rule that was given. Cuts that its features do not have are numbered after those they have."""
+    vector: Vector = {ONE: 1}
+    for condition in sorted(rule.conditions, key=lambda condition: condition.index):
+        factor = _condition_factor(condition, binned.cuts[condition.index])
+        vector = {m + n: c * d for m, c in vector.items() for n, d in factor.items()}
+    return vector
+
+
+def _condition_factor(condition: Condition, cuts: Cuts) -> dict[Monomial, int]:
+    """The indicator of a condition in the basis 1, u(j,c), m_j: of levels the sum over runs of neighbouring bins."""
+    terms: dict[Monomial, int] = {}
+
+    def add(cut: int | None, coefficient: int) -> None:
+        monomial: Monomial = ONE if cut is None else ((condition.index, cut),)
+        terms[monomial] = terms.get(monomial, 0) + coefficient
+
+    def up_to(cut: int | None, coefficient: int) -> None:
+        """The known values left of a cut, or all."""
+        add(cut, coefficient)
+        if cut is None and cuts.has_missing:
+            add(MISSING, -coefficient)
+
+    if not condition.only_missing and condition.levels is None:
+        up_to(None if condition.upper is None else _place(condition.upper, cuts), 1)
+        if condition.lower is not None:
+            up_to(_place(condition.lower, cuts), -1)
+    elif not condition.only_missing:
+        for k, level in enumerate(cuts.levels):
+            if level in (condition.levels or ()):
+                up_to(k if k < cuts.n_cuts else None, 1)
+                if k > 0:
+                    up_to(k - 1, -1)
+    if cuts.has_missing and condition.missing:
+        add(MISSING, 1)
+    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+
+
+def _place(threshold: float, cuts: Cuts) -> int:
+    """The number of a cut; one that is not there has the bits of its threshold for a number."""
+    k = int(np.searchsorted(cuts.thresholds, threshold))
+    if k < cuts.n_cuts and cuts.thresholds[k] == threshold:
+        return k
+    return MAX_CUTS + int(np.float64(threshold).view(np.uint64))
+
+
+def _rank(monomial: Monomial) -> tuple[int, Monomial]:
+    return len(monomial), monomial
+
+
+@dataclass
+class Span:
+    """The span of the constant and the vectors added so far, in echelon form."""
+
+    rows: dict[Monomial, Vector] = field(default_factory=lambda: {ONE: {ONE: 1}})
+
+    def reduce(self, vector: Vector) -> Vector:
+        """Eliminate the highest monomial while it is the pivot of a row; empty when the span contains the vector."""
+        rest = dict(vector)
+        while rest:
+            pivot = max(rest, key=_rank)
+            row = self.rows.get(pivot)
+            if row is None:
+                break
+            common = gcd(rest[pivot], row[pivot])
+            ours, theirs = row[pivot] // common, rest[pivot] // common
+            rest = {monomial: ours * coefficient for monomial, coefficient in rest.items()}
+            for monomial, coefficient in row.items():
+                if value := rest.get(monomial, 0) - theirs * coefficient:
+                    rest[monomial] = value
+                else:
+                    rest.pop(monomial, None)
+        return rest
+
+    def add(self, vector: Vector) -> bool:
+        """Add a vector; False when the span contained it already."""
+        rest = self.reduce(vector)
+        if not rest:
+            return False
+        self.rows[max(rest, key=_rank)] = rest
+        return True
+
+
+# ----------------------------------------------------------------------------------------------- on the training rows
+
+
+def independent_columns(gram: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which columns of a Gram matrix are no combinations of those before them; exact."""
+    kept, coefficients = _core.independent_columns(np.ascontiguousarray(gram, dtype=np.int64))
+    kept = kept.astype(bool)
+    for i in np.flatnonzero(~kept).tolist():
+        if not _is_combination(gram, i, coefficients[i].tolist()):  # a chance of about 1 in 2**50
+            return _eliminate(gram)
+    return np.asarray(kept)
+
+
+def _is_combination(gram: NDArray[np.int64], column: int, remainders: list[int]) -> bool:
+    """Whether the coefficients with these remainders make up a column: then the difference has length zero."""
+    difference = {column: Fraction(-1)}
+    for j, remainder in enumerate(remainders):
+        if remainder:
+            found = _fraction_of(remainder)
+            if found is None:
+                return False
+            difference[j] = found
+    return sum(a * b * int(gram[i, j]) for i, a in difference.items() for j, b in difference.items()) == 0
+
+
+def _fraction_of(remainder: int) -> Fraction | None:
+    """The fraction of small numerator and denominator with a remainder modulo the prime (Wang's algorithm)."""
+    before, after, sign_before, sign_after = PRIME, remainder, 0, 1
+    while after > LARGEST:
+        quotient = before // after
+        before, after = after, before - quotient * after
+        sign_before, sign_after = sign_after, sign_before - quotient * sign_after
+    return Fraction(after, sign_after) if 0 < abs(sign_after) <= LARGEST else None
+
+
+def _eliminate(gram: NDArray[Any]) -> NDArray[np.bool_]:
+    """The same by elimination in fractions: slow, and never in doubt."""
+    kept: list[int] = []
+    rows: list[list[Fraction]] = []
+    for i in range(len(gram)):
+        row = [Fraction(int(value)) for value in gram[i]]
+        for pivot, other in zip(kept, rows):
+            factor = row[pivot] / other[pivot]
+            row = [a - factor * b for a, b in zip(row, other)]
+        if row[i]:
+            kept.append(i)
+            rows.append(row)
+    return np.isin(np.arange(len(gram)), kept)
