@@ -81,7 +81,7 @@ void check_differences(const Table& rows) {
   const CoxPrefix prefix = table.make(9, true);
   const double step = 1e-5;
   for (const std::int32_t without : {kFolds, 3}) {
-    CoxDescent here(prefix, table, gap, without, 0), up = here, down = here;
+    Descent<CoxLoss> here({prefix, table, gap, without}), up = here, down = here;
     std::vector<double> point;
     for (std::int32_t r = 0; r < 9; ++r) point.push_back(0.1 * r);
     here.start(point);

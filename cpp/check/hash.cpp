@@ -188,7 +188,7 @@ void hash_cox() {
     span.push_back(static_cast<std::int32_t>(i < 12 ? i + 1 : event.back() + number(950 + i, 12)));
   }
   const auto fold = numbers_below<std::uint8_t>(n, 24, 5);
-  const CoxRows rows{n, 12, 5, span.data(), event.data(), fold.data(), nullptr, nullptr};
+  const CoxRows rows{n, 12, 5, span.data(), event.data(), fold.data(), nullptr};
   const CoxTable table(rows, 12, 1, bits);
   const std::vector<double> gap = gaps(12);
   const Fitted fitted = CoxFit(table, 12, gap, 0.25).run({100.0, 1.0, 0.01}, nullptr);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weights/families.hpp"
+#include "weights/newton.hpp"
 
 namespace pysirus {
 
@@ -57,103 +58,34 @@ struct Problem {
   const Family& family;
 };
 
-// A point that goes down to the minimum by Newton steps. A step that changes a score by more than kLongest is
-// shortened, and halved while the loss does not fall.
+// The loss of the rows of some folds: `target` names the model that each fold goes to, or -1 to leave it out.
 template <class Family>
-class Descent {
+class PatternLoss {
  public:
-  static constexpr double kLongest = 2.0, kSure = 1e-3;
-
-  // `target` names the model that each fold goes to, or -1 to leave it out.
-  Descent(const Problem<Family>& problem, std::vector<std::int32_t> target, std::int32_t n_models)
+  PatternLoss(const Problem<Family>& problem, std::vector<std::int32_t> target, std::int32_t n_models)
       : problem_(problem), target_(std::move(target)), models_(n_models) {}
 
-  void start(std::vector<double> point) {
-    point_ = std::move(point);
-    evaluate();
-  }
+  std::int64_t n_scores() const { return problem_.prefix.n_scores; }
 
-  // The first weights stay what they are.
-  void hold(std::int64_t n_held) { n_held_ = n_held; }
-
-  // Where the next step leads; the largest change of a score that it would make.
-  double propose(double penalty) {
-    step_.take(total_, problem_.prefix.n_scores, penalty, point_, next_, n_held_);
-    return largest_change();
-  }
-
-  // Takes the step that was proposed, or the part of it that lowers the loss.
-  void accept(double penalty, double change) {
-    const std::vector<double> from = point_;
-    const double before = objective(penalty);
-    double share = change > kLongest ? kLongest / change : 1.0;
-    for (int halving = 0; halving < 60; ++halving, share *= 0.5) {
-      for (std::size_t i = 0; i < from.size(); ++i)
-        point_[i] = share == 1.0 ? next_[i] : from[i] + share * (next_[i] - from[i]);
-      evaluate();
-      if (change < kSure || objective(penalty) <= before + 1e-13 * std::fabs(before)) break;  // but for rounding
-    }
-  }
-
-  double advance(double penalty) {
-    const double change = propose(penalty);
-    accept(penalty, change);
-    return change;
-  }
-
-  // Goes on from where another descent over the same rows has looked.
-  void follow(const Descent& other) {
-    point_ = other.point_;
-    total_ = other.total_;
-  }
-
-  double objective(double penalty) const {
-    double squares = 0.0;
-    for (std::size_t i = problem_.prefix.n_scores + n_held_; i < point_.size(); ++i) squares += point_[i] * point_[i];
-    return total_.value / total_.size + 0.5 * penalty * squares;
-  }
-
-  // How far the point is from a minimum: the largest slope that it could follow.
-  double unrest(double penalty) const {
-    double most = 0.0;
-    for (std::int64_t i = 0; i < total_.n; ++i) {
-      double slope = total_.slope[i] / total_.size;
-      if (i >= problem_.prefix.n_scores && i < problem_.prefix.n_scores + n_held_) continue;
-      if (i >= problem_.prefix.n_scores) {
-        slope += penalty * point_[i];
-        if (point_[i] <= 0.0) slope = std::min(slope, 0.0);
-      }
-      most = std::max(most, std::fabs(slope));
-    }
-    return most;
-  }
-
-  const std::vector<double>& point() const { return point_; }
-  const std::vector<double>& proposed() const { return next_; }
-  const std::vector<double>& scores() const { return eta_; }  // [pattern][score]
-  const Quadratic& total() const { return total_; }
-  const Quadratic& model(std::int32_t i) const { return models_[i]; }
-
- private:
-  void evaluate() {
+  void add_up(const std::vector<double>& point, Quadratic& total) {
     const Prefix& prefix = problem_.prefix;
     const std::int64_t C = prefix.n_scores;
-    scores_.set(prefix, problem_.gap, point_.data());
+    scores_.set(prefix, problem_.gap, point.data());
     eta_.resize(prefix.size() * C);
     for (std::int64_t i = 0; i < prefix.size(); ++i)
       for (std::int64_t c = 0; c < C; ++c) eta_[i * C + c] = scores_.of(prefix, i, c);
-    const auto n = static_cast<std::int64_t>(point_.size());
+    const auto n = static_cast<std::int64_t>(point.size());
     for (Quadratic& model : models_) model.reset(n);
     problem_.family.add_up(prefix, eta_.data(), problem_.gap, target_, models_);
-    total_.reset(n);
-    for (const Quadratic& model : models_) total_.add(model, 1.0);
+    total.reset(n);
+    for (const Quadratic& model : models_) total.add(model, 1.0);
   }
 
-  double largest_change() {
+  double change(const std::vector<double>& from, const std::vector<double>& to) {
     if constexpr (Family::kQuadratic) return 0.0;
     const Prefix& prefix = problem_.prefix;
-    std::vector<double> difference(point_.size());
-    for (std::size_t i = 0; i < point_.size(); ++i) difference[i] = next_[i] - point_[i];
+    std::vector<double> difference(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) difference[i] = to[i] - from[i];
     scores_.set(prefix, problem_.gap, difference.data());
     double most = 0.0;
     for (std::int64_t i = 0; i < prefix.size(); ++i)
@@ -161,21 +93,15 @@ class Descent {
     return most;
   }
 
+  const std::vector<double>& scores() const { return eta_; }  // [pattern][score], where it was last added up
+  const Quadratic& model(std::int32_t i) const { return models_[i]; }
+
+ private:
   Problem<Family> problem_;
   std::vector<std::int32_t> target_;
   std::vector<Quadratic> models_;
-  Quadratic total_;
-  NewtonStep step_;
   Scores scores_;
-  std::vector<double> point_, next_, eta_;
-  std::int64_t n_held_ = 0;
-};
-
-struct Fitted {
-  std::vector<double> point;   // intercepts [score], then weights [rule]
-  std::vector<double> losses;  // [penalty] cross-validated mean loss; zeros where there is nothing to choose
-  double penalty = 0.0;
-  double unrest = 0.0;  // the largest slope left, relative to those at the constant
+  std::vector<double> eta_;
 };
 
 // One size of list. `grid` falls, in units of the largest curvature of a weight at the constant.
@@ -188,9 +114,8 @@ class Fit {
       std::int32_t n_folds, double near, std::int32_t n_held = 0)
       : prefix_(prefix), problem_{prefix, gap, family}, n_folds_(n_folds), n_held_(std::min(n_held, prefix.n_rules)),
         near_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : near),
-        all_(Problem<Family>{whole, gap, family}, {0}, 1), by_fold_(problem_, folds(), n_folds) {
+        all_({{whole, gap, family}, {0}, 1}), by_fold_({problem_, folds(), n_folds}, n_held_) {
     point_folds();
-    by_fold_.hold(n_held_);
   }
 
   Fitted run(const std::vector<double>& grid, const double* fixed_penalty) {
@@ -215,7 +140,7 @@ class Fit {
     steepest = std::max(steepest, 1e-3 * std::sqrt(scale * bend));
     if (scale > 0.0) {
       fitted.penalty = fixed_penalty ? *fixed_penalty : choose(grid, scale, fitted.losses);
-      settle(fitted.penalty, steepest, fitted);
+      fitted.unrest = all_.settle(fitted.penalty, steepest);
     }
     fitted.point = all_.point();
     return fitted;
@@ -289,7 +214,7 @@ class Fit {
     fold_points_.resize(n_folds_);
     for (const std::int32_t f : used_) {
       rest_ = by_fold_.total();
-      rest_.add(by_fold_.model(f), -1.0);
+      rest_.add(by_fold_.loss.model(f), -1.0);
       step_.take(rest_, C, penalty, all_.point(), fold_points_[f], n_held_);
     }
     score_cells(used_);
@@ -319,7 +244,7 @@ class Fit {
       change_[f] = 0.0;
     }
     cell_eta_.resize(prefix_.weight.size() * C);
-    const std::vector<double>& eta = by_fold_.scores();
+    const std::vector<double>& eta = by_fold_.loss.scores();
     for (std::int64_t i = 0; i < prefix_.size(); ++i)
       for (std::int64_t cell = prefix_.first_cell[i]; cell < prefix_.first_cell[i + 1]; ++cell) {
         const std::int32_t f = prefix_.fold[cell];
@@ -335,9 +260,8 @@ class Fit {
   void refine(std::int32_t fold, double penalty) {
     std::vector<std::int32_t> others(n_folds_, 0);
     others[fold] = -1;
-    Descent<Family> own(problem_, others, 1);
-    own.hold(n_held_);
-    own.start(change_[fold] > Descent<Family>::kLongest ? all_.point() : fold_points_[fold]);
+    Descent<PatternLoss<Family>> own({problem_, others, 1}, n_held_);
+    own.start(change_[fold] > own.kLongest ? all_.point() : fold_points_[fold]);
     for (int step = 0; step < 100; ++step)
       if (own.advance(penalty) <= near_) break;
     fold_points_[fold] = own.point();
@@ -349,19 +273,7 @@ class Fit {
     double bend = 0.0;
     for (std::int64_t c = 0; c < prefix_.n_scores; ++c)
       bend += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
-    if (bend > 0.0) settle(0.0, bend, fitted);
-  }
-
-  // Steps until nothing is left to follow but rounding.
-  void settle(double penalty, double steepest, Fitted& fitted) {
-    double last = std::numeric_limits<double>::infinity();
-    for (int step = 0; step < 200; ++step) {
-      const double unrest = all_.unrest(penalty) / steepest;
-      if (unrest <= 1e-14 || (unrest <= 1e-11 && unrest > 0.1 * last)) break;
-      last = unrest;
-      all_.advance(penalty);
-    }
-    fitted.unrest = all_.unrest(penalty) / steepest;
+    if (bend > 0.0) fitted.unrest = all_.settle(0.0, bend);
   }
 
   const Prefix& prefix_;
@@ -370,7 +282,7 @@ class Fit {
   double near_, whole_ = 0.0;
   std::vector<double> whole_sum_;
   std::vector<std::int32_t> used_;
-  Descent<Family> all_, by_fold_;
+  Descent<PatternLoss<Family>> all_, by_fold_;
   NewtonStep step_;
   Quadratic rest_;
   std::vector<std::vector<double>> fold_points_;
