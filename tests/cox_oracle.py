@@ -5,6 +5,7 @@ import math
 import numpy as np
 from scipy.optimize import minimize
 
+from pysirus import _core
 from pysirus._weights.cox import cox_rows_of_bits
 from pysirus._weights.risk_sets import risk_sets
 
@@ -21,6 +22,13 @@ def bits_of(holds):
 def rows_of(holds, times, events, weights=None, folds=None, seed=SEED):
     """What ``fit_cox`` takes."""
     return cox_rows_of_bits(holds.shape[1], bits_of(holds), risk_sets(times, events), seed, weights, folds)
+
+
+def partial_log_likelihood(risk, scores, weights=None):
+    """The core's partial log-likelihood of scores, one a row; 0 where nobody has an event."""
+    scores = np.ascontiguousarray(scores, dtype=np.float64).reshape(risk.n_rows)
+    weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    return -_core.cox_rows(risk.span, risk.events, weights, len(risk.event_times), scores)[0]
 
 
 def log_likelihood(times, events, eta, weights=None):

@@ -5,10 +5,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from in_memory import MemoryRows
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._forest import forest
 from pysirus._learn import grow
-from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
 

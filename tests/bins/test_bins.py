@@ -13,6 +13,7 @@ from pysirus import _core
 from pysirus._bins.cuts import bin_table, find_cuts
 from pysirus._data.column import Column
 from pysirus._data.table import read_table
+from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import NumberResponse
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
@@ -21,7 +22,7 @@ FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 def cuts_of(values, weights=None, *, n_bins=10, discrete_limit=10):
     values = np.asarray(values)
     response = NumberResponse(np.zeros(len(values)), weights=weights)
-    return find_cuts(Column("x", "numeric", values), response, n_bins=n_bins, discrete_limit=discrete_limit)
+    return find_cuts(Column("x", "numeric", values), IntegerRows(response), n_bins, discrete_limit)
 
 
 def bins_of(values, cuts):

@@ -10,6 +10,7 @@ from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusReg
 from pysirus._bins.cuts import find_cuts
 from pysirus._data.table import read_table
 from pysirus._learn.kinds.class_shares import ClassShares
+from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import NumberResponse
 
 
@@ -19,7 +20,7 @@ def class_response(labels, weights):
 
 def order_of(labels, response, dtype=None):
     column = read_table(pd.DataFrame({"c": pd.Series(labels, dtype=dtype)})).columns[0]
-    return find_cuts(column, response, n_bins=10, discrete_limit=10).levels
+    return find_cuts(column, IntegerRows(response), 10, 10).levels
 
 
 def test_levels_are_in_order_of_their_mean_response():

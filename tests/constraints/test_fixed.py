@@ -10,12 +10,12 @@ import pytest
 from scipy.optimize import nnls
 
 import pysirus
+from cox_oracle import partial_log_likelihood
 from parts import assert_equal_models
 from pysirus import ModelFileError, RuleTextError, SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._parameters import ParameterError
 from pysirus._terms.effect import Effect, read_effect
 from pysirus._terms.read import columns_of_rules, read_rule
-from pysirus._weights.cox import partial_log_likelihood
 from pysirus._weights.risk_sets import risk_sets
 from signed import answers_of, assert_obeys, draw_table, estimator_of, target_of
 from survival_table import COLUMNS, survival_table

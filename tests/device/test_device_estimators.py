@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from in_memory import MemoryRows
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._device import choose, platform
 from pysirus._device.choose import Work, choose_device
 from pysirus._device.platform import TEST_PLATFORM, DeviceError
 from pysirus._parameters import ParameterError
-from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from survival_table import target
 

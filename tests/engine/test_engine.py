@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import warm
+from in_memory import MemoryRows
 from parts import KINDS, assert_equal_models, make_frame, response_of, write_files
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
-from pysirus.engine.holders.memory import MemoryRows
 from pysirus.engine.options import EngineOptions
 from pysirus.engine.parts import Part
 from sampled import in_turns

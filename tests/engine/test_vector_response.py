@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from in_memory import MemoryShards
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
@@ -14,7 +15,6 @@ from pysirus._response.response import NumberResponse, VectorResponse
 from pysirus._terms.from_path import rules_of
 from pysirus._weights.moments import moment_sums, rule_moments, rule_tables
 from pysirus.engine.forest import ShardForest
-from pysirus.engine.holders.memory import MemoryShards
 from pysirus.engine.holders.scratch import Scratch
 from pysirus.engine.shard import RuleMoments, Shard
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import pysirus
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._learn.kinds.figures import auc_of, calibration_error, class_figures, number_figures
+from pysirus._learn.kinds.figures import auc_of, calibration_error, class_figures, figures_of_numbers
 from pysirus._model.held_out import bins_of, figures_line, format_figures
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -56,13 +56,13 @@ def test_figures_of_numbers_are_those_of_scikit_learn(weighted):
     y = random.normal(size=300)
     predicted = 0.7 * y + 0.3 * random.normal(size=300)
     weights = random.random(300) if weighted else None
-    found = {name: value for name, (value, _) in number_figures(predicted, y, weights).items()}
+    found = {name: value for name, (value, _) in figures_of_numbers([(predicted, y, weights)]).items()}
     assert found["r2"] == pytest.approx(metrics.r2_score(y, predicted, sample_weight=weights))
     squared = metrics.mean_squared_error(y, predicted, sample_weight=weights)
     assert found["rmse"] == pytest.approx(np.sqrt(squared))
     assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted, sample_weight=weights))
     assert found["unexplained_variance"] == pytest.approx(1 - found["r2"])
-    assert set(number_figures(predicted, np.ones(300), None)) == {"rmse", "mae"}  # nothing to explain
+    assert set(figures_of_numbers([(predicted, np.ones(300), None)])) == {"rmse", "mae"}  # nothing to explain
 
 
 def test_standard_errors_are_the_spread_over_other_rows():
@@ -74,7 +74,7 @@ def test_standard_errors_are_the_spread_over_other_rows():
     numbers = []
     for _ in range(300):
         y = random.normal(size=200)
-        numbers.append(number_figures(0.5 * y + random.normal(size=200), y, None))
+        numbers.append(figures_of_numbers([(0.5 * y + random.normal(size=200), y, None)]))
     for name in ("rmse", "mae"):
         values, errors = zip(*(found[name] for found in numbers))
         assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)

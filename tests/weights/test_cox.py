@@ -5,9 +5,9 @@ import pytest
 from test_weights import make_case as ridge_case
 
 import cox_oracle as oracle
-from cox_oracle import rows_of
+from cox_oracle import partial_log_likelihood, rows_of
 from pysirus import _core
-from pysirus._weights.cox import cox_residuals, cox_rows, fit_cox, hazard_rises, partial_log_likelihood
+from pysirus._weights.cox import cox_residuals, cox_rows, fit_cox, hazard_rises
 from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.hazard import baseline_hazard
 from pysirus._weights.likelihood import rule_scores

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import brier_score_loss, log_loss, mean_gamma_deviance, mean_poisson_deviance, mean_squared_error
+from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance, mean_squared_error
 
 from pysirus._response.response import ClassResponse
 from pysirus._weights.deviance import (
-    brier_score,
     predicted_means,
     row_deviances,
-    unexplained_deviance,
     weighted_mean,
 )
 from pysirus._weights.likelihood import responses_of
@@ -32,9 +30,6 @@ def test_deviances_are_those_of_scikit_learn(loss, y, sklearn):
     means = predicted_means(loss, SCORES)
     deviance = weighted_mean(row_deviances(loss, y, SCORES), WEIGHTS)
     assert deviance == pytest.approx(sklearn(y, means, WEIGHTS), rel=1e-12)
-    constant = np.array([0.3])
-    base = sklearn(y, np.broadcast_to(predicted_means(loss, constant[None]), y.shape), WEIGHTS)
-    assert unexplained_deviance(loss, y, SCORES, constant, WEIGHTS) == pytest.approx(deviance / base, rel=1e-12)
 
 
 def test_several_classes():
@@ -44,14 +39,6 @@ def test_several_classes():
     p = predicted_means("softmax", scores)
     assert np.allclose(p.sum(axis=1), 1)
     assert weighted_mean(row_deviances("softmax", y, scores)) == pytest.approx(2 * log_loss(slots, p), rel=1e-12)
-    assert brier_score(y, p) == pytest.approx(((y - p) ** 2).sum(axis=1).mean(), rel=1e-12)
-
-
-def test_brier_score_of_two_classes():
-    y = RNG.integers(0, 2, 200)
-    p = predicted_means("logistic", SCORES)
-    expected = brier_score_loss(y, p[:, 0], sample_weight=WEIGHTS)
-    assert brier_score(y[:, None], p, WEIGHTS) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_share_that_is_its_own_mean_has_no_deviance():

@@ -14,7 +14,6 @@ def test_a_curve_by_hand():
     curve = kaplan_meier(times, events)
     assert curve.times.tolist() == [1.0, 2.0, 4.0]
     assert curve.share == pytest.approx([4 / 5, 4 / 5 * 3 / 4, 0.0])
-    assert curve.at_risk.tolist() == [5.0, 4.0, 1.0]
     assert curve.median == 4.0 and curve.last == 4.0
     assert kaplan_meier(times, np.zeros(5, bool)).median is None
     assert kaplan_meier(times[:2], events[:2]).median == 1.0  # one half is reached

@@ -7,7 +7,8 @@ import pytest
 
 import cox_oracle as oracle
 import cox_reference as reference
-from pysirus._weights.cox import cox_residuals, fit_cox, partial_log_likelihood
+from cox_oracle import partial_log_likelihood
+from pysirus._weights.cox import cox_residuals, fit_cox
 from pysirus._weights.hazard import baseline_hazard
 from pysirus._weights.risk_sets import risk_sets
 from pysirus._weights.survival_error import Pairs, brier_scores, censoring, count_pairs, integrated_brier_score

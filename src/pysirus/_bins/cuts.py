@@ -180,7 +180,8 @@ def idle_reason(n_cuts: int, *, has_missing: bool, all_missing: bool, constant: 
     return "constant" if constant else "nearly constant: no quantile is above the minimum"
 
 
-def _find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: int) -> Cuts:
+def find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: int) -> Cuts:
+    """The cut points of a column on the training sample."""
     missing = column.missing()
     all_missing = missing is not None and bool(missing.all())
     levels: tuple[Any, ...] = ()
@@ -199,11 +200,6 @@ def _find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: i
     has_missing = missing is not None and not all_missing
     idle = idle_reason(len(identities), has_missing=has_missing, all_missing=all_missing, constant=constant)
     return Cuts(column.without_values(), identities, thresholds, levels, has_missing, idle=idle)
-
-
-def find_cuts(column: Column, response: Response, *, n_bins: int, discrete_limit: int) -> Cuts:
-    """The cut points of a column on the training sample."""
-    return _find_cuts(column, IntegerRows(response), n_bins, discrete_limit)
 
 
 def with_sizes(cuts: Cuts, sizes: NDArray[np.int64]) -> Cuts:
@@ -247,7 +243,7 @@ def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_b
     """Find the cuts of a column and encode it into ``out``."""
     # read once with the stride of its table, which costs a cache line a value, then from a copy
     column = replace(column, values=np.ascontiguousarray(column.values))
-    cuts = _find_cuts(column, rows, n_bins, discrete_limit)
+    cuts = find_cuts(column, rows, n_bins, discrete_limit)
     cuts.encode(column, out)
     return with_sizes(cuts, rows.sizes(out, cuts.n_bins))
 

@@ -59,12 +59,6 @@ def flag(value: Any, place: str) -> None:
         refuse(place, "true or false", value)
 
 
-def nothing(value: Any, place: str) -> None:
-    """null."""
-    if value is not None:
-        refuse(place, "null", value)
-
-
 def is_real(value: Any) -> bool:
     """Whether a value is a finite number."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):

@@ -144,11 +144,6 @@ def fit_cox(
     )
 
 
-def partial_log_likelihood(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> float:
-    """Cox's partial log-likelihood of scores, one a row, by Efron's formula. It is 0 where nobody has an event."""
-    return -_of_rows(risk, scores, weights)[0]
-
-
 def cox_residuals(
     risk: RiskSets,
     scores: Floats,

@@ -1,4 +1,4 @@
-"""Scores and responses in, errors out: deviance, unexplained deviance, Brier score (docs/method.md).
+"""Scores and responses in, what they stand for and their deviances out (docs/method.md).
 
 Scores and responses are arrays [row, score]; see ``likelihood.responses_of``. Sums are rounded once (``math.fsum``), so
 the order of rows does not matter.
@@ -59,21 +59,3 @@ def weighted_mean(values: Floats, weights: Floats | None = None) -> float:
     if weights is None:
         return math.fsum(values) / len(values)
     return math.fsum(values * weights) / math.fsum(weights)
-
-
-def unexplained_deviance(
-    loss: str, y: Floats, scores: Floats, constant: Floats, weights: Floats | None = None
-) -> float:
-    """Deviance of the scores by that of a constant: 0 is perfect, 1 no better than the constant."""
-    own = weighted_mean(row_deviances(loss, y, scores), weights)
-    base = weighted_mean(row_deviances(loss, y, np.broadcast_to(constant, np.shape(scores))), weights)
-    return own / (base or 1.0)
-
-
-def brier_score(y: Floats, probabilities: Floats, weights: Floats | None = None) -> float:
-    """Mean squared error of probabilities [row, class], summed over classes; of two classes one column is enough."""
-    squares = (np.asarray(y, dtype=np.float64) - probabilities) ** 2
-    total = squares[:, 0].copy()
-    for column in squares.T[1:]:
-        total += column
-    return weighted_mean(total, weights)

@@ -17,7 +17,6 @@ class Curve:
 
     times: Floats  # of events, rising
     share: Floats
-    at_risk: Floats  # weight of the rows at risk at each of them
     last: float  # the longest time of any row
 
     @property
@@ -35,4 +34,4 @@ def kaplan_meier(times: Floats, events: NDArray[np.bool_], weights: Floats | Non
     at_risk = np.cumsum(everyone[::-1])[::-1]
     own = ended > 0
     share = np.asarray(np.cumprod(np.clip(1 - ended[own] / at_risk[own], 0.0, 1.0)), dtype=np.float64)
-    return Curve(distinct[own], share, at_risk[own], float(distinct[-1]) if len(distinct) else 0.0)
+    return Curve(distinct[own], share, float(distinct[-1]) if len(distinct) else 0.0)

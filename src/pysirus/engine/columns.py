@@ -5,7 +5,7 @@ the budget of its tally, the parts are asked once more (rarely twice) about the 
 
     summaries = reduce(merge_summaries, (summarise_columns(table, response) for table, response in parts))
     while plan := needs_zoom([summaries], n_bins, discrete_limit):
-        answer = reduce(merge_zooms, (zoom_columns(table, response, plan) for table, response in parts))
+        answer = reduce(operator.add, (zoom_columns(table, response, plan) for table, response in parts))
         summaries = refine(summaries, plan, answer)
     cuts = cuts_of_columns(summaries, n_bins=n_bins, discrete_limit=discrete_limit)
 

@@ -66,11 +66,6 @@ class ZoomAnswer:
         )
 
 
-def merge_zooms(a: ZoomAnswer, b: ZoomAnswer) -> ZoomAnswer:
-    """The answers of two parts together."""
-    return a + b
-
-
 @dataclass(frozen=True)
 class Targets:
     """The two order statistics of each quantile, and the window that holds them."""

@@ -50,11 +50,6 @@ def class_figures(probabilities: Floats, codes: NDArray[np.integer], weights: Fl
     return figures
 
 
-def number_figures(predicted: Floats, y: Floats, weights: Floats | None, loss: str | None = None) -> Figures:
-    """Of predicted and true numbers; of counts and amounts by the deviance of their loss."""
-    return figures_of_numbers([(predicted, y, weights)], loss)
-
-
 def figures_of_numbers(pieces: Sequence[Numbers], loss: str | None = None) -> Figures:
     """Of predicted numbers, true numbers and weights, in pieces."""
     squared, se = _mean_loss(pieces, _squared)
