@@ -6,7 +6,7 @@ from benchmarks.problems import Problem
 from pysirus import SirusRegressor
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
-from pysirus._forest.forest import Forest, Recipe
+from pysirus._forest.forest import Forest, GrowingForest, Recipe
 from pysirus._response.response import NumberResponse
 
 
@@ -17,9 +17,9 @@ def make_forest(problem: Problem) -> Forest:
     return Forest(binned, response, Recipe(seed=0, n_threads=1))
 
 
-def forest(problem: Problem, n_trees: int) -> None:
+def forest(problem: Problem, n_trees: int) -> GrowingForest:
     """Bins and trees alone."""
-    make_forest(problem).grow_to(n_trees)
+    return make_forest(problem).grow_to(n_trees)
 
 
 def forest_that_draws(problem: Problem, n_trees: int, n_rows: int) -> None:
@@ -30,6 +30,6 @@ def forest_that_draws(problem: Problem, n_trees: int, n_rows: int) -> None:
     Forest(binned, response, Recipe(seed=0, n_threads=1, max_samples=share, in_blocks=True)).grow_to(n_trees)
 
 
-def fit(problem: Problem, n_trees: int) -> None:
+def fit(problem: Problem, n_trees: int) -> SirusRegressor:
     """A whole fit: bins, trees, selection, weights."""
-    SirusRegressor(n_trees=n_trees, n_jobs=1, random_state=0).fit(problem.X, problem.y)
+    return SirusRegressor(n_trees=n_trees, n_jobs=1, random_state=0).fit(problem.X, problem.y)

@@ -7,6 +7,6 @@ from sklearn.ensemble import RandomForestRegressor
 from benchmarks.problems import Problem
 
 
-def fit(problem: Problem, n_trees: int) -> None:
+def fit(problem: Problem, n_trees: int) -> RandomForestRegressor:
     """A forest with scikit-learn's defaults."""
-    RandomForestRegressor(n_trees, n_jobs=1, random_state=0).fit(problem.X, problem.y)
+    return RandomForestRegressor(n_trees, n_jobs=1, random_state=0).fit(problem.X, problem.y)

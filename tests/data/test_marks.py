@@ -149,7 +149,7 @@ def test_every_command_reads_by_the_marks_of_the_model(run, tmp_path, command):
         code, out, err = run(command, model, tmp_path / "n.csv", *output)
         assert code == 0, err
         if command == "explain":
-            assert "4000" in out.replace(",", "") or "x >=" in out
+            assert "x >=" in out
     (tmp_path / "n.csv").write_text("x;z;y\n4.5;1;1,5\n")
     code, _, err = run(command, model, tmp_path / "n.csv", *output)
     assert code != 0 and "Column 'x' holds '4.5'" in " ".join(err.split())

@@ -85,7 +85,7 @@ def test_weights_minimise_the_penalised_likelihood(cancer):
 def test_corrections_know_what_the_data_say(cancer):
     X, y = cancer
     model = model_of(X, y, n_rules=1, n_stages=5)
-    assert model.n_stages_ == 5
+    assert model.n_stages_ == 5 and {rule.stage for rule in model.rules_} == {1, 2, 3, 4, 5}
     table = model.model_.align(X)
     for rule in model.rules_:
         inside = rule.holds(table)

@@ -240,9 +240,10 @@ def test_weights_move_the_outputs(ozone):
     X, y = ozone
     weights = np.where(y > y.median(), 3.0, 1.0)
     model = SirusRegressor(n_rules=1, **QUICK).fit(X, y, sample_weight=weights)
-    inside = (X["temp"] < model.rules_[0].conditions[0].upper).to_numpy()
-    if model.rules_[0].conditions[0].feature == "temp":
-        assert model.rules_[0].inside == pytest.approx(np.average(y[inside], weights=weights[inside]))
+    (rule,) = model.rules_
+    inside = rule.holds(model.model_.align(X))
+    assert rule.inside == pytest.approx(np.average(y[inside], weights=weights[inside]))
+    assert rule.inside != pytest.approx(np.average(y[inside]))
     assert model.model_.mean == pytest.approx(np.average(y, weights=weights))
 
 

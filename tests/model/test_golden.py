@@ -84,4 +84,4 @@ def test_golden_file_answers_as_on_the_day_it_was_made(path, tmp_path):
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_golden_file_fits_the_schema(path):
-    VALID.validate(json.loads(path.read_text(encoding="utf-8")))
+    assert list(VALID.iter_errors(json.loads(path.read_text(encoding="utf-8")))) == []

@@ -39,9 +39,9 @@ def test_each_rival_runs() -> None:
     from benchmarks.rivals import ours, scikit_learn
 
     problem = made_up(300, 5)
-    ours.forest(problem, 50)
-    ours.fit(problem, 50)
-    scikit_learn.fit(problem, 2)
+    assert ours.forest(problem, 50).n_trees == 50
+    assert len(ours.fit(problem, 50).rules_) > 0
+    assert len(scikit_learn.fit(problem, 2).estimators_) == 2
 
 
 def test_rivals_are_found_or_named_as_absent(monkeypatch: pytest.MonkeyPatch) -> None:

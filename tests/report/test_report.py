@@ -154,7 +154,7 @@ def test_search_explains_a_row(open_report, ozone, tuned):
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(expected, abs=1e-6)
     tab.locator("#search").fill(f"temp = {X['temp'][5]:.0f} vis = {X['vis'][5]:.0f}")
     rows = [int(item.get_attribute("data-row")) for item in tab.locator("#matches li").all()]
-    assert 5 in rows or len(rows) == 8
+    assert rows[0] == 5 and len(rows) < 8
     tab.locator("#matches li").nth(0).click()
     assert tab.locator("#row h3").inner_text().startswith(f"Row {rows[0] + 1}:")
 
@@ -247,12 +247,13 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
     tab = open_report(model, rows, width=390)
     found = tab.evaluate("data.rows.fired.map((_, i) => data.classes.map((_, c) => predicted(i, c)))")
     assert np.abs(np.array(found) - model.predict_proba(rows)).max() < 1e-6
-    for r, rule in enumerate(model.selected):
-        if rule.weight:
-            points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
-            assert points.replace("−", "-") == model.family.adds(rule)
-            inside, outside = model.family.outputs(rule)
-            assert tab.locator(f'.rule[data-rule="{r}"] .output').all_inner_texts() == [inside, outside]
+    weighted = [(r, rule) for r, rule in enumerate(model.selected) if rule.weight]
+    assert weighted
+    for r, rule in weighted:
+        points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
+        assert points.replace("−", "-") == model.family.adds(rule)
+        inside, outside = model.family.outputs(rule)
+        assert tab.locator(f'.rule[data-rule="{r}"] .output').all_inner_texts() == [inside, outside]
     assert "not cross-validated" in tab.locator("#lead").inner_text() and not tab.locator("#quality").is_visible()
     labels = model.predict(rows)
     judged = open_report(model, rows, y=labels, width=390)
@@ -277,10 +278,11 @@ def test_a_positive_class_is_spoken_of_whatever_is_predicted(open_report, ozone)
         assert "log-odds of high" in tab.locator("#row").text_content()
         shown = float(tab.evaluate("byId('row').dataset.prediction"))
         assert shown == pytest.approx(model.predict_proba(X)[row, 0], abs=1e-6)
-    for r, rule in enumerate(model.selected_):
-        if rule.weight:
-            points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
-            assert points.replace("−", "-") == model.model_.family.adds(rule)
+    weighted = [(r, rule) for r, rule in enumerate(model.selected_) if rule.weight]
+    assert weighted
+    for r, rule in weighted:
+        points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
+        assert points.replace("−", "-") == model.model_.family.adds(rule)
 
 
 def test_held_out_rows_are_judged_at_a_threshold(open_report, ozone):
