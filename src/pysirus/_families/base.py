@@ -8,6 +8,7 @@ outputs of a correction are residuals.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,6 +45,9 @@ class Family(ABC):
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
     tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
+    has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
+    takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
+    largest_score: ClassVar[float] = math.inf  # that predicts a number
 
     target: str
     mean: float | tuple[float, ...]  # of the target, or class proportions
@@ -121,6 +125,29 @@ class Family(ABC):
     def odds(self, scores: Floats) -> Floats:
         """Of two classes with scores the log-odds of the positive one, [...]; else the scores."""
         return scores
+
+    def variance(self, of_numbers: float | None) -> Floats | None:
+        """That of the target, one for each output; of numbers it is known from elsewhere, or not at all."""
+        return None if of_numbers is None else np.array([of_numbers])
+
+    # ------------------------------------------------------------------------------------- what a file must agree on
+
+    @property
+    def output_words(self) -> str:
+        """What an output of a rule is, in a file."""
+        return "one number"
+
+    def mean_fault(self, mean: Any) -> str:
+        """What is wrong with a mean of the target; nothing where it is one."""
+        return self.output_fault(mean)
+
+    def output_fault(self, output: Any) -> str:
+        """What is wrong with the mean of some rows; nothing where it is one."""
+        return ""
+
+    def residual_fault(self, output: Any) -> str:
+        """What is wrong with a mean residual; nothing where it is one."""
+        return ""
 
     # ----------------------------------------------------------------------------------------------- what a rule adds
 

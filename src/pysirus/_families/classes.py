@@ -18,6 +18,7 @@ from pysirus._terms.words import LABELS, fold_labels, fold_middle
 
 Self = TypeVar("Self", bound="ClassFamily")
 MOST_NAMED = 4  # classes whose points are named in a line
+SHARE_ERROR = 1e-6  # class proportions sum to one
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,30 @@ class ClassFamily(Family):
     def shape(self) -> tuple[int, ...]:
         """A number for each class."""
         return (len(self.labels),)
+
+    def variance(self, of_numbers: float | None) -> Floats:
+        """That of belonging to each class."""
+        shares = np.asarray(self.mean, dtype=np.float64)
+        return np.asarray(shares * (1 - shares))
+
+    @property
+    def output_words(self) -> str:
+        """A number for each class."""
+        return f"a list of {len(self.labels)} numbers, one for each class"
+
+    def output_fault(self, output: Any) -> str:
+        """Means of classes are shares."""
+        if min(output) < -SHARE_ERROR or max(output) > 1 + SHARE_ERROR:
+            return "must be shares from 0 to 1"
+        total = sum(output)
+        return "" if abs(total - 1) <= SHARE_ERROR else f"must be shares that sum to 1, found {total:.6g}"
+
+    def residual_fault(self, output: Any) -> str:
+        """Mean residuals of classes sum to zero."""
+        if max(map(abs, output)) > 1 + SHARE_ERROR:
+            return "must be residuals from -1 to 1"
+        total = sum(output)
+        return "" if abs(total) <= SHARE_ERROR else f"must be residuals that sum to 0, found {total:.6g}"
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -287,6 +312,7 @@ class ClassShares(ClassFamily):
     """Classes predicted by the mean of the rules' class proportions, all weights equal."""
 
     name: ClassVar[str] = "class shares"
+    takes_corrections: ClassVar[bool] = False
     error_name: ClassVar[str] = "1 - AUC"
 
     @property

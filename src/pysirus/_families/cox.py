@@ -30,6 +30,7 @@ class Cox(Family):
     prediction_name: ClassVar[str] = "risk score"
     tells_totals: ClassVar[bool] = False
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
+    has_hazard: ClassVar[bool] = True
 
     events: Survival
 

@@ -21,6 +21,11 @@ class LogMean(Family):
     error_name: ClassVar[str] = "unexplained deviance"
     score_metric: ClassVar[str] = "d2"
     edit_metric: ClassVar[str] = "unexplained_deviance"
+    largest_score: ClassVar[float] = 700.0  # its exponential is a number still
+
+    def mean_fault(self, mean: Any) -> str:
+        """It has a logarithm."""
+        return "" if mean > 0 else "must be above 0 for the link 'log'"
 
     @property
     def scale(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pysirus._families.base import Family
 from pysirus._families.classes import Binomial, ClassShares, Multinomial
@@ -10,9 +10,6 @@ from pysirus._families.cox import Cox
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Link
 from pysirus._families.log_mean import Gamma, LogMean, Poisson
-
-if TYPE_CHECKING:
-    from pysirus._weights.hazard import Survival
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma)}
 
@@ -24,16 +21,16 @@ def family_of(
     *,
     classes: tuple[Any, ...] | None = None,
     loss: str = "poisson",
-    survival: Survival | None = None,
+    survival: Any = None,  # of times to an event; the checks of a file do without
     positive_class: Any = None,
 ) -> Family:
     """The family of a fitted model; of counts and amounts the loss says which."""
-    if survival is not None:
+    if link == "hazard":
         return Cox(target, mean, survival)
     if link == "log":
         return BY_LOSS[loss](target, mean)
-    if classes is None:
+    if link == "identity" and classes is None:
         return Gaussian(target, mean)
-    if link == "identity":
-        return ClassShares(target, mean, classes, positive_class)
-    return (Binomial if len(classes) == 2 else Multinomial)(target, mean, classes, positive_class)
+    labels = classes or ()
+    of_scores = Binomial if len(labels) == 2 else Multinomial
+    return (ClassShares if link == "identity" else of_scores)(target, mean, labels, positive_class)

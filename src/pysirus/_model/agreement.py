@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import MAX_LEVELS
+from pysirus._families.base import Family
+from pysirus._families.of_model import family_of
 from pysirus._model.effect_agreement import check_effect
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
 from pysirus._model.recipe_text import check_marks, check_recipe
@@ -25,8 +27,6 @@ from pysirus._response.read import MAX_CLASSES
 
 Entry = Mapping[str, Any]
 LABEL_TYPES = re.compile(r"\|b1|[<>]?[iuf][1248]|[<>|]?[iu]1|[<>]U([0-9]{1,5})|\|?O")
-SHARE_ERROR = 1e-6  # class proportions sum to one
-LARGEST_LOG = 700.0  # of a prediction: its exponential is a number still
 
 
 def check_agreement(document: Entry) -> None:
@@ -45,22 +45,20 @@ def check_agreement(document: Entry) -> None:
             "is false, so the columns of the recipe are those of an array: x0, x1, ...",
         )
     _check_classes(document)
-    classes = document["classes"]
-    outputs = [("mean", document["mean"]), ("intercept", document["intercept"])]
-    for place, value in outputs:
-        _check_output(value, classes, place)
-    _check_shares(document["mean"], classes, "mean")
-    _check_link(document)
-    _check_rules(document["rules"], document, "rules")
-    _check_terms(document)
+    family = _family_of(document)
+    for place in ("mean", "intercept"):
+        _check_output(document[place], family, place)
+    _ensure_none(family.mean_fault(document["mean"]), "mean")
+    _check_rules(document["rules"], document, family, "rules")
+    _check_terms(document, family)
     if document["aggregation"] == "mean":
-        _check_mean(document)
+        _check_mean(document, family)
     weights = [rule["weight"] or 0.0 for rule in document["rules"]]
     ensure(document["facts"].get("n_dust", 0) <= weights.count(0), "facts.n_dust", "is more than the rules of weight 0")
-    _check_reach(document, document["rules"], [weights], [document["intercept"]], "rules")
+    _check_reach(document, family, document["rules"], [weights], [document["intercept"]], "rules")
     if document.get("tuning") is not None:
-        _check_tuning(document, document["tuning"])
-    check_survival(document)
+        _check_tuning(document, family, document["tuning"])
+    check_survival(document, family)
 
 
 # ---------------------------------------------------------------------------------------------- columns and classes
@@ -79,12 +77,7 @@ def _check_columns(features: Sequence[Entry]) -> None:
 
 
 def _check_classes(document: Entry) -> None:
-    classes, task = document["classes"], document["task"]
-    if (classes is None) == (task == "classification"):
-        raise Damage(f"task is {task!r}, which does not go with {'no' if classes is None else len(classes)} classes")
-    if classes is None:
-        ensure("positive_class" not in document, "positive_class", "is of classes, and there are none")
-        return
+    classes = document["classes"] or []
     ensure(len(classes) <= MAX_CLASSES, "classes", f"has {len(classes)} labels; at most {MAX_CLASSES} are taken")
     one_type(classes, "classes")
     distinct(classes, "classes")
@@ -204,43 +197,33 @@ def _check_split(split: Entry, features: Mapping[str, Entry], place: str) -> Non
         ensure(set(cut[1]) == set(value), place, "has a cut that differs from its levels")
 
 
-def _check_output(value: Any, classes: Sequence[Any] | None, place: str) -> None:
-    n_found = len(value) if isinstance(value, list) else None
-    n_wanted = None if classes is None else len(classes)
-    if n_found != n_wanted:
-        wanted = "one number" if classes is None else f"a list of {n_wanted} numbers, one for each class"
-        refuse(place, wanted, value)
+def _check_output(value: Any, family: Family, place: str) -> None:
+    found = (len(value),) if isinstance(value, list) else ()
+    if found != family.shape:
+        refuse(place, family.output_words, value)
 
 
-def _check_shares(value: Any, classes: Sequence[Any] | None, place: str) -> None:
-    """Means of classes are shares."""
-    if classes is not None:
-        ensure(min(value) >= -SHARE_ERROR and max(value) <= 1 + SHARE_ERROR, place, "must be shares from 0 to 1")
-        ensure(abs(sum(value) - 1) <= SHARE_ERROR, place, f"must be shares that sum to 1, found {sum(value):.6g}")
+def _ensure_none(fault: str, place: str) -> None:
+    ensure(not fault, place, fault)
 
 
-def _check_balance(value: Any, classes: Sequence[Any] | None, place: str) -> None:
-    """Mean residuals of classes sum to zero."""
-    if classes is not None:
-        ensure(max(map(abs, value)) <= 1 + SHARE_ERROR, place, "must be residuals from -1 to 1")
-        ensure(abs(sum(value)) <= SHARE_ERROR, place, f"must be residuals that sum to 0, found {sum(value):.6g}")
-
-
-def _check_link(document: Entry) -> None:
-    """A link goes with its version, its task and a sum."""
-    link, classes = document.get("link", "identity"), document["classes"]
+def _family_of(document: Entry) -> Family:
+    """What task, link and classes say together."""
+    labels = None if document["classes"] is None else tuple(document["classes"])
     ensure((document["version"] == 1) == ("link" not in document), "link", "is in files of version 2, and only there")
-    ensure(link != "softmax" or classes is not None, "link", "is 'softmax', which is for classes")
-    ensure(link in ("softmax", "identity") or classes is None, "link", f"is {link!r}, which is not for classes")
+    family = family_of(document.get("link", "identity"), document["target"], document["mean"], classes=labels)
+    fits = (family.task, family.classes) == (document["task"], labels)
+    others = f"{len(labels or ()) or 'no'} classes and the link {family.link!r}"
+    ensure(fits, "task", f"is {document['task']!r}, which does not go with {others}")
     kept = document.get("likelihood") is not None
-    ensure(link != "identity" or not kept, "likelihood", "is for a model with a link")
-    ensure(link == "identity" or document["aggregation"] == "sum", "link", f"is {link!r}, which is for sums")
-    ensure(link != "log" or document["mean"] > 0, "mean", "must be above 0 for the link 'log'")
+    ensure(family.is_scored or not kept, "likelihood", "is for a model with a link")
+    adds_up = not family.is_scored or document["aggregation"] == "sum"
+    ensure(adds_up, "link", f"is {family.link!r}, which is for sums")
+    return family
 
 
-def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
-    features, classes = document["features"], document["classes"]
-    plain_shares = classes is not None and document.get("link", "identity") == "identity"
+def _check_rules(rules: Sequence[Entry], document: Entry, family: Family, place: str) -> None:
+    features = document["features"]
     seen: set[Any] = set()
     n_rows = None
     for r, rule in enumerate(rules):
@@ -252,23 +235,19 @@ def _check_rules(rules: Sequence[Entry], document: Entry, place: str) -> None:
         own = {c["feature"]: features[c["index"]] for c in conditions}
         for i, split in enumerate(rule["path"]):
             _check_split(split, own, f"{here}.path[{i}]")
-        ensure(
-            not plain_shares or rule.get("stage", 1) == 1, inner(here, "stage"), "corrects shares, which only scores do"
-        )
+        corrects = rule.get("stage", 1) > 1
+        may = family.takes_corrections or not corrects
+        ensure(may, inner(here, "stage"), "corrects shares, which only scores do")
+        fault = family.residual_fault if corrects else family.output_fault
         for name in ("inside", "outside"):
-            _check_output(rule[name], classes, inner(here, name))
-            if "effect" in rule:
-                continue
-            if rule.get("stage", 1) == 1:
-                _check_shares(rule[name], classes, inner(here, name))
-            else:
-                _check_balance(rule[name], classes, inner(here, name))
+            _check_output(rule[name], family, inner(here, name))
+            _ensure_none("" if "effect" in rule else fault(rule[name]), inner(here, name))
         if "effect" in rule:
-            check_effect(rule, document, here)
+            check_effect(rule, document, family, here)
             ensure(r == 0 or "effect" in rules[r - 1], here, "has a fixed effect, and comes after one that has none")
         for value in rule.get("observed") or ():
-            _check_output(value, classes, inner(here, "observed"))
-            _check_shares(value, classes, inner(here, "observed"))
+            _check_output(value, family, inner(here, "observed"))
+            _ensure_none(family.output_fault(value), inner(here, "observed"))
         key = frozenset(_reading(c) for c in conditions)
         ensure(key not in seen, here, "is in the list twice")
         seen.add(key)
@@ -293,7 +272,7 @@ def _rows_of(rule: Entry, place: str) -> int | None:
 # ----------------------------------------------------------------------------------------------- sums and terms
 
 
-def _check_terms(document: Entry) -> None:
+def _check_terms(document: Entry, family: Family) -> None:
     terms = document["terms"]
     for t, term in enumerate(terms):
         place = f"terms[{t}]"
@@ -301,19 +280,24 @@ def _check_terms(document: Entry) -> None:
         ensure(feature["kind"] == "numeric", place, f"is linear in {feature['name']!r:.60}, which is not numeric")
         ensure(term["lower"] <= term["upper"], place, "must have its lower limit below its upper limit")
     distinct([term["index"] for term in terms], "terms: their columns")
-    ensure(not terms or document["classes"] is None, "terms", "must be empty for classes")
+    ensure(not terms or not family.shape, "terms", "must be empty for classes")
 
 
-def _check_mean(document: Entry) -> None:
+def _check_mean(document: Entry, family: Family) -> None:
     """A weighted mean is of numbers, without terms, and its weights are not negative."""
-    ensure(document["classes"] is None, "aggregation", "is 'mean', which is not for classes")
+    ensure(not family.shape, "aggregation", "is 'mean', which is not for classes")
     ensure(not document["terms"], "aggregation", "is 'mean', which has no linear terms")
     for r, rule in enumerate(document["rules"]):
         ensure((rule["weight"] or 0.0) >= 0, f"rules[{r}].weight", "must not be negative in a weighted mean")
 
 
 def _check_reach(
-    document: Entry, rules: Sequence[Entry], weights: Sequence[Sequence[float]], starts: Sequence[Any], place: str
+    document: Entry,
+    family: Family,
+    rules: Sequence[Entry],
+    weights: Sequence[Sequence[float]],
+    starts: Sequence[Any],
+    place: str,
 ) -> None:
     """No prediction can overflow, whatever the row: for the weights and intercepts of one list or of several."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -333,7 +317,7 @@ def _check_reach(
             total = base + np.abs(np.asarray(start, dtype=np.float64)) + sizes @ largest[: len(sizes)] + sizes.sum()
             if not np.isfinite(8 * total).all() or not np.isfinite(8 * largest).all():
                 raise Damage(f"{place}: their numbers are so large that their sum overflows")
-            if document.get("link") == "log" and _largest_score(rules, own, start) > LARGEST_LOG:
+            if family.largest_score < np.inf and _largest_score(rules, own, start) > family.largest_score:
                 raise Damage(f"{place}: their numbers are so large that the exponential of their sum overflows")
 
 
@@ -348,9 +332,9 @@ def _largest_score(rules: Sequence[Entry], weights: Sequence[float], start: Any)
 # --------------------------------------------------------------------------------------------------------- tuning
 
 
-def _check_tuning(document: Entry, tuning: Entry) -> None:
+def _check_tuning(document: Entry, family: Family, tuning: Entry) -> None:
     rules, sizes, path = tuning["rules"], tuning["sizes"], tuning["path"]
-    _check_rules(rules, document, "tuning.rules")
+    _check_rules(rules, document, family, "tuning.rules")
     _check_path(tuning, path)
     for k, size in enumerate(sizes):
         place = f"tuning.sizes[{k}]"
@@ -361,10 +345,10 @@ def _check_tuning(document: Entry, tuning: Entry) -> None:
         ensure(size.get("n_dust", 0) <= n_idle, f"{place}.n_dust", f"is more than the {n_idle} rules of weight 0")
         for rule, weight in zip(rules, size["weights"]):
             ensure("effect" not in rule or weight == 1, f"{place}.weights", "must be 1 for a rule with a fixed effect")
-        _check_output(size["intercept"], document["classes"], f"{place}.intercept")
+        _check_output(size["intercept"], family, f"{place}.intercept")
     ensure(bool(sizes) == bool(rules), "tuning.sizes", "must be there for a list of rules, and for no other")
     starts = [size["intercept"] for size in sizes]
-    _check_reach(document, rules, [size["weights"] for size in sizes], starts, "tuning")
+    _check_reach(document, family, rules, [size["weights"] for size in sizes], starts, "tuning")
     _check_chosen(document, rules, sizes)
 
 

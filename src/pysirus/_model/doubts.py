@@ -42,23 +42,13 @@ def _is_longest(model: Model) -> bool:
 def _is_noise(rule: Rule, model: Model) -> bool:
     """Whether the target differs by less than two standard errors between the rows inside and outside."""
     found = model.out_of_fold
-    if (
-        found is None
-        or rule.effect is not None
-        or model.survival is not None
-        or not rule.n_inside
-        or not rule.n_outside
-    ):
+    if found is None or rule.effect is not None or not rule.n_inside or not rule.n_outside:
+        return False
+    variance = model.family.variance(found.variance)
+    if variance is None:
         return False
     inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in rule.means)
-    if model.classes is not None:
-        shares = np.asarray(model.mean, dtype=np.float64)
-        variance = shares * (1 - shares)
-    elif found.variance is None:
-        return False
-    else:
-        variance = np.array([found.variance])
-        if rule.stage > 1 and rule.observed is None:  # its outputs are residuals
-            variance = variance * min(1.0, found.figures.get("unexplained_variance", (1.0, None))[0])
+    if rule.stage > 1 and rule.observed is None:  # its outputs are residuals
+        variance = variance * min(1.0, found.figures.get("unexplained_variance", (1.0, None))[0])
     error = np.sqrt(variance * (1 / rule.n_inside + 1 / rule.n_outside))
     return bool((np.abs(inside - outside) < TWO * error).all())

@@ -42,6 +42,11 @@ class ModelFileError(PlainError, ValueError):
     """A file is not a model that this version can read."""
 
 
+def _said(**entries: Any) -> dict[str, Any]:
+    """What there is to say."""
+    return {name: value for name, value in entries.items() if value is not None}
+
+
 def _output(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
@@ -128,10 +133,12 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         "n_outside": rule.n_outside,
         "weight": rule.weight,
         "stage": rule.stage,
-        **({"given": True} if rule.given else {}),
-        **({} if rule.effect is None else {"effect": _effect(rule.effect)}),
-        **({} if rule.observed is None else {"observed": [_output(value) for value in rule.observed]}),
-        **({} if rule.survival is None else {"survival": [asdict(side) for side in rule.survival]}),
+        **_said(
+            given=rule.given or None,
+            effect=None if rule.effect is None else _effect(rule.effect),
+            observed=None if rule.observed is None else [_output(value) for value in rule.observed],
+            survival=[asdict(side) for side in rule.survival or ()] or None,
+        ),
     }
 
 
@@ -165,8 +172,7 @@ def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None, featur
 def _size(size: Size) -> dict[str, Any]:
     fields = {**vars(size), "weights": list(size.weights), "intercept": _output(size.intercept)}
     hazard, n_dust = fields.pop("hazard"), fields.pop("n_dust")
-    fields |= {"n_dust": n_dust} if n_dust else {}
-    return fields if hazard is None else {**fields, "cumulative_hazard": number_line(hazard)}
+    return {**fields, **_said(n_dust=n_dust or None, cumulative_hazard=None if hazard is None else number_line(hazard))}
 
 
 def _tuning(tuning: Tuning) -> dict[str, Any]:
@@ -185,11 +191,11 @@ def _tuning(tuning: Tuning) -> dict[str, Any]:
     }
 
 
-def _from_size(d: Mapping[str, Any], n_times: int | None, place: str) -> Size:
+def _from_size(d: Mapping[str, Any], n_times: int, place: str) -> Size:
     numbers = {name: float(d[name]) for name in ("p0", "error", "stability", "penalty")}
     weights = tuple(map(float, d["weights"]))
     hazard = None
-    if n_times is not None:
+    if "cumulative_hazard" in d:
         hazard = tuple(hazard_from_line(d["cumulative_hazard"], n_times, f"{place}.cumulative_hazard").tolist())
     return Size(
         n_rules=d["n_rules"],
@@ -201,7 +207,7 @@ def _from_size(d: Mapping[str, Any], n_times: int | None, place: str) -> Size:
     )
 
 
-def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule], n_times: int | None) -> Tuning:
+def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule], n_times: int) -> Tuning:
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in d["path"].items()}
     return Tuning(
         path=TuningPath(**columns, n_repeats=d["n_repeats"]),
@@ -227,32 +233,32 @@ def model_to_json(model: Model) -> dict[str, Any]:
     signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
     swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
     said = model.recipe is not None or model.roles is not None or bool(model.marks)
-    old = model.link == "identity" and not said and not signed and not swept
+    family = model.family
+    old = not family.is_scored and not said and not signed and not swept
     version = 1 if old else 2  # the lowest that can say it
     return {
         "format": FORMAT,
         "version": version,
-        "task": model.family.task,
-        "target": model.target,
-        "classes": None if model.classes is None else list(model.classes),
-        **({} if model.positive_class is None else {"positive_class": model.positive_class}),
+        "task": family.task,
+        "target": family.target,
+        "classes": list(family.classes or ()) or None,
+        **_said(positive_class=family.positive_class),
         "named": model.named,
         "features": [{"name": f.name, "kind": f.kind, "levels": list(f.levels)} for f in model.features],
-        **({} if model.recipe is None else {"recipe": recipe_to_json(model.recipe)}),
+        **_said(recipe=None if model.recipe is None else recipe_to_json(model.recipe)),
         **roles_to_json(model.roles),
-        **({"marks": marks_to_json(model.marks)} if model.marks else {}),
-        "mean": _output(model.mean),
+        **_said(marks=marks_to_json(model.marks) or None),
+        "mean": _output(family.mean),
         "intercept": _output(model.intercept),
         "aggregation": model.aggregation,
         "root_weight": model.root_weight,
-        **({} if version == 1 else {"link": model.link}),
-        **({} if model.survival is None else {"survival": survival_to_json(model.survival)}),
+        **_said(link=None if old else family.link, survival=survival_to_json(family.survival)),
         "rules": [rule_to_json(rule) for rule in model.selected],
         "terms": [_term(term) for term in model.terms],
         "facts": dict(model.facts),
         "tuning": None if model.tuning is None else _tuning(model.tuning),
         "moments": moments_to_json(model.moments),
-        **({} if model.link == "identity" else {"likelihood": quadratic_to_json(model.likelihood)}),
+        **({"likelihood": quadratic_to_json(model.likelihood)} if family.is_scored else {}),
         **constraints_to_json(model.constraints, model.features),
     }
 
@@ -268,7 +274,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
 
     selected = RuleSet([read(rule) for rule in document["rules"]])
     survival = survival_from_json(document.get("survival"))
-    n_times = None if survival is None else len(survival.hazard.times)
+    n_times = len(survival.hazard.times) if survival else 0
     tuning = None if document.get("tuning") is None else _from_tuning(document["tuning"], read, n_times)
     held_out_from(document["facts"].get("out_of_fold"), len(classes or ()))  # which says what is wrong with it
     longest = selected if tuning is None else tuning.rules

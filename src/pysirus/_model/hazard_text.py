@@ -36,8 +36,10 @@ def hazard_from_line(line: str, count: int, place: str) -> Floats:
     return values
 
 
-def survival_to_json(survival: Survival) -> dict[str, Any]:
-    """As it stands in a model file."""
+def survival_to_json(survival: Survival | None) -> dict[str, Any] | None:
+    """As it stands in a model file, where there is something to say."""
+    if not survival:
+        return None
     return {
         "event": survival.event,
         **({} if survival.event_value is None else {"event_value": survival.event_value}),
