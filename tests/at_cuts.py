@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 
 
 def at_its_cuts(rule):

@@ -7,7 +7,8 @@ import pandas as pd
 
 from pysirus._data.table import Feature
 from pysirus._families.of_model import family_of
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel
 
 ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0], "z": [1.0, -1.0, 1.0, -1.0]})
@@ -16,7 +17,7 @@ ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0], "z": [1.0, -1.0, 1.0, -1.0]}
 def make_model(outputs, classes, link="softmax", intercept=None, weight=1.0):
     """A rule about x and one about z, with these outputs inside and outside."""
     rules = [
-        Rule(
+        FittedRule(
             (Condition(name, upper=0.0, missing=True, index=i),),
             frequency=0.5,
             inside=inside,

@@ -15,7 +15,8 @@ from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, Sir
 from pysirus._data.table import Feature
 from pysirus._families.classes import ClassShares
 from pysirus._families.gaussian import Gaussian
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel
 
 PWN = r"\')) THEN 1 ELSE 2 END), (SELECT CURRENT_USER) AS pwn -- "
@@ -149,7 +150,7 @@ def long_model(n_rules):
     """A list of many rules on one column."""
     draw = np.random.default_rng(2)
     rules = [
-        Rule((Condition("x", upper=float(cut), missing=True, index=0),), inside=a, outside=b, weight=w)
+        FittedRule((Condition("x", upper=float(cut), missing=True, index=0),), inside=a, outside=b, weight=w)
         for cut, (a, b, w) in zip(draw.normal(size=n_rules), draw.normal(size=(n_rules, 3)).tolist())
     ]
     return RuleModel(RuleSet(rules), 0.1, Gaussian("y", 0.0), (Feature("x", "numeric"),), named=True)
@@ -157,7 +158,7 @@ def long_model(n_rules):
 
 def level_model(level, column="k"):
     """A rule about one level."""
-    rule = Rule((Condition(column, levels=(level,), index=0),), inside=1.0, outside=2.0, weight=1.0)
+    rule = FittedRule((Condition(column, levels=(level,), index=0),), inside=1.0, outside=2.0, weight=1.0)
     feature = Feature(column, "categorical", ("plain", level))
     return RuleModel(RuleSet([rule]), 0.0, Gaussian("y", 0.0), (feature,), named=True)
 
@@ -166,7 +167,8 @@ def tied_model():
     """Two classes whose shares are 0.3 and 0.1 + 0.2: in doubles the second is larger, in decimals they are equal."""
     always = Condition("x", missing=True, index=0, upper=1e9)
     rules = [
-        Rule((always,), inside=(0.0, share), outside=(0.0, 0.0), weight=1.0, classes=("a", "b")) for share in (0.1, 0.2)
+        FittedRule((always,), inside=(0.0, share), outside=(0.0, 0.0), weight=1.0, classes=("a", "b"))
+        for share in (0.1, 0.2)
     ]
     family = ClassShares("y", (0.5, 0.5), ("a", "b"))
     return RuleModel(RuleSet(rules), (0.3, 0.0), family, (Feature("x", "numeric"),), named=True)

@@ -4,7 +4,8 @@ from pysirus import datasets, plot, stability
 from pysirus._data.column import DataError
 from pysirus._model.file import ModelFileError
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Condition, Rule, RuleSet, Split
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition, Rule, Split
 from pysirus._terms.text_error import RuleTextError
 from pysirus.estimators.base import load
 from pysirus.estimators.classifier import SirusClassifier

@@ -13,7 +13,7 @@ from pysirus._constraints.read import ConstraintParams
 from pysirus._data.table import read_table
 from pysirus._forest.interactions import InteractionConstraint
 from pysirus._parameters import ParameterError
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.rule import Condition, FittedRule
 
 
 def table(n=200, seed=0):
@@ -73,7 +73,7 @@ def test_what_cannot_be_meant_is_refused(given, message):
 
 
 def rule(inside, outside, **condition):
-    return Rule((Condition("age", index=0, **condition),), inside=inside, outside=outside)
+    return FittedRule((Condition("age", index=0, **condition),), inside=inside, outside=outside)
 
 
 LOW, HIGH = ("quantile", 3), ("quantile", 7)

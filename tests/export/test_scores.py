@@ -9,7 +9,8 @@ import engines
 from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, make_model, run_sql
 from pysirus._data.table import Feature
 from pysirus._families.classes import Binomial
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.export import ExportError
 
@@ -91,7 +92,14 @@ def test_moderate_scores_need_no_limits_and_huge_ones_have_them():
 
 
 def test_tables_show_shares_and_points_and_name_the_positive_class_once():
-    rule = Rule((Condition("x", upper=0.0, index=0),), (), 0.25, (0.2, 0.8), (0.9, 0.1), weight=2.0, classes=("a", "b"))
+    rule = FittedRule(
+        (Condition("x", upper=0.0, index=0),),
+        frequency=0.25,
+        inside=(0.2, 0.8),
+        outside=(0.9, 0.1),
+        weight=2.0,
+        classes=("a", "b"),
+    )
     features = (Feature("x", "numeric"),)
     model = RuleModel(RuleSet([rule]), (0.0, 0.0), Binomial("y", (0.7, 0.3), ("a", "b")), features, named=True)
     text = model.export("markdown")

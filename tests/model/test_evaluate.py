@@ -18,7 +18,8 @@ from pysirus._data.table import Feature, Table, read_table
 from pysirus._families.gaussian import Gaussian
 from pysirus._model.evaluate import Addend, Evaluator, readable
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel
 
 
@@ -141,7 +142,7 @@ def test_one_condition_means_what_holds_says(values, lower, upper, missing, othe
     for known in (True, False):
         ends = {"lower": lower, "upper": upper} if known else {}
         condition = Condition("x", **ends, missing=missing, only_missing=not known, unseen=otherwise)
-        evaluator = Evaluator(features, (0.0,), [Addend(Rule((condition,)), (1.0,), (-2.0,))])
+        evaluator = Evaluator(features, (0.0,), [Addend(FittedRule((condition,)), (1.0,), (-2.0,))])
         expected = np.where(condition.holds(table.columns[0]), 1.0, -2.0)
         np.testing.assert_array_equal(evaluator.sums(table)[:, 0], expected)
 
@@ -149,7 +150,7 @@ def test_one_condition_means_what_holds_says(values, lower, upper, missing, othe
 def test_the_order_of_summation_is_that_of_the_list():
     features = (Feature("x0", "numeric"),)
     outputs = [1e16, 1.0, -1e16, 1.0]
-    rules = [Rule((), inside=v, outside=0.0, weight=1.0) for v in outputs]
+    rules = [FittedRule((), inside=v, outside=0.0, weight=1.0) for v in outputs]
     term = LinearTerm("x0", 2.0, -1.0, 1.0, 0.25)
     model = RuleModel(RuleSet(rules), 0.5, Gaussian("y", 0.0), features, terms=(term,))
     X = np.array([[0.5], [7.0], [np.nan]])

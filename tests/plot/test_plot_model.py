@@ -11,7 +11,7 @@ import pytest
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifierCV, SirusRegressor, plot
 from pysirus._parameters import ParameterError
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus._use.effect import effect
 from pysirus.plot._axes import plain
 from sampled import FULL

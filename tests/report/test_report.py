@@ -11,7 +11,7 @@ import pytest
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._learn.kinds.numbers import SHRINKAGE
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus.report import page, summary
 from sampled import in_turns
 
@@ -455,7 +455,7 @@ def test_stages_have_headings_and_say_what_each_rule_adds(open_report, ozone):
     shrunk = f"prediction shrunk by a factor of {SHRINKAGE:g})"
     assert f"the stages before it (their {shrunk} leave" in tab.locator("#how-to-read").inner_text()
     assert f"the earlier stages (their {shrunk}." in " ".join(tab.locator(".words").inner_text().split())
-    assert f"the earlier stages (their {shrunk}." in " ".join((Rule.__doc__ or "").split())
+    assert f"the earlier stages (their {shrunk}." in " ".join((FittedTerm.__doc__ or "").split())
     plain = open_report(SirusRegressor(n_rules=3, n_trees=1000, random_state=0).fit(*ozone), ozone[0])
     assert "correction" not in plain.locator("main").inner_text()
     assert tab.locator("#rule-list .number").all_inner_texts() == [f"#{i + 1}" for i in range(len(model.rules_))]

@@ -14,7 +14,8 @@ from hostile import make_model, new_rows
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._families.of_model import family_of
 from pysirus._parameters import ParameterError
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition, FittedRule
 from pysirus._use.diff import diff
 from pysirus._use.effect import effect
 
@@ -50,13 +51,13 @@ def log_odds(p):
 
 
 def test_two_classes_by_hand():
-    rule = Rule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=(0.2, 0.8), outside=(0.9, 0.1))
-    first = Rule(rule.conditions, inside=(0.2, 0.8), outside=(0.9, 0.1), weight=2.0, classes=(0, 1))
+    rule = FittedRule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=(0.2, 0.8), outside=(0.9, 0.1))
+    first = FittedRule(rule.conditions, inside=(0.2, 0.8), outside=(0.9, 0.1), weight=2.0, classes=(0, 1))
     reading = family_of("softmax", "y", (0.5, 0.5), classes=(0, 1))
     # two points for each share above the mean: 2 * (0.8 - 0.2) inside, 2 * (0.1 - 0.9) outside
     assert reading.adds(first) == "+1.20 / -1.60"
     shares = ((0.3, 0.7), (0.6, 0.4))
-    later = Rule(rule.conditions, inside=(-0.1, 0.1), outside=(0.05, -0.05), weight=3.0, stage=2, observed=shares)
+    later = FittedRule(rule.conditions, inside=(-0.1, 0.1), outside=(0.05, -0.05), weight=3.0, stage=2, observed=shares)
     assert reading.adds(later) == "+0.60 / -0.30"
     assert reading.outputs(later) == ("class 1 70%", "40%") and reading.outputs(later, named=False) == ("70%", "40%")
     assert reading.head(np.asarray(0.25)) == (
@@ -65,7 +66,7 @@ def test_two_classes_by_hand():
 
 
 def test_several_classes_show_the_class_that_moves_most():
-    rule = Rule(
+    rule = FittedRule(
         (Condition("x", upper=3.0, upper_cut=("value", 3.0)),),
         inside=(0.1, 0.2, 0.7),
         outside=(0.3, 0.3, 0.4),
@@ -77,7 +78,7 @@ def test_several_classes_show_the_class_that_moves_most():
 
 
 def test_a_logarithm_is_read_as_factors():
-    rule = Rule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=4.0, outside=1.0, weight=0.5)
+    rule = FittedRule((Condition("x", upper=3.0, upper_cut=("value", 3.0)),), inside=4.0, outside=1.0, weight=0.5)
     reading = family_of("log", "visits", 2.0)
     assert reading.outputs(rule) == ("4.00", "1.00")
     assert reading.adds(rule) == f"×{np.exp(1):.2f} / ×{np.exp(-0.5):.3f}"

@@ -8,7 +8,7 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.rule import Condition, FittedRule
 from pysirus._weights.dust import DUST, sweep
 
 N_ROWS = 2000
@@ -69,7 +69,7 @@ def test_the_others_have_the_weights_of_a_list_without_dust(fitted):
 
 
 def rule_of(feature, given=False):
-    return Rule((Condition(feature, upper=0.0, upper_cut=("value", 0.0)),), given=given)
+    return FittedRule((Condition(feature, upper=0.0, upper_cut=("value", 0.0)),), given=given)
 
 
 def test_given_rules_and_the_one_that_moves_most_stay():

@@ -16,13 +16,14 @@ import numpy as np
 
 from pysirus._forest.interactions import ANY, InteractionConstraint
 from pysirus._plain import apart, in_quotes
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.rule import Condition
 
 BOTH_WAYS = 2
 WORDS = {1: "increasing", -1: "decreasing"}
 
 
-def gap_of(rule: Rule) -> float:
+def gap_of(rule: FittedTerm) -> float:
     """What a rule adds where it holds, beyond what it adds elsewhere: of two classes on the log-odds of the second."""
     inside, outside = np.asarray(rule.inside, dtype=np.float64), np.asarray(rule.outside, dtype=np.float64)
     return float(inside - outside if inside.ndim == 0 else (inside[1] - inside[0]) - (outside[1] - outside[0]))
@@ -41,10 +42,10 @@ class Constraints:
 
     directions: dict[int, int] = field(default_factory=dict)  # of columns, by number: 1 rises, -1 falls
     together: InteractionConstraint = ANY
-    forbidden: tuple[Rule, ...] = ()  # conditions that no rule asks together
+    forbidden: tuple[FittedTerm, ...] = ()  # conditions that no rule asks together
     of_first: bool = False  # directions are about the first of two classes, and not about the second
 
-    def gap(self, rule: Rule) -> float:
+    def gap(self, rule: FittedTerm) -> float:
         """What a rule adds where it holds, beyond what it adds elsewhere, to what directions are about."""
         return -gap_of(rule) if self.of_first else gap_of(rule)
 
@@ -53,7 +54,7 @@ class Constraints:
         """Whether anything is ruled out."""
         return bool(self.directions) or self.together.is_limited or bool(self.forbidden)
 
-    def allows_form(self, rule: Rule) -> bool:
+    def allows_form(self, rule: FittedTerm) -> bool:
         """Whether a rule without outputs may obey."""
         if not self.together.allows([condition.index for condition in rule.conditions]):
             return False
@@ -62,10 +63,10 @@ class Constraints:
         return all(side_of(c) != BOTH_WAYS for c in rule.conditions if c.index in self.directions)
 
     @cached_property
-    def _forbidden_by_keys(self) -> dict[frozenset[Hashable], Rule]:
+    def _forbidden_by_keys(self) -> dict[frozenset[Hashable], FittedTerm]:
         return {_keys(rule): rule for rule in reversed(self.forbidden)}
 
-    def _forbidden_in(self, rule: Rule) -> list[Rule]:
+    def _forbidden_in(self, rule: FittedTerm) -> list[FittedTerm]:
         """What a rule holds of what is forbidden: looked up part by part, or one by one where it has many parts."""
         if not self.forbidden:
             return []
@@ -75,15 +76,15 @@ class Constraints:
         parts = (frozenset(part) for n in range(len(own) + 1) for part in combinations(own, n))
         return [known[part] for part in parts if part in known]
 
-    def steers(self, rule: Rule) -> bool:
+    def steers(self, rule: FittedTerm) -> bool:
         """Whether the outputs of a rule matter: it has a condition on a column with a direction."""
         return any(c.index in self.directions and side_of(c) for c in rule.conditions)
 
-    def allows(self, rule: Rule) -> bool:
+    def allows(self, rule: FittedTerm) -> bool:
         """Whether a rule obeys."""
         return not self.faults(rule)
 
-    def faults(self, rule: Rule) -> list[str]:
+    def faults(self, rule: FittedTerm) -> list[str]:
         """What a rule breaks, in words; nothing where it obeys."""
         found = []
         names = [condition.feature for condition in rule.conditions]
@@ -116,7 +117,7 @@ class Constraints:
         return "; ".join(parts)
 
 
-def _keys(rule: Rule) -> frozenset[Hashable]:
+def _keys(rule: FittedTerm) -> frozenset[Hashable]:
     """What the conditions of a rule ask: either side of their cuts, with missing values or without."""
     return frozenset((c.index, frozenset((c.lower_cut, c.upper_cut)), c.only_missing) for c in rule.conditions)
 

@@ -23,8 +23,10 @@ from pysirus._message import TARGET, InPython, Parameter
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import label_number
 from pysirus._plain import in_quotes
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.read import KnownColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._terms.rule import Rule
+from pysirus._terms.term import Term
 from pysirus._terms.text_error import RuleTextError
 
 ORDERED = " an ordered categorical (in pandas CategoricalDtype(ordered=True), in polars Enum) or"
@@ -228,7 +230,7 @@ def order_columns(table: Table, directions: Mapping[int, int]) -> Table:
 # ------------------------------------------------------------------------------------------------- rules that are given
 
 
-def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list[Rule]:
+def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list[FittedTerm]:
     """The rules that are given: one, or several, as text or as rules."""
     if given is None:
         return []
@@ -243,7 +245,7 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
     return [next(read) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items]
 
 
-def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> Rule:
+def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> FittedTerm:
     """A rule of another model on the columns of this table: by what it says."""
     names = [column.name for column in columns]
     if not rule.conditions:
@@ -253,7 +255,7 @@ def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> R
 
 def read_given(
     known: ConstraintParams, constraints: Constraints, cuts: Sequence[Cuts]
-) -> tuple[Constraints, tuple[Rule, ...]]:
+) -> tuple[Constraints, tuple[FittedTerm, ...]]:
     """The constraints with conditions that are forbidden, and the rules that are required, in the cuts of training."""
     if known.forbidden is None and known.required_rules is None:
         return constraints, ()
@@ -272,14 +274,14 @@ def read_given(
     return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)
 
 
-def about_class(rule: Rule, positive: Any) -> Rule:
+def about_class(rule: FittedTerm, positive: Any) -> FittedTerm:
     """A rule whose effect, where it has one and names no class, is about the positive one, where that is said."""
     if rule.effect is None or rule.effect.is_factor or rule.effect.label is not None or positive is None:
         return rule
     return replace(rule, effect=replace(rule.effect, label=positive))
 
 
-def rows_of_given(required: Sequence[Rule]) -> list[Rule]:
+def rows_of_given(required: Sequence[FittedTerm]) -> list[Term]:
     """What must be known of every row: where required rules hold, and where each of their conditions does."""
     singles = [Rule((condition,)) for rule in required for condition in rule.conditions]
-    return list(dict.fromkeys([*required, *singles]))
+    return list(dict.fromkeys((*required, *singles)))

@@ -19,7 +19,7 @@ import numpy as np
 from pysirus._families.links import INVERSE, Floats, Link
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 
 if TYPE_CHECKING:
     from pysirus._weights.hazard import Survival
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="Family")
 Task = Literal["regression", "classification", "survival"]
 
-LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
 START_DIGITS = 9  # of an intercept
 
 
@@ -151,34 +150,11 @@ class Family(ABC):
 
     # ----------------------------------------------------------------------------------------------- what a rule adds
 
-    def average_output(self, rule: Rule) -> Floats:
-        """The mean output of a rule over the training data, by weight.
+    def average_output(self, rule: FittedTerm) -> Floats:
+        """The mean output of a rule over the training data, by weight."""
+        return rule.average_output(self.mean)
 
-        Outputs are means of the response, inside and outside, so theirs is the mean of it. Those of a correction are
-        means of residuals: of numbers they balance, of scores the part inside says how much they do. A fixed effect is
-        measured from the rows where it is not.
-        """
-        mean = np.asarray(self.mean, dtype=np.float64)
-        if rule.effect is not None:
-            return np.zeros_like(mean)
-        if rule.stage == 1:
-            return mean
-        if rule.observed is None:
-            return np.zeros_like(mean)
-        inside, outside = (np.asarray(side, dtype=np.float64) for side in (rule.inside, rule.outside))
-        part = self._part_inside(rule)
-        return np.asarray(part * inside + (1 - part) * outside)
-
-    def _part_inside(self, rule: Rule) -> float:
-        """The part of the training weight inside a rule: so far from the mean outside to that inside lies the mean."""
-        inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in rule.means)
-        gap = inside - outside
-        k = int(np.abs(gap).argmax())
-        if abs(gap[k]) > LEAST_GAP * (abs(inside[k]) + abs(outside[k])):
-            return float(np.clip((np.atleast_1d(self.mean)[k] - outside[k]) / gap[k], 0.0, 1.0))
-        return (rule.n_inside or 0) / max(1, (rule.n_inside or 0) + (rule.n_outside or 0))
-
-    def added(self, rule: Rule) -> tuple[Floats, Floats]:
+    def added(self, rule: FittedTerm) -> tuple[Floats, Floats]:
         """What a rule adds to the score where it holds and elsewhere; of several classes a vector with one each."""
         weight, average = rule.weight or 0.0, self.average_output(rule)
         sides = [weight * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
@@ -262,11 +238,11 @@ class Family(ABC):
         """What became of all training rows, of times to an event; else None."""
         return None
 
-    def shown_class(self, rule: Rule) -> int:
+    def shown_class(self, rule: FittedTerm) -> int:
         """The class that stands for a rule; 0 where there is none."""
         return self.positive
 
-    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """What the data say inside and outside, as text; of two classes the name may be left out.
 
         Names of classes take at most ``longest`` characters.
@@ -274,11 +250,11 @@ class Family(ABC):
         inside, outside = rule.means
         return format_outputs(inside, outside, None)
 
-    def adds(self, rule: Rule) -> str:
+    def adds(self, rule: FittedTerm) -> str:
         """What a rule adds where it holds and elsewhere, as text: ``+1.20 / -2.78``."""
         return " / ".join(self.added_texts(rule))
 
-    def added_texts(self, rule: Rule) -> tuple[str, str]:
+    def added_texts(self, rule: FittedTerm) -> tuple[str, str]:
         """The same, one text each; of several classes for the one that stands for the rule."""
         k = self.shown_class(rule)
         return self.points_texts([float(np.atleast_1d(side)[0 if side.ndim == 0 else k]) for side in self.added(rule)])
@@ -314,7 +290,7 @@ class Family(ABC):
         """The same of a list that is told with its intercept."""
         return self.head_pairs(self.odds(np.asarray(intercept, dtype=np.float64)))
 
-    def mean_texts(self, rule: Rule) -> tuple[str, str]:
+    def mean_texts(self, rule: FittedTerm) -> tuple[str, str]:
         """What the data say inside and outside, below a head that may have named the class."""
         return self.outputs(rule, named=False)
 
@@ -322,7 +298,7 @@ class Family(ABC):
         """Addends of the sums, with a sign."""
         return f"{np.atleast_1d(values)[0]:+.2f}"
 
-    def numbers(self, rule: Rule) -> tuple[str, ...]:
+    def numbers(self, rule: FittedTerm) -> tuple[str, ...]:
         """What stands right of a rule, under ``number_names``."""
         return tuple(map(self.sum_text, self.added(rule)))
 

@@ -10,8 +10,8 @@ from pysirus._families.base import START_DIGITS, Family, Task, start_texts
 from pysirus._families.links import Floats, Link
 from pysirus._format import format_number
 from pysirus._plain import one_line
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import format_factors, median_text, median_texts, unit_of
-from pysirus._terms.rule import Rule
 
 if TYPE_CHECKING:
     from pysirus._weights.hazard import Survival
@@ -89,7 +89,7 @@ class Cox(Family):
         """The hazard, relative to that of an average row."""
         return "hazard"
 
-    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """Median times."""
         assert rule.survival is not None
         return median_texts(rule.survival, unit_of(self.target))
@@ -119,7 +119,7 @@ class Cox(Family):
         """The median and the events."""
         return [(f"median {self.target}", median_text(self.survival.median)), ("events", str(self.survival.n_events))]
 
-    def numbers(self, rule: Rule) -> tuple[str, ...]:
+    def numbers(self, rule: FittedTerm) -> tuple[str, ...]:
         """Factors and events."""
         return (*self.added_texts(rule), *rule.event_texts)
 

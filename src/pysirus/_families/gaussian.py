@@ -10,7 +10,7 @@ from pysirus._families.base import Family
 from pysirus._families.links import Floats
 from pysirus._format import decimals_for, format_number, format_pair
 from pysirus._plain import one_line
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Gaussian(Family):
         """What a rule adds stands after `then` and `else`."""
         return ""
 
-    def outputs(self, rule: Rule, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """What the rule adds: some rules of a list in stages answer means and others residuals."""
         return self.added_texts(rule)
 
@@ -71,6 +71,6 @@ class Gaussian(Family):
         decimals = decimals_for([self.mean, intercept], 0.0)
         return [(f"mean {self.target}", f"{self.mean:.{decimals}f}"), ("intercept", f"{intercept:.{decimals}f}")]
 
-    def numbers(self, rule: Rule) -> tuple[str, ...]:
+    def numbers(self, rule: FittedTerm) -> tuple[str, ...]:
         """What a rule adds stands after `then` and `else`."""
         return ()

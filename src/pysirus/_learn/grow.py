@@ -18,7 +18,7 @@ from pysirus._parameters import ParameterError, to_share
 from pysirus._plain import one_line
 from pysirus._progress import show_trees
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.term import Term
 from pysirus._warn import warn_user
 
 # Rows that a tree draws at most, where their number is not set: on residuals and, in tuned models, always. On large
@@ -104,7 +104,7 @@ def bin_rows(table: Table, response: Response, target: str, settings: Settings) 
     )
 
 
-def with_given(binned: Binned, rules: Sequence[Rule], table: Table) -> Binned:
+def with_given(binned: Binned, rules: Sequence[Term], table: Table) -> Binned:
     """Bins with a row for each of some rules, which says where it holds."""
     if not rules:
         return binned

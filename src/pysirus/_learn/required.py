@@ -17,6 +17,7 @@ from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
 from pysirus._terms.dependence import Span, condition_vector, independent_columns
 from pysirus._terms.effect import EffectError
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Rule
 from pysirus._weights.weighted import with_outputs
 
@@ -46,7 +47,7 @@ def with_required(training: Training, link: Link, *, strict: bool = True) -> Tra
     return replace(training, required=tuple(kept))
 
 
-def settle_effect(rule: Rule, link: Link, labels: Sequence[Any] | None, parameter: str) -> Rule:
+def settle_effect(rule: FittedTerm, link: Link, labels: Sequence[Any] | None, parameter: str) -> FittedTerm:
     """The rule with its effect as the model can take it; an error where it cannot."""
     if rule.effect is None:
         return rule
@@ -57,7 +58,7 @@ def settle_effect(rule: Rule, link: Link, labels: Sequence[Any] | None, paramete
         raise ParameterError(f"{Parameter(parameter)}: {what}: {error.message}.") from error
 
 
-def _fault(rule: Rule | None, training: Training, span: Span, is_fresh: bool) -> str:
+def _fault(rule: FittedTerm | None, training: Training, span: Span, is_fresh: bool) -> str:
     """Why a rule cannot be kept; the span takes it in where it can."""
     if rule is None:
         return "it holds in every row or in none"
@@ -66,9 +67,8 @@ def _fault(rule: Rule | None, training: Training, span: Span, is_fresh: bool) ->
     return next(iter(training.constraints.faults(rule)), "")
 
 
-def _settle(rule: Rule, training: Training) -> Rule:
+def _settle(rule: FittedTerm, training: Training) -> FittedTerm:
     """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
     gram = training.moment_sums([Rule((condition,)) for condition in rule.conditions]).gram()
-    shares = [float(gram[i, i] / gram[0, 0]) for i in range(1, len(gram))]
-    conditions = [replace(c, share=share, unseen=share >= 0.5) for c, share in zip(rule.conditions, shares)]
-    return replace(rule, conditions=tuple(conditions))
+    shares = (float(gram[i, i] / gram[0, 0]) for i in range(1, len(gram)))
+    return rule.map_conditions(lambda condition: condition.with_share(next(shares)))

@@ -16,8 +16,8 @@ from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Paths
 from pysirus._learn.training import Training
 from pysirus._terms.dependence import Span, Vector, condition_vector, independent_columns, rule_vector
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.from_path import rule_of, rules_of
-from pysirus._terms.rule import Rule
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import with_outputs
 
@@ -30,7 +30,7 @@ AT_ONCE = 64  # paths whose outputs one pass over the rows finds
 class SelectedRules:
     """Rules without outputs, and what their outputs and weights are computed from."""
 
-    rules: list[Rule]
+    rules: list[FittedTerm]
     moments: Moments
 
 
@@ -62,7 +62,7 @@ class Permit:
             self._ask(position)
         return self._found[position]
 
-    def _rule(self, position: int) -> Rule:
+    def _rule(self, position: int) -> FittedTerm:
         return rule_of(self._paths.codes[position].tolist(), self._training.binned, 0.0)
 
     def _ask(self, first: int) -> None:
@@ -131,7 +131,7 @@ def select_rules(
     paths: Paths,
     limits: Limits,
     span: Span | None = None,
-    before: Sequence[Rule] = (),
+    before: Sequence[FittedTerm] = (),
     answering: Training | None = None,
 ) -> SelectedRules:
     """Walk down the paths and keep those that are no combination of the constant, of ``before`` and of those kept.
@@ -149,7 +149,7 @@ def select_rules(
     permit = Permit(answering or training, paths) if training.constraints.is_limited else None
     walk = _Walk(paths, training.binned, limits.p0, span, permit)
     on_rows = limits.post_treatment == "sample"
-    kept: list[tuple[Rule, Vector]] = []
+    kept: list[tuple[FittedTerm, Vector]] = []
     while True:
         asked = n_rules - len(kept) + (walk.spare if on_rows else 0)
         batch = walk.take(asked)

@@ -14,7 +14,9 @@ from pysirus._bins.cuts import CutIdentity
 from pysirus._bins.gaps import Gap, Place, shortest_date_in, shortest_in
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition
 
 CutPlace = tuple[int, CutIdentity]  # the number of a column, and a cut in it
 
@@ -28,7 +30,7 @@ def with_short_thresholds(model: Model, training: Training) -> Model:
     return replace(changed, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
 
 
-def _short_thresholds(rules: Iterable[Rule], training: Training) -> dict[CutPlace, float]:
+def _short_thresholds(rules: Iterable[FittedTerm], training: Training) -> dict[CutPlace, float]:
     """The threshold of each cut between numbers. A number that somebody gave stays as it is.
 
     Two cuts in one gap part the rows in the same way, and the same number for both would leave nothing between them:
@@ -59,7 +61,7 @@ def _ends(condition: Condition) -> dict[CutPlace, float]:
 
 
 def _with_thresholds(rules: RuleSet, short: Mapping[CutPlace, float]) -> RuleSet:
-    return RuleSet([replace(rule, conditions=tuple(_shorten(c, short) for c in rule.conditions)) for rule in rules])
+    return RuleSet([rule.map_conditions(lambda condition: _shorten(condition, short)) for rule in rules])
 
 
 def _shorten(condition: Condition, short: Mapping[CutPlace, float]) -> Condition:
@@ -87,7 +89,7 @@ def with_forbidden_cuts(training: Training) -> Training:
         for identity, threshold in zip(cuts[index].identities, cuts[index].thresholds.tolist()):
             if threshold in gap:
                 found[index, number] = identity
-    rules = tuple(replace(r, conditions=tuple(_in_cuts(c, found) for c in r.conditions)) for r in forbidden)
+    rules = tuple(rule.map_conditions(lambda c: _in_cuts(c, found)) for rule in forbidden)
     return replace(training, constraints=replace(training.constraints, forbidden=rules))
 
 

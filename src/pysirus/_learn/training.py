@@ -21,7 +21,8 @@ from pysirus._device.choose import device_forest
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
 from pysirus._learn.residual import Extremes, Residual
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import Moments, MomentSums, moment_sums
 
@@ -40,7 +41,7 @@ class Training(ABC):
     target: str
     constraints: Constraints = field(default=NO_CONSTRAINTS, kw_only=True)
     columns: ColumnRecipe | None = field(default=None, kw_only=True)  # how the features were made, if they were
-    required: tuple[Rule, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
+    required: tuple[FittedTerm, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
 
     @property
     def n_rows(self) -> int:
@@ -66,11 +67,11 @@ class Training(ABC):
         return replace(recipe.on(self.n_rows), together=self.constraints.together)
 
     @abstractmethod
-    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+    def moment_sums(self, rules: Sequence[Term]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
 
     @abstractmethod
-    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+    def patterns(self, rules: Sequence[Term]) -> Patterns:
         """Which rules hold together, and with which response: what weights by likelihood are computed from."""
 
     @abstractmethod
@@ -84,7 +85,7 @@ class Training(ABC):
     def close(self) -> None:  # noqa: B027 - rows in memory leave nothing behind
         """Let go of what was put aside for these rows."""
 
-    def moments(self, rules: Sequence[Rule]) -> Moments:
+    def moments(self, rules: Sequence[Term]) -> Moments:
         """What outputs and weights of rules are computed from."""
         return self.restore(self.moment_sums(rules))
 
@@ -120,11 +121,11 @@ class MemoryTraining(Training):
         grow = Forest if recipe.device == "cpu" else device_forest
         return grow(self.binned, self.response, self.within(recipe), first_tree)
 
-    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+    def moment_sums(self, rules: Sequence[Term]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
         return moment_sums(rules, self.binned, self.response, self.seed)
 
-    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+    def patterns(self, rules: Sequence[Term]) -> Patterns:
         """Which rules hold together, and with which response."""
         return rule_patterns(rules, self.binned, self.response, self.seed)
 

@@ -10,8 +10,8 @@ from pysirus._data.table import Feature
 from pysirus._forest.interactions import MOST_GROUPS, InteractionConstraint
 from pysirus._model.fields import Damage, ensure, fields, items, mapping, one_of, optional, text, whole
 from pysirus._parameters.check import label_number
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.read import columns_of_rules, read_rules
-from pysirus._terms.rule import Rule
 from pysirus._terms.text_error import RuleTextError
 
 CONSTRAINTS = fields(
@@ -49,7 +49,7 @@ def constraints_from_json(
     section: Mapping[str, Any] | None,
     features: Sequence[Feature],
     classes: Sequence[Any] | None,
-    rules: Sequence[Rule],
+    rules: Sequence[FittedTerm],
     positive: Any = None,
 ) -> Constraints | None:
     """Constraints back; a ``Damage`` where they do not go with the columns."""
@@ -77,7 +77,9 @@ def constraints_from_json(
     return Constraints(directions, InteractionConstraint(section["most_together"], groups, apart), forbidden, is_first)
 
 
-def _conditions(texts: Sequence[str], features: Sequence[Feature], rules: Sequence[Rule]) -> tuple[Rule, ...]:
+def _conditions(
+    texts: Sequence[str], features: Sequence[Feature], rules: Sequence[FittedTerm]
+) -> tuple[FittedTerm, ...]:
     try:
         return tuple(read_rules(texts, columns_of_rules(features, rules)))
     except RuleTextError as error:
@@ -85,7 +87,7 @@ def _conditions(texts: Sequence[str], features: Sequence[Feature], rules: Sequen
         raise Damage(f"constraints.forbidden {said}") from error
 
 
-def check_obedience(constraints: Constraints | None, rules: Sequence[Rule], place: str) -> None:
+def check_obedience(constraints: Constraints | None, rules: Sequence[FittedTerm], place: str) -> None:
     """Every rule of a file obeys what the file says it does, with a weight that is not negative."""
     if constraints is None:
         return

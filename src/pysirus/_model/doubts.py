@@ -10,7 +10,7 @@ import numpy as np
 
 from pysirus._message import Parameter
 from pysirus._model.model import Model
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 
 TWO = 2.0  # standard errors
 
@@ -39,7 +39,7 @@ def _is_longest(model: Model) -> bool:
     return bool(tuning.path.n_rules[min(tuning.step, len(tuning.path) - 1)] > limit - 1)
 
 
-def _is_noise(rule: Rule, model: Model) -> bool:
+def _is_noise(rule: FittedTerm, model: Model) -> bool:
     """Whether the target differs by less than two standard errors between the rows inside and outside."""
     found = model.out_of_fold
     if found is None or rule.effect is not None or not rule.n_inside or not rule.n_outside:

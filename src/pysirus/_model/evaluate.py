@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.table import Feature, Table
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.rule import Condition
 
 
 @dataclass(frozen=True)
 class Addend:
     """What a rule adds to each sum where it holds, and elsewhere."""
 
-    rule: Rule
+    rule: FittedTerm
     inside: Sequence[float]
     outside: Sequence[float]
 

@@ -31,9 +31,11 @@ from pysirus._model.roles import roles_from_json, roles_to_json
 from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._output import check_name, write_text
 from pysirus._terms.effect import Effect
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
+from pysirus._terms.listing import RuleSet
 from pysirus._terms.outcome import Outcome
-from pysirus._terms.rule import Condition, Rule, RuleSet, Split
+from pysirus._terms.rule import Condition, FittedRule, Split
 
 LONGEST_FAULT = 400  # characters; names in it may be long
 
@@ -120,7 +122,7 @@ def _from_effect(d: Mapping[str, Any] | None) -> Effect | None:
     return None if d is None else Effect(float(d.get("adds", d.get("times", 0.0))), "times" in d, d.get("for"))
 
 
-def rule_to_json(rule: Rule) -> dict[str, Any]:
+def rule_to_json(rule: FittedTerm) -> dict[str, Any]:
     """A rule as JSON; its text is there for the reader and not read back."""
     return {
         "text": rule.file_text,
@@ -149,9 +151,9 @@ def _from_outcomes(sides: Any) -> tuple[Outcome, Outcome] | None:
     return inside, outside
 
 
-def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None, features: Sequence[Feature]) -> Rule:
+def rule_from_json(d: Mapping[str, Any], classes: tuple[Any, ...] | None, features: Sequence[Feature]) -> FittedTerm:
     """A rule back from JSON, on these columns."""
-    return Rule(
+    return FittedRule(
         conditions=tuple(_from_condition(c, features) for c in d["conditions"]),
         path=tuple(_from_split(s) for s in d["path"]),
         frequency=math.nan if d["frequency"] is None else float(d["frequency"]),
@@ -207,7 +209,7 @@ def _from_size(d: Mapping[str, Any], n_times: int, place: str) -> Size:
     )
 
 
-def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule], n_times: int) -> Tuning:
+def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], FittedTerm], n_times: int) -> Tuning:
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in d["path"].items()}
     return Tuning(
         path=TuningPath(**columns, n_repeats=d["n_repeats"]),
@@ -222,7 +224,7 @@ def _from_tuning(d: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Rule]
     )
 
 
-def _has_moved(rule: Rule) -> bool:
+def _has_moved(rule: FittedTerm) -> bool:
     """Whether a cut at a value has another number for a threshold, which pysirus 0.1 takes for a fault."""
     ends = ((end, cut) for c in rule.conditions for end, cut in ((c.lower, c.lower_cut), (c.upper, c.upper_cut)))
     return any(cut is not None and cut[0] == "value" and cut[1] != end for end, cut in ends)
@@ -269,7 +271,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     recipe = recipe_from_json(document.get("recipe"))
     features = tuple(_from_feature(feature, recipe) for feature in document["features"])
 
-    def read(rule: Mapping[str, Any]) -> Rule:
+    def read(rule: Mapping[str, Any]) -> FittedTerm:
         return rule_from_json(rule, classes, features)
 
     selected = RuleSet([read(rule) for rule in document["rules"]])

@@ -29,8 +29,9 @@ from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.roles import ColumnRoles
 from pysirus._model.tuning import Tuning
 from pysirus._plain import one_line
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Rule, RuleSet, with_weights
+from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._terms.words import LINE, fold_middle
 from pysirus._warn import warn_user
 from pysirus._weights.hazard import Survival
@@ -43,12 +44,12 @@ Aggregation = Literal["sum", "mean"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
 
-def _weight(rule: Rule) -> float:
+def _weight(rule: FittedTerm) -> float:
     assert rule.weight is not None
     return rule.weight
 
 
-def _scaled(rule: Rule, output: float | tuple[float, ...] | None) -> list[float]:
+def _scaled(rule: FittedTerm, output: float | tuple[float, ...] | None) -> list[float]:
     """An output of a rule times its weight, in a list."""
     return [_weight(rule) * value for value in np.atleast_1d(np.asarray(output, dtype=np.float64)).tolist()]
 
@@ -236,7 +237,7 @@ class Model:
         """The labels as an array of their original type."""
         return np.asarray(self.classes, dtype=self.facts.get("label_type"))
 
-    def columns_of(self, rules: Iterable[Rule]) -> set[int]:
+    def columns_of(self, rules: Iterable[FittedTerm]) -> set[int]:
         """The numbers of the columns that some rules and the linear terms look at."""
         return {c.index for rule in rules for c in rule.conditions} | {term.index for term in self.terms}
 
@@ -252,11 +253,11 @@ class Model:
         )
 
     @property
-    def all_rules(self) -> list[Rule]:
+    def all_rules(self) -> list[FittedTerm]:
         """The selected rules and, of a tuned model, those of its longest list."""
         return [*self.selected, *(() if self.tuning is None else self.tuning.rules)]
 
-    def align(self, X: Any, owner: str = "RuleModel", *, rules: Iterable[Rule] | None = None) -> Table:
+    def align(self, X: Any, owner: str = "RuleModel", *, rules: Iterable[FittedTerm] | None = None) -> Table:
         """Read a table as the model's columns; those that no rule looks at may be absent.
 
         The rules are those with a weight, or ``rules``.
@@ -343,7 +344,7 @@ class Model:
         """Anything fitted answers this with its model."""
         return self
 
-    def average_output(self, rule: Rule) -> NDArray[np.float64]:
+    def average_output(self, rule: FittedTerm) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.
 
         Its outputs are means of the response, inside and outside, so theirs is the mean of it; a correction's are means
@@ -351,7 +352,7 @@ class Model:
         """
         return self.family.average_output(rule)
 
-    def added(self, rule: Rule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def added(self, rule: FittedTerm) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What a rule adds to the score where it holds and elsewhere, from what it adds on average.
 
         Of two classes the points on the log-odds of the positive one, of more a vector with a score per class.

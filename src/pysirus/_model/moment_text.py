@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pysirus._model.fields import Damage, ensure
 from pysirus._terms.effect import n_fixed
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.gram import LEAST_PENALTY, gram_of, less_fixed
 from pysirus._weights.moments import N_FOLDS, Moments
 
@@ -73,7 +73,7 @@ def _folds(lines: Sequence[str], n_numbers: int, place: str) -> NDArray[np.float
     return np.array([read_line(line, n_numbers, f"{place}[{i}]") for i, line in enumerate(lines)])
 
 
-def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[Rule]) -> Moments | None:
+def moments_from_json(d: Mapping[str, Any] | None, rules: Sequence[FittedTerm]) -> Moments | None:
     """The sums of a list of numbers' rules."""
     if d is None:
         return None
@@ -127,7 +127,7 @@ def _check_sums(moments: Moments) -> None:
     ensure(fits, "moments.rule_sum", "is larger than its squares allow for")
 
 
-def _check_outputs(moments: Moments, rules: Sequence[Rule]) -> None:
+def _check_outputs(moments: Moments, rules: Sequence[FittedTerm]) -> None:
     """The sums say what the rules answer; a correction answers with residuals, which the sums do not know."""
     _, inside, outside = moments.means
     for r, rule in enumerate(rules):
@@ -141,7 +141,7 @@ def _check_outputs(moments: Moments, rules: Sequence[Rule]) -> None:
                 ensure(bool(near), f"moments: rule {r}", f"has {name} {output:.6g}, and the sums say {mean:.6g}")
 
 
-def _check_solvable(moments: Moments, rules: Sequence[Rule]) -> None:
+def _check_solvable(moments: Moments, rules: Sequence[FittedTerm]) -> None:
     """Ridge has an answer for every part of the list.
 
     Its smallest penalty is a share of a rule's variance, so it is enough that correlations and that share together are

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pysirus._format import html_table, make_frame, text_table
 from pysirus._response.response import Output
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 
 IDEAL = (0.0, 0.9)  # error, stability
 

@@ -23,8 +23,8 @@ from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.from_path import SplitSide, rule_of_sides
-from pysirus._terms.rule import Rule
 
 Node = tuple[SplitSide, ...]
 Interval = tuple[int, int, int, bool, bool]  # feature, last cut below, first cut above, missing inside, known inside
@@ -162,7 +162,7 @@ class Candidates:
     inside: NDArray[np.bool_]  # [row, node]
     frequencies: NDArray[np.float64]
 
-    def rules(self, coded: CodedTable, kept: Iterable[int] | None = None) -> list[Rule]:
+    def rules(self, coded: CodedTable, kept: Iterable[int] | None = None) -> list[FittedTerm]:
         """The rules of some nodes; of all, when none are named."""
         chosen = range(len(self.nodes)) if kept is None else kept
         return [rule_of_sides(self.nodes[i], coded.cuts, float(self.frequencies[i])) for i in chosen]

@@ -38,8 +38,9 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned, Cuts
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.from_path import SplitSide, decode
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.rule import Condition
 
 Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
 Monomial = tuple[Atom, ...]
@@ -94,7 +95,7 @@ def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
     return vector
 
 
-def condition_vector(rule: Rule, binned: Binned) -> Vector:
+def condition_vector(rule: FittedTerm, binned: Binned) -> Vector:
     """The same of a rule that was given. Cuts that its features do not have are numbered after those they have."""
     vector: Vector = {ONE: 1}
     for condition in sorted(rule.conditions, key=lambda condition: condition.index):

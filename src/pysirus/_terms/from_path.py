@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._forest.forest import Paths
-from pysirus._terms.rule import Condition, Rule, Split
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.rule import Condition, FittedRule, Split
 
 
 class SplitSide(NamedTuple):
@@ -88,21 +89,21 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
     )
 
 
-def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> Rule:
+def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> FittedTerm:
     """The rule that the splits of a path say."""
     by_feature: dict[int, list[SplitSide]] = {}
     for side in sides:
         by_feature.setdefault(side.feature, []).append(side)
     conditions = tuple(merge_sides(group, cuts[f], f) for f, group in by_feature.items())
-    return Rule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency)
+    return FittedRule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency=frequency)
 
 
-def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> Rule:
+def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> FittedTerm:
     """The rule that a path says."""
     return rule_of_sides([decode(code, binned) for code in codes if code >= 0], binned.cuts, frequency)
 
 
-def rules_of(paths: Paths, kept: Iterable[int], binned: Binned) -> list[Rule]:
+def rules_of(paths: Paths, kept: Iterable[int], binned: Binned) -> list[FittedTerm]:
     """The rules of some paths, by position."""
     frequencies = paths.frequencies
     return [rule_of(paths.codes[i].tolist(), binned, float(frequencies[i])) for i in kept]

@@ -13,9 +13,10 @@ from pysirus._bins.cuts import CutIdentity, Cuts
 from pysirus._data.column import ColumnKind
 from pysirus._data.table import Feature
 from pysirus._format import format_date, format_threshold
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import Lexicon
 from pysirus._terms.parse import Ask, parse_rule
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.rule import Condition, FittedRule, Rule
 from pysirus._terms.text_error import RuleTextError
 
 
@@ -48,7 +49,7 @@ def columns_of_cuts(cuts: Sequence[Cuts]) -> list[KnownColumn]:
     ]
 
 
-def columns_of_rules(features: Sequence[Feature], rules: Iterable[Rule]) -> list[KnownColumn]:
+def columns_of_rules(features: Sequence[Feature], rules: Iterable[FittedTerm]) -> list[KnownColumn]:
     """The columns of a model, with the cuts of its rules."""
     thresholds: list[dict[float, CutIdentity]] = [{} for _ in features]
     left_sets: list[set[Any]] = [set() for _ in features]
@@ -67,34 +68,34 @@ def columns_of_rules(features: Sequence[Feature], rules: Iterable[Rule]) -> list
     ]
 
 
-def read_rule(text: str, columns: Sequence[KnownColumn]) -> Rule:
+def read_rule(text: str, columns: Sequence[KnownColumn]) -> FittedTerm:
     """The rule that a text says, without outputs."""
     return read_rules([text], columns)[0]
 
 
-def read_rules(texts: Iterable[str], columns: Sequence[KnownColumn]) -> list[Rule]:
+def read_rules(texts: Iterable[str], columns: Sequence[KnownColumn]) -> list[FittedTerm]:
     """The rules that some texts say, without outputs."""
     lexicon = Lexicon(columns)
     return [_read(text, columns, lexicon) for text in texts]
 
 
-def _read(text: str, columns: Sequence[KnownColumn], lexicon: Lexicon) -> Rule:
+def _read(text: str, columns: Sequence[KnownColumn], lexicon: Lexicon) -> FittedTerm:
     effect, found = parse_rule(text, lexicon)
     asks: dict[int, Ask] = {}
     for ask in found:
         before = asks.get(ask.column)
         asks[ask.column] = ask if before is None else _both(before, ask, text, columns[ask.column].name)
-    return Rule(tuple(_condition(ask, columns[i], i, text) for i, ask in asks.items()), effect=effect)
+    return FittedRule(tuple(_condition(ask, columns[i], i, text) for i, ask in asks.items()), effect=effect)
 
 
-def rule_on(rule: Rule, columns: Sequence[KnownColumn], numbers: Sequence[int]) -> Rule:
+def rule_on(rule: Rule, columns: Sequence[KnownColumn], numbers: Sequence[int]) -> FittedTerm:
     """What a rule of another model says of the columns of these numbers, in their cuts."""
     conditions = []
     for own, index in zip(rule.conditions, numbers):
         levels = own.levels if own.lower_cut is not None or own.upper_cut is not None else None
         ask = Ask(index, 0, own.lower, own.upper, levels, bool(own.missing), own.only_missing)
         conditions.append(_condition(ask, columns[index], index, rule.condition_text))
-    return Rule(tuple(conditions), effect=rule.effect)
+    return FittedRule(tuple(conditions), effect=rule.effect if isinstance(rule, FittedTerm) else None)
 
 
 def _both(first: Ask, second: Ask, text: str, name: str) -> Ask:

@@ -11,14 +11,14 @@ from pysirus._learn.required import settle_effect
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.dependence import independent_columns
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.read import columns_of_rules
-from pysirus._terms.rule import Rule
 from pysirus._use.estimate import Rows, estimate, kind_of, read_rows, share_of, training_on
 
 Fitted = TypeVar("Fitted", bound=Model)
 
 
-def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Fitted, list[Rule]]:
+def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Fitted, list[FittedTerm]]:
     """The model with more rules, and these; see ``RuleModel.adding``."""
     kind_of(model)
     if X is None or y is None:
@@ -35,15 +35,14 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     return estimate(model, [*model.selected, *new], rows), new
 
 
-def _settle(rule: Rule, rows: Rows) -> Rule:
+def _settle(rule: FittedTerm, rows: Rows) -> FittedTerm:
     """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
-    shares = [share_of(condition, rows) for condition in rule.conditions]
-    conditions = [replace(c, share=share, unseen=share >= 0.5) for c, share in zip(rule.conditions, shares)]
+    settled = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
     nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
-    return replace(rule, conditions=tuple(conditions), frequency=1.0, given=True, stage=1, **nothing)
+    return replace(settled, frequency=1.0, given=True, stage=1, **nothing)
 
 
-def _check_new(model: Model, new: Sequence[Rule], rows: Rows) -> None:
+def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
     """No rule twice, none that all rows or none satisfy, none that others make up."""
     for i, rule in enumerate(new):
         if rule in model.selected or rule in new[:i]:

@@ -14,7 +14,7 @@ from pysirus._model.fields import inner
 from pysirus._model.file import model_to_json, rule_to_json
 from pysirus._model.model import Model
 from pysirus._plain import in_quotes, one_line
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.words import fold_middle
 
 # of a document: what no prediction reads, and what is compared below by its name and not by its place
@@ -75,7 +75,7 @@ def _read_by_predictions(model: Model) -> dict[str, Any]:
     return {**found, **dict(_leaves(named, "", {"index"}))}
 
 
-def _rule_values(rule: Rule) -> dict[str, Any]:
+def _rule_values(rule: FittedTerm) -> dict[str, Any]:
     values = rule_to_json(rule)
     values["conditions"] = {in_quotes(entry["feature"]): entry for entry in values["conditions"]}
     return dict(_leaves(values, "", RULE_ASIDE))
@@ -93,7 +93,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def changes_between(old: Model, new: Model, stayed: Sequence[tuple[Rule, Rule]]) -> list[Change]:
+def changes_between(old: Model, new: Model, stayed: Sequence[tuple[FittedTerm, FittedTerm]]) -> list[Change]:
     """All that differs in what predictions read, apart from rules that only one of the models has."""
     found = list(_differing(_read_by_predictions(old), _read_by_predictions(new)))
     for before, after in stayed:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pysirus._data.table import Table
 from pysirus._format import make_frame, text_table
 from pysirus._model.model import Model
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 
 SHOWN_PAIRS = 10
 

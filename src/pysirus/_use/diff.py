@@ -16,7 +16,9 @@ from pysirus._format import format_number, html_table, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import one_line
-from pysirus._terms.rule import Condition, Reading, Rule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import Reading
+from pysirus._terms.rule import Condition
 from pysirus._terms.words import LINE
 from pysirus._use.changes import Change, changes_between
 from pysirus._warn import warn_user
@@ -47,10 +49,10 @@ class Diff:
         rules that stayed outputs, weights, thresholds and where missing and unseen values go.
     """
 
-    stayed: list[tuple[Rule, Rule]]
-    moved: list[tuple[Rule, Rule]]
-    came: list[Rule]
-    went: list[Rule]
+    stayed: list[tuple[FittedTerm, FittedTerm]]
+    moved: list[tuple[FittedTerm, FittedTerm]]
+    came: list[FittedTerm]
+    went: list[FittedTerm]
     stability: float
     readings: tuple[Reading | None, Reading | None] = (None, None)
     changes: list[Change] = field(default_factory=list)
@@ -63,7 +65,7 @@ class Diff:
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
         header = ["", "rule", *(["stage"] if staged else []), "frequency", self._name]
-        pairs: list[tuple[str, Rule | None, Rule | None]] = [("=", *pair) for pair in self.stayed]
+        pairs: list[tuple[str, FittedTerm | None, FittedTerm | None]] = [("=", *pair) for pair in self.stayed]
         pairs += [("~", *pair) for pair in self.moved]
         pairs += [*(("+", None, new) for new in self.came), *(("-", old, None) for old in self.went)]
         changes = [self._changes(old, new)[0 if staged else 1 :] for _, old, new in pairs]
@@ -83,7 +85,7 @@ class Diff:
         reading = self.readings[1]
         return (reading.adds_name or "adds") if self._scored and reading is not None else "weight"
 
-    def _changes(self, old: Rule | None, new: Rule | None) -> list[str]:
+    def _changes(self, old: FittedTerm | None, new: FittedTerm | None) -> list[str]:
         """Stage, frequency and weight or points, before and after."""
         cells = []
         for name in ("stage", "frequency", "adds" if self._scored else "weight"):
@@ -91,13 +93,13 @@ class Diff:
             cells.append(f"{before} -> {after}" if before != after else after)
         return cells
 
-    def _cell(self, name: str, rule: Rule | None, age: int) -> str:
+    def _cell(self, name: str, rule: FittedTerm | None, age: int) -> str:
         if rule is None:
             return ""
         reading = self.readings[age]
         return reading.adds(rule) if name == "adds" and reading is not None else _text(getattr(rule, name))
 
-    def _rules(self) -> list[Rule]:
+    def _rules(self) -> list[FittedTerm]:
         """Every rule of both models."""
         return [*(rule for pair in [*self.stayed, *self.moved] for rule in pair), *self.came, *self.went]
 
@@ -134,7 +136,7 @@ class Diff:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain data, ready for JSON."""
 
-        def plain(rule: Rule, reading: Reading | None) -> dict[str, Any]:
+        def plain(rule: FittedTerm, reading: Reading | None) -> dict[str, Any]:
             about = {
                 "rule": rule.line(rule.condition_text),
                 "stage": rule.stage,
@@ -155,7 +157,7 @@ class Diff:
         }
 
 
-def _both_texts(old: Rule | None, new: Rule | None, width: int) -> str:
+def _both_texts(old: FittedTerm | None, new: FittedTerm | None, width: int) -> str:
     """The rule, and what it was before where that changed."""
     both = [rule for rule in (old, new) if rule is not None]
     if len({rule.text for rule in both}) == 1:
@@ -167,7 +169,7 @@ def _text(value: float | None) -> str:
     return str(value) if isinstance(value, int) else format_number(value or 0.0, 2)
 
 
-def _shape(rule: Rule) -> Hashable:
+def _shape(rule: FittedTerm) -> Hashable:
     """What a rule asks of which features, its cuts aside."""
 
     def sides(condition: Condition) -> Hashable:

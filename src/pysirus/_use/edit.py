@@ -24,8 +24,9 @@ from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.effect import n_fixed
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import with_weights
 from pysirus._terms.read import columns_of_rules, read_rule
-from pysirus._terms.rule import Rule, with_weights
 from pysirus._terms.text_error import RuleTextError
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
@@ -35,7 +36,7 @@ from pysirus._weights.ridge import weigh_by_ridge
 Fitted = TypeVar("Fitted", bound=Model)
 
 
-Which = Rule | int | str | Sequence[Rule | int | str]
+Which = FittedTerm | int | str | Sequence[FittedTerm | int | str]
 
 
 def _positions(model: Model, which: Which) -> list[int]:
@@ -56,7 +57,7 @@ def _positions(model: Model, which: Which) -> list[int]:
     return positions
 
 
-def _rule_numbered(shown: Sequence[Rule], number: int) -> Rule:
+def _rule_numbered(shown: Sequence[FittedTerm], number: int) -> FittedTerm:
     """The rule of a number in the printed list, which counts from 1."""
     if 1 <= number <= len(shown):
         return shown[number - 1]
@@ -69,7 +70,7 @@ def _rule_numbered(shown: Sequence[Rule], number: int) -> Rule:
     raise IndexError(f"There is no rule number {number}: {known}.")
 
 
-def _rule_called(model: Model, text: str) -> Rule:
+def _rule_called(model: Model, text: str) -> FittedTerm:
     """The rule that a text says: one that prints so, or one that asks the same."""
     wanted = text.strip().removeprefix("if ").split(" then ")[0].strip()
     called = [rule for rule in model.selected if wanted in (rule.condition_text, rule.text)]
@@ -181,7 +182,7 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
     )
 
 
-def _refit_scores(model: Fitted, rules: list[Rule], kept: Sequence[int]) -> Fitted:
+def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -> Fitted:
     """By the approximation of the likelihood that the model keeps, at the same penalty."""
     likelihood = None if model.likelihood is None else model.likelihood.take(kept)
     weights: list[float] = []
@@ -212,7 +213,7 @@ def _link_of_mean(model: Model) -> Any:
     return tuple((logs - logs.mean()).tolist())
 
 
-def _facts(model: Model, rules: Sequence[Rule], penalty: float, n_dust: int = 0) -> dict[str, Any]:
+def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_dust: int = 0) -> dict[str, Any]:
     facts = {**model.facts, "ridge_penalty": penalty}
     facts.pop("n_dust", None)
     facts |= {"n_dust": n_dust} if n_dust else {}

@@ -35,8 +35,9 @@ from pysirus._data.level_order import has_own_order, reading_order
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.rule import Condition
 
 TERM_STEPS = 40
 
@@ -127,7 +128,7 @@ def _by_rules(levels: Sequence[Any], conditions: Sequence[Condition]) -> list[An
     return sorted(levels, key=lambda level: (-sum(level in (c.levels or ()) for c in conditions), str(level)))
 
 
-def _share(rule: Rule, inner: set[int], columns: Sequence[Column] | None) -> float:
+def _share(rule: FittedTerm, inner: set[int], columns: Sequence[Column] | None) -> float:
     """In what share of the rows the conditions on other features hold."""
     others = [c for c in rule.conditions if c.index not in inner]
     if columns is not None:

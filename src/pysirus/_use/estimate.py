@@ -31,7 +31,8 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
 from pysirus._response.response import ClassResponse, Response
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.rule import Condition
 from pysirus._use.score import read_codes
 from pysirus._warn import warn_user
 from pysirus._weights.weighted import with_outputs
@@ -70,7 +71,7 @@ def kind_of(model: Model) -> Kind:
     )
 
 
-def read_rows(model: Model, rules: Sequence[Rule], X: Any, y: Any, sample_weight: Any) -> Rows:
+def read_rows(model: Model, rules: Sequence[FittedTerm], X: Any, y: Any, sample_weight: Any) -> Rows:
     """X and y as the columns of some rules and the model's target, without rows of weight zero."""
     kind = kind_of(model)
     with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
@@ -81,7 +82,7 @@ def read_rows(model: Model, rules: Sequence[Rule], X: Any, y: Any, sample_weight
         return Rows(table, ClassResponse(codes, model.labels, weights=read_weights(sample_weight, table.n_rows)))
 
 
-def training_on(model: Model, rules: Sequence[Rule], rows: Rows) -> MemoryTraining:
+def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> MemoryTraining:
     """Rows of which is known where these rules hold, and nothing else."""
     holds = np.array([rule.holds(rows.table) for rule in rules], dtype=np.uint8).reshape(len(rules), rows.table.n_rows)
     binned = Binned(holds, (), {rule.key: i for i, rule in enumerate(rules)})
@@ -90,7 +91,7 @@ def training_on(model: Model, rules: Sequence[Rule], rows: Rows) -> MemoryTraini
     return MemoryTraining(binned, rows.response, seed, *shape, constraints=constraints)
 
 
-def estimate(model: Fitted, rules: Sequence[Rule], rows: Rows) -> Fitted:
+def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
     """The model of a list: rules of its own, and new ones without outputs."""
     kind, training = kind_of(model), training_on(model, rules, rows)
     own, new = _parted(rules)
@@ -115,7 +116,7 @@ def estimate(model: Fitted, rules: Sequence[Rule], rows: Rows) -> Fitted:
     return _taken_over(model, found, reason is not None)
 
 
-def _parted(rules: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+def _parted(rules: Sequence[FittedTerm]) -> tuple[list[FittedTerm], list[FittedTerm]]:
     """Rules that have outputs, and those that have none yet."""
     return [rule for rule in rules if rule.inside is not None], [rule for rule in rules if rule.inside is None]
 
@@ -132,7 +133,7 @@ def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
     return replace(edited, tuning=None, moments=found.moments, likelihood=found.likelihood)
 
 
-def other_rows(model: Model, rules: Sequence[Rule], training: MemoryTraining) -> str | None:
+def other_rows(model: Model, rules: Sequence[FittedTerm], training: MemoryTraining) -> str | None:
     """How rows differ from those that a model was fitted on; None where they say of its rules what the model says."""
     known = model.facts.get("n_rows")
     if training.n_rows != known:
@@ -159,7 +160,7 @@ def _alike(own: Any, found: NDArray[np.float64], means: tuple[Any, Any]) -> bool
     return bool(np.allclose(np.atleast_1d(own), found, rtol=SAME, atol=SAME * gap))
 
 
-def _check_rows(model: Model, rules: Sequence[Rule], training: MemoryTraining) -> None:
+def _check_rows(model: Model, rules: Sequence[FittedTerm], training: MemoryTraining) -> None:
     """Reject rows from which outputs or weights cannot be estimated."""
     response = training.response
     if isinstance(response, ClassResponse):
@@ -177,9 +178,9 @@ def _check_rows(model: Model, rules: Sequence[Rule], training: MemoryTraining) -
             )
 
 
-def _with_shares(rule: Rule, rows: Rows) -> Rule:
+def _with_shares(rule: FittedTerm, rows: Rows) -> FittedTerm:
     """The rule with the share of these rows that satisfy each condition."""
-    return replace(rule, conditions=tuple(replace(c, share=share_of(c, rows)) for c in rule.conditions))
+    return rule.map_conditions(lambda condition: replace(condition, share=share_of(condition, rows)))
 
 
 def share_of(condition: Condition, rows: Rows) -> float:
@@ -188,9 +189,9 @@ def share_of(condition: Condition, rows: Rows) -> float:
     return float(weights @ condition.holds(rows.table.columns[condition.index]) / weights.sum())
 
 
-def _anew(kind: Kind, training: MemoryTraining, rules: Sequence[Rule]) -> list[Rule]:
+def _anew(kind: Kind, training: MemoryTraining, rules: Sequence[FittedTerm]) -> list[FittedTerm]:
     """Rules with outputs from the rows, stage by stage: those of corrections are means of what is left unexplained."""
-    found: list[Rule] = []
+    found: list[FittedTerm] = []
     for stage in sorted({rule.stage for rule in rules}):
         own, on = [rule for rule in rules if rule.stage == stage], training
         if stage > 1:

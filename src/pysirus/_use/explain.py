@@ -23,8 +23,9 @@ from pysirus._format import decimals_for, html_table, make_frame, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._plain import apart
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.listing import RuleSet
 
 Base = Literal["average", "mean", "intercept"]
 FROM: dict[Base, str] = {
@@ -360,7 +361,7 @@ def _explain_mean(model: Model, table: Table) -> Explanation:
     return Explanation(*parts, model.family, measured_from="mean")
 
 
-def output_gap(rule: Rule) -> float:
+def output_gap(rule: FittedTerm) -> float:
     """How far the two outputs of a rule are apart; for classes the share that changes class."""
     gap = np.abs(np.asarray(rule.inside) - np.asarray(rule.outside))
     return float(gap.sum() / 2 if gap.ndim else gap)

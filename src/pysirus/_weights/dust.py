@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 
 DUST = 1e-3  # of the standard deviation of the response
 
@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 FitAgain = Callable[[Bools, list[int]], Floats]  # rules that stay and numbers of lists in, their weights out
 
 
-def sweep(weights: Floats, moves: Floats, rules: Sequence[Rule], fit_again: FitAgain) -> tuple[int, ...]:
+def sweep(weights: Floats, moves: Floats, rules: Sequence[FittedTerm], fit_again: FitAgain) -> tuple[int, ...]:
     """Fit lists without their dust, in place; how many rules each of them loses.
 
     ``weights`` are [list, rule]; ``moves`` says how many standard deviations a rule of weight 1 moves a prediction.

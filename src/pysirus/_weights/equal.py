@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 
 
 def weigh_equally(
-    rules: Sequence[Rule], moments: Moments, response: Response, sizes: Sequence[int]
+    rules: Sequence[FittedTerm], moments: Moments, response: Response, sizes: Sequence[int]
 ) -> WeightedPrefixes:
     """Equal weights for some prefixes of a list of rules with outputs. No rule at all is the mean of all rows."""
     mean = response.output(moments.means[0])

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._terms.rule import Rule
-from pysirus._weights.moments import bins_of_rule
+from pysirus._terms.term import Term
+from pysirus._weights.moments import bin_values
 from pysirus._weights.weighted import WeightedPrefixes
 
 BLOCK_ROWS = 1 << 15  # rows that stay in the cache
 
 
-def holds_in_bins(rule: Rule, binned: Binned) -> NDArray[np.bool_]:
+def holds_in_bins(rule: Term, binned: Binned) -> NDArray[np.bool_]:
     """Which training rows are inside a rule that came from these bins."""
-    return _holds(bins_of_rule(rule, binned), binned.bins)
+    return _holds(bin_values(rule, binned), binned.bins)
 
 
 def _holds(conditions: Sequence[tuple[int, NDArray[np.bool_]]], bins: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -35,7 +35,7 @@ def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.floa
     total = np.full(binned.bins.shape[1], weighted.intercepts[-1], dtype=np.float64)
     used = [(rule, weight) for rule, weight in zip(weighted.rules, weighted.weights[-1]) if weight > 0]
     steps = [weight * np.array([rule.outside, rule.inside], dtype=np.float64) for rule, weight in used]
-    asked = [bins_of_rule(rule, binned) for rule, _ in used]
+    asked = [bin_values(rule, binned) for rule, _ in used]
     for start in range(0, len(total), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         bins, own = binned.bins[:, block], total[block]

@@ -23,7 +23,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.term import Term
 from pysirus._weights.moments import N_FOLDS, rule_tables
 from pysirus._weights.ridge import PENALTY_GRID
 
@@ -54,7 +54,7 @@ class Patterns:
         return replace(self, arrays=_core.merge_patterns(**both))
 
 
-def rule_patterns(rules: Sequence[Rule], binned: Binned, response: Response, seed: int, first_row: int = 0) -> Patterns:
+def rule_patterns(rules: Sequence[Term], binned: Binned, response: Response, seed: int, first_row: int = 0) -> Patterns:
     """One pass over the rows; those of a part are numbered from ``first_row`` on."""
     features, tables = rule_tables(rules, binned)
     arrays = _core.rule_patterns(
@@ -168,7 +168,7 @@ def centred_outputs(outputs: Floats, loss: str) -> Floats:
 
 
 def rule_scores(
-    rules: Sequence[Rule],
+    rules: Sequence[Term],
     binned: Binned,
     inside: Floats,
     outside: Floats,

@@ -16,7 +16,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._response.response import Response
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.term import BinValues, Term
 
 N_FOLDS = 10
 
@@ -56,32 +56,17 @@ class Moments:
         return replace(self, rows=self.rows[i], pair_weight=pairs, rule_y_sum=self.rule_y_sum[:, i])
 
 
-def bins_inside(condition: Condition, binned: Binned) -> NDArray[np.bool_]:
-    """Which bins of its feature satisfy a condition of a rule that came from these bins."""
-    cuts = binned.cuts[condition.index]
-    position = {identity: i for i, identity in enumerate(cuts.identities)}
-    bins = np.arange(256)
-    inside = np.full(256, not condition.only_missing)
-    if condition.lower_cut is not None:
-        inside &= bins > position[condition.lower_cut]
-    if condition.upper_cut is not None:
-        inside &= bins <= position[condition.upper_cut]
-    if cuts.has_missing:
-        inside[cuts.n_cuts + 1] = bool(condition.missing)
-    return inside
+def bin_values(term: Term, binned: Binned) -> BinValues:
+    """The rows of the bins that a term looks at, and the value of each bin there; those of a rule are yes and no."""
+    if binned.given and term.key in binned.given:
+        return [(binned.given[term.key], np.arange(256) == 1)]
+    return term.bin_values(binned)
 
 
-def bins_of_rule(rule: Rule, binned: Binned) -> list[tuple[int, NDArray[np.bool_]]]:
-    """The rows of the bins that a rule looks at, and which bins satisfy it there."""
-    if binned.given and rule.key in binned.given:
-        return [(binned.given[rule.key], np.arange(256) == 1)]
-    return [(condition.index, bins_inside(condition, binned)) for condition in rule.conditions]
-
-
-def rule_tables(rules: Sequence[Rule], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """For each feature in use a table bin -> bits of the rules that the bin does not rule out."""
     n_words = max(1, -(-len(rules) // 64))
-    asked = [bins_of_rule(rule, binned) for rule in rules]
+    asked = [bin_values(rule, binned) for rule in rules]
     features = sorted({feature for own in asked for feature, _ in own})
     allowed = np.ones((len(features), 256, 64 * n_words), dtype=bool)
     for r, own in enumerate(asked):
@@ -152,7 +137,7 @@ def _join(halves: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(halves[..., 0].astype(np.float64), 48) + halves[..., 1])
 
 
-def moment_sums(rules: Sequence[Rule], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
+def moment_sums(rules: Sequence[Term], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
     """One pass over the rows: the moments of the rules in each fold."""
     features, tables = rule_tables(rules, binned)
     arrays = _core.rule_moments(
@@ -170,6 +155,6 @@ def moment_sums(rules: Sequence[Rule], binned: Binned, response: Response, seed:
     return MomentSums(response.n_rows, arrays)
 
 
-def rule_moments(rules: Sequence[Rule], binned: Binned, response: Response, seed: int) -> Moments:
+def rule_moments(rules: Sequence[Term], binned: Binned, response: Response, seed: int) -> Moments:
     """The moments of rules over rows in memory."""
     return moment_sums(rules, binned, response, seed).restore(response.moment_scale())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._sums import powers_of_ten, times
 from pysirus._terms.effect import n_fixed
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.dust import Bools, Floats, sweep
 from pysirus._weights.gram import Gram, gram_of, less_fixed, take_rules
 from pysirus._weights.moments import Moments
@@ -76,7 +76,7 @@ def useful_sizes(gram: Gram, most: int, n_fixed: int = 0) -> range:
     return range(n_rules + 1 if not len(too_many) else int(too_many[0]) + 2)
 
 
-def weigh_by_ridge(rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]) -> WeightedPrefixes:
+def weigh_by_ridge(rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]) -> WeightedPrefixes:
     """Weights and intercepts of some prefixes of a list. One rule has no intercept; no rule at all is the mean.
 
     Rules with a fixed effect have weight 1, and the others are fitted to what they leave. Dust has weight 0.

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from pysirus._response.response import Output, Response
 from pysirus._sums import scores_of, times
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Moments
 
 
-def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+def with_outputs(rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
     """Give rules their outputs, the mean answers inside and outside, and their supports.
 
     A rule with a fixed effect answers with it, and with nothing outside.
@@ -35,7 +35,7 @@ def with_outputs(rules: Sequence[Rule], moments: Moments, response: Response) ->
     return found
 
 
-def with_observed(rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+def with_observed(rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
     """Give corrections the mean answers inside and outside; the moments end with theirs."""
     _, inside, outside = moments.means
     first = moments.n_rules - len(rules)
@@ -49,7 +49,7 @@ def with_observed(rules: Sequence[Rule], moments: Moments, response: Response) -
 class WeightedPrefixes:
     """Rules with outputs, and the models of several prefixes of their list."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[FittedTerm, ...]
     sizes: tuple[int, ...]
     weights: NDArray[np.float64]  # [size, rule], zero behind the prefix
     intercepts: tuple[Output, ...]

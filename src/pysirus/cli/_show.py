@@ -20,7 +20,8 @@ from pysirus._model.held_out import figures_line
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
 from pysirus._plain import apart, one_line
-from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LABELS
 from pysirus._use.audit import trail_lines
 from pysirus.cli._options import Manner
@@ -37,7 +38,7 @@ def model_of(estimator: Any) -> RuleModel:
     return estimator if isinstance(estimator, RuleModel) else estimator.model_
 
 
-def _rule_text(rule: Rule, shown: RuleSet, full: bool) -> Text:
+def _rule_text(rule: FittedTerm, shown: RuleSet, full: bool) -> Text:
     asks = one_line(rule.text if full else rule.folded(WIDTH))
     if rule.effect is not None:
         return Text(asks)

@@ -15,7 +15,7 @@ from pysirus._crew import go_on
 from pysirus._forest.forest import Recipe, plan_of, rows_of
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
 from pysirus.engine.marks import Marks
@@ -80,7 +80,7 @@ class CountOtherValues(NodeSums):
 class RuleMoments:
     """How often do these rules and their pairs hold, and with which response?"""
 
-    rules: Sequence[Rule]
+    rules: Sequence[Term]
     shape: Binned
     seed: int
 
@@ -93,7 +93,7 @@ class RuleMoments:
 class RulePatterns:
     """Which of these rules hold together, and with which response?"""
 
-    rules: Sequence[Rule]
+    rules: Sequence[Term]
     shape: Binned
     seed: int
 

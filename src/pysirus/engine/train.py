@@ -23,7 +23,8 @@ from pysirus._learn.grow import Settings, features_of
 from pysirus._learn.residual import Residual
 from pysirus._learn.training import Training, name_idle
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
@@ -77,11 +78,11 @@ class ShardTraining(Training):
         source = in_shards(self.shards, self.binned, self.response)
         return device_forest(self.binned, self.response, recipe, first_tree, source, self.sum_bytes)
 
-    def moment_sums(self, rules: Sequence[Rule]) -> MomentSums:
+    def moment_sums(self, rules: Sequence[Term]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
         return self.shards.ask(RuleMoments(rules, self.binned, self.seed))
 
-    def patterns(self, rules: Sequence[Rule]) -> Patterns:
+    def patterns(self, rules: Sequence[Term]) -> Patterns:
         """Which rules hold together, and with which response."""
         return self.shards.ask(RulePatterns(rules, self.binned, self.seed))
 
@@ -178,7 +179,7 @@ class Encoder:
     features: tuple[Feature, ...]
     cuts: tuple[Cuts, ...]
     first_rows: dict[int, int]
-    given: tuple[Rule, ...] = ()  # rules of which is written where they hold
+    given: tuple[Term, ...] = ()  # rules of which is written where they hold
     beside: Callable[[int, Response], NDArray[np.uint8]] | None = None  # a byte more for each row, the last
 
     def __call__(self, part: Part) -> Shard:
@@ -207,10 +208,10 @@ class Shape:
 
     cuts: tuple[Cuts, ...]
     constraints: Constraints
-    required: tuple[Rule, ...]
+    required: tuple[FittedTerm, ...]
 
     @property
-    def given(self) -> tuple[Rule, ...]:
+    def given(self) -> tuple[Term, ...]:
         """Required rules and each of their conditions: where they hold is kept beside the bins."""
         return tuple(rows_of_given(self.required))
 

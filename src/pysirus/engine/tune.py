@@ -24,7 +24,7 @@ from pysirus._learn.tuning.folds import derive
 from pysirus._progress import show_rows
 from pysirus._response.fixed_point import Scale
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.marks import Marked
@@ -60,7 +60,7 @@ class FoldRows:
 class FoldList:
     """The rules of a fold, on columns as it knows them."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[FittedTerm, ...]
     features: tuple[Feature, ...]
 
 

@@ -21,7 +21,8 @@ from pysirus._model.file import ModelFileError, damaged, model_from_json, model_
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import check_jobs
-from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Rule
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}

@@ -16,7 +16,7 @@ from pysirus._parameters.peers import HarvestedNodes, TreeTable
 from pysirus._parameters.table import documented
 from pysirus._peers.harvest import harvest_weights
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus._warn import warn_user
 from pysirus.estimators.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 

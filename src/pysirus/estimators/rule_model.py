@@ -16,7 +16,7 @@ from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
 
 if TYPE_CHECKING:
-    from pysirus._terms.rule import Rule
+    from pysirus._terms.fitted import FittedTerm
     from pysirus._use.coverage import Coverage
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
@@ -123,7 +123,7 @@ class Actions(ABC):
 
     def without(
         self,
-        rules: Rule | int | str | Sequence[Rule | int | str],
+        rules: FittedTerm | int | str | Sequence[FittedTerm | int | str],
         X: Any = None,
         y: Any = None,
         sample_weight: Any = None,

@@ -36,7 +36,7 @@ from pysirus._parameters.table import Constraining, Growing, Running, check_para
 from pysirus._response.read import target_name
 from pysirus._response.response import Response
 from pysirus._terms.from_path import rules_of
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
 

@@ -15,7 +15,7 @@ from pysirus._data.column import DataError
 from pysirus._data.table import Feature
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus.engine.holders.spark import SparkRows
 from pysirus.engine.options import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
@@ -78,10 +78,7 @@ def _input(frame: DataFrame, feature: Feature, model: Model, index: int) -> Colu
 
 def _with_inputs(model: Model, names: Mapping[int, str]) -> Model:
     """The model with other names for the columns that its rules look at."""
-    rules = [
-        replace(rule, conditions=tuple(replace(c, feature=names[c.index]) for c in rule.conditions))
-        for rule in model.rules
-    ]
+    rules = [rule.map_conditions(lambda c: replace(c, feature=names[c.index])) for rule in model.rules]
     terms = tuple(replace(term, feature=names[term.index]) for term in model.terms)
     return replace(model, selected=RuleSet(rules), terms=terms)
 

@@ -22,7 +22,8 @@ from pysirus._parameters.table import check_parameters
 from pysirus._peers.trees import Candidates, CodedTable, code_table
 from pysirus._response.read import name_of, read_numbers, read_weights, target_name
 from pysirus._response.response import NumberResponse
-from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import RuleSet
 from pysirus.estimators.base import RuleRegressor
 
 Self = TypeVar("Self", bound="TreeRuleRegressor")
@@ -62,7 +63,7 @@ class Outputs:
     n_inside: NDArray[np.int64]
     n_rows: int
 
-    def give(self, rule: Rule, i: int, weight: float) -> Rule:
+    def give(self, rule: FittedTerm, i: int, weight: float) -> FittedTerm:
         """A candidate with its outputs and weight."""
         n_inside = int(self.n_inside[i])
         return replace(

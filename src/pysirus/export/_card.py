@@ -22,7 +22,7 @@ from pysirus._format import format_label
 from pysirus._learn.kinds.auc import auc, rank
 from pysirus._message import Learner, Parameter, setting
 from pysirus._model.model import Model
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus.export._conditions import ExportError, all_sums, of_second
 from pysirus.export._rounding import joint_shares, observed_shares, round_together
 

@@ -16,7 +16,8 @@ import numpy as np
 from pysirus._data.recipe import DATES, Derived
 from pysirus._message import PlainError
 from pysirus._model.model import Model
-from pysirus._terms.rule import Condition, Rule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.rule import Condition
 
 ISO = ("", "ymd")  # dates of a type of dates, or written so that everybody reads them alike
 
@@ -68,7 +69,7 @@ def resolve(condition: Condition, model: Model) -> Test:
     return Test(*names, "in" if wanted else "never", missing, levels=wanted)
 
 
-def tests_of(rule: Rule, model: Model) -> list[Test]:
+def tests_of(rule: FittedTerm, model: Model) -> list[Test]:
     """The tests of a rule; all must pass."""
     return [resolve(condition, model) for condition in rule.conditions]
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from pysirus._format import format_number
 from pysirus._model.model import Model
-from pysirus._terms.rule import Condition, Rule, RuleSet
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import Condition
 from pysirus._terms.words import condition_parts
 
 
@@ -51,7 +53,7 @@ def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
     staged, shown = model.is_staged, model.rules
 
-    def row(number: int, rule: Rule) -> RuleRow:
+    def row(number: int, rule: FittedTerm) -> RuleRow:
         assert rule.inside is not None and rule.outside is not None
         read = shown.reading
         inside, outside = shown.output_texts(rule) if read is None else model.family.mean_texts(rule)
@@ -73,11 +75,11 @@ def number_names(model: Model) -> tuple[str, ...]:
     return ("weight",) if model.rules.reading is None else model.family.number_names
 
 
-def rule_lines(rules: Iterable[Rule], model: Model) -> list[str]:
+def rule_lines(rules: Iterable[FittedTerm], model: Model) -> list[str]:
     """Rules in a line each, for the comments of a program."""
     read, family = model.read(RuleSet()), model.family  # once: it asks all rules of the model
 
-    def line(rule: Rule) -> str:
+    def line(rule: FittedTerm) -> str:
         if rule.effect is not None:
             return f"{rule.text} ({rule.frequency_text})"
         if not family.is_scored:

@@ -14,8 +14,8 @@ from typing import Any
 from pysirus._data.dates import WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._model.model import Model
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import Rule
 from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import ExportError, Sums, Test, all_sums, is_odds, level_type, pair_of, tests_of
 from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor
@@ -116,7 +116,7 @@ class Writer:
             return known
         return f"({column} IS NULL OR {known})" if value is column else f"COALESCE({known}, TRUE)"
 
-    def _when(self, rule: Rule) -> str:
+    def _when(self, rule: FittedTerm) -> str:
         return " AND ".join(self._test(test) for test in tests_of(rule, self.model)) or "1 = 1"
 
     def _term(self, term: LinearTerm) -> str:

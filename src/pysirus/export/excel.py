@@ -21,7 +21,7 @@ from pysirus._data.table import Feature, Table
 from pysirus._message import FEWER
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus.export._clock import column_of, date_of
 from pysirus.export._conditions import (
     ExportError,
@@ -162,7 +162,7 @@ class Workbook:
                     cell = f"{_letters(7 + 2 * k + side)}{row}"
                     sheet.cell(row, first + 2 * k + side, self._part(row, cell, first, side))
 
-    def _outputs(self, rule: Rule, r: int, k: int) -> list[float]:
+    def _outputs(self, rule: FittedTerm, r: int, k: int) -> list[float]:
         """What a rule says to sum ``k`` inside and outside; with a link it is measured from its average."""
         if self.model.link != "identity":
             weight = rule.weight or 1.0  # one that was given may have none: it adds 0

@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from pysirus._model.model import Model
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus.export._conditions import (
     ExportError,
     Sums,
@@ -107,7 +107,7 @@ def _derived(model: Model, k: int, sums: Sums) -> list[ET.Element]:
     return fields
 
 
-def _if(rule: Rule, model: Model, inside: float, outside: float) -> ET.Element:
+def _if(rule: FittedTerm, model: Model, inside: float, outside: float) -> ET.Element:
     tests = [_test(test, model) for test in tests_of(rule, model)]
     condition = tests[0] if len(tests) == 1 else _apply("and", *tests)
     return _apply("if", condition, _constant(inside), _constant(outside))

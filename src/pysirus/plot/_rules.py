@@ -8,7 +8,7 @@ import numpy as np
 
 from pysirus._format import format_number
 from pysirus._model.model import Model
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus.plot._axes import (
     BAR,
     DOWN,
@@ -67,7 +67,7 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     return ax
 
 
-def _draw_points(strip: Any, model: Model, shown: list[Rule], k: int) -> None:
+def _draw_points(strip: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """What each rule adds, as outputs are drawn: a dot where it holds, a ring elsewhere, the line is no change."""
     pairs = []
     for rule in shown:
@@ -91,7 +91,7 @@ def _output(value: Any, k: int) -> float:
     return float(value[k]) if isinstance(value, tuple) else float(value)
 
 
-def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) -> None:
+def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     if model.survival is not None:
         _draw_medians(whole, ax, model, shown)
@@ -117,7 +117,7 @@ def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[Rule], k: int) 
     bare(ax, "bottom")
 
 
-def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[Rule]) -> None:
+def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm]) -> None:
     """Median times, a dot inside and a ring outside; an arrow at the last time where the median is not reached."""
     times = model.followed.hazard.times
     last = float(times[-1]) if len(times) else 1.0
@@ -138,7 +138,7 @@ def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[Rule]) -> None:
     bare(ax, "bottom")
 
 
-def _draw_bars(strip: Any, shown: list[Rule], name: str) -> None:
+def _draw_bars(strip: Any, shown: list[FittedTerm], name: str) -> None:
     """A column of small bars with their numbers, right of the outputs; negative weights by size, in another colour."""
     values = [_value(rule, name) for rule in shown]
     sizes = [0.0 if v != v else abs(v) for v in values]
@@ -154,7 +154,7 @@ def _draw_bars(strip: Any, shown: list[Rule], name: str) -> None:
     bare(strip)
 
 
-def _value(rule: Rule, name: str) -> float:
+def _value(rule: FittedTerm, name: str) -> float:
     if name == "support":
         if rule.n_inside is None or rule.n_outside is None:
             return float("nan")

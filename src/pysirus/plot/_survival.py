@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times, read_survival
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.kaplan_meier import Curve, kaplan_meier
 from pysirus.plot._axes import DOWN, GREY, INSIDE, bare, plain, pyplot, two_lines
 
@@ -18,7 +18,9 @@ Flags = NDArray[np.bool_]
 SHADES = ("#2a7f62", "#5f83b0", "#d29b2f", "#c0504d", "#7d5ba6", "#6b7280")
 
 
-def kaplan_meier_curves(model: Any, rule: Rule | int, X: Any, y: Any, sample_weight: Any = None, ax: Any = None) -> Any:
+def kaplan_meier_curves(
+    model: Any, rule: FittedTerm | int, X: Any, y: Any, sample_weight: Any = None, ax: Any = None
+) -> Any:
     """Draw the share without an event inside and outside a rule, as Kaplan and Meier estimate it.
 
     Parameters

@@ -20,7 +20,8 @@ from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
 from pysirus._plain import apart
 from pysirus._response.read_survival import read_survival
-from pysirus._terms.rule import Rule, RuleSet
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE, fold_conditions
 from pysirus._use.audit import trail_lines
 from pysirus._use.edit import with_rules
@@ -33,13 +34,13 @@ MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced
 
 
-def _texts(rule: Rule) -> dict[str, str]:
+def _texts(rule: FittedTerm) -> dict[str, str]:
     """The conditions within a line, and whole where that leaves something out."""
     folded, whole = fold_conditions(rule.conditions, LINE), rule.condition_text
     return {"text": folded} if folded == whole else {"text": folded, "whole": whole}
 
 
-def _rule(rule: Rule, model: Model, chosen: RuleSet) -> dict[str, Any]:
+def _rule(rule: FittedTerm, model: Model, chosen: RuleSet) -> dict[str, Any]:
     assert rule.inside is not None and rule.outside is not None
     # of numbers in stages the page works out what a rule adds, which depends on the size of the list
     reading = model.family if model.family.is_scored else None
@@ -143,7 +144,9 @@ def _truth(model: Model, y: Any, n_rows: int) -> list[str]:
     ]
 
 
-def _rows(model: Model, rules: Iterable[Rule], table: Table, y: Any, labels: Any, max_rows: int) -> dict[str, Any]:
+def _rows(
+    model: Model, rules: Iterable[FittedTerm], table: Table, y: Any, labels: Any, max_rows: int
+) -> dict[str, Any]:
     """Rows to look up: their names, values, and which rules of the longest list fire."""
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
     rules = list(rules)

@@ -21,7 +21,7 @@ from pysirus._learn.kinds.likelihood import LikelihoodKind
 from pysirus._learn.training import Training
 from pysirus._response.residuals import OddsResiduals
 from pysirus._response.response import Response, VectorResponse
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Moments
 from pysirus._weights.quadratic import Quadratic, minimise
 from pysirus._weights.weighted import WeightedPrefixes
@@ -77,14 +77,14 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
             return OddsResiduals(np.ascontiguousarray(residuals[:, 0]), labels, **shared)
         return VectorResponse(residuals, labels, **shared)
 
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Of several classes up to ``most`` rules: a weight of zero is rarer, and every size costs more."""
         if len(rules) > most and training.response.n_outputs > 2:
             return range(most + 1)
         return super().sizes(training, rules, moments, most)
 
     def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """By likelihood; one class is certain, and there are no rules."""
         if training.response.n_outputs > 1:

@@ -20,7 +20,7 @@ from pysirus._learn.training import Training
 from pysirus._message import Parameter, setting
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.equal import weigh_equally
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
@@ -39,12 +39,12 @@ class ClassShares(ClassKind):
     has_penalty: ClassVar[bool] = False
     has_stages: ClassVar[bool] = False
 
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Every size: each rule has a weight."""
         return range(len(rules) + 1)
 
     def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Equal weights."""
         return weigh_equally(rules, moments, training.response, sizes)

@@ -21,7 +21,8 @@ from pysirus._learn.residual import Residual
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
 from pysirus._response.response import Response
-from pysirus._terms.rule import Rule, with_weights
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.listing import with_weights
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -74,12 +75,12 @@ class Kind(ABC):
         """Reject a smallest and a largest number from which nothing can be learned."""
 
     @abstractmethod
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Sizes of a list that tuning looks at, from 0 on, so that ``most`` of its rules may have a weight."""
 
     @abstractmethod
     def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Weights of some prefixes of a list of rules with outputs."""
 
@@ -107,7 +108,7 @@ class Kind(ABC):
         """The weights of rows in figures of held-out rows; None where all are one."""
         return response.weights
 
-    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+    def with_data(self, rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
         """Corrections with what the data say of their rows, where their outputs do not; the moments end with theirs."""
         return list(rules)
 

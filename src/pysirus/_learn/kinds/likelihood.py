@@ -23,7 +23,7 @@ from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._response.response import Output, Response
 from pysirus._sums import cross_products, scores_of, weighted_sum
 from pysirus._terms.effect import n_fixed
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.deviance import row_deviances
 from pysirus._weights.dust import Bools, sweep
 from pysirus._weights.likelihood import (
@@ -81,7 +81,7 @@ class LikelihoodKind(Kind):
     def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """How many standard deviations of the response, near its mean, steps of the scores [rule, score] move it."""
 
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
         if len(rules) <= most:
             return range(len(rules) + 1)
@@ -93,7 +93,7 @@ class LikelihoodKind(Kind):
         return range(len(rules) + 1)
 
     def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Weights that are not negative, by ridge-penalised likelihood."""
         one_stage = all(rule.stage == 1 for rule in rules)
@@ -113,16 +113,16 @@ class LikelihoodKind(Kind):
             patterns=patterns if one_stage else None,
         )
 
-    def _rows(self, training: Training, rules: Sequence[Rule]) -> Any:
+    def _rows(self, training: Training, rules: Sequence[FittedTerm]) -> Any:
         """What the likelihood of some rules is computed from."""
         return training.patterns(rules)
 
-    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+    def with_data(self, rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
         """The mean answers inside and outside, which residuals are not."""
         return with_observed(rules, moments, response)
 
     def swept(
-        self, patterns: Any, response: Response, rules: Sequence[Rule], sizes: Sequence[int], spread: float
+        self, patterns: Any, response: Response, rules: Sequence[FittedTerm], sizes: Sequence[int], spread: float
     ) -> tuple[LikelihoodFit, tuple[int, ...]]:
         """The fit of each list without its dust, and how many rules that took away."""
         grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
@@ -141,7 +141,7 @@ class LikelihoodKind(Kind):
         self,
         patterns: Any,
         response: Response,
-        rules: Sequence[Rule],
+        rules: Sequence[FittedTerm],
         sizes: Sequence[int],
         grid: Floats,
         kept: Bools | None = None,
@@ -152,7 +152,7 @@ class LikelihoodKind(Kind):
         loss = self.loss_of(response)
         return fit_likelihood(patterns, *sides, loss, sizes, grid, n_held=n_fixed(rules))
 
-    def _sides(self, rules: Sequence[Rule], response: Response) -> tuple[Floats, Floats]:
+    def _sides(self, rules: Sequence[FittedTerm], response: Response) -> tuple[Floats, Floats]:
         """Outputs inside and outside, [rule, score]."""
         empty = np.zeros((0, len(response.labels))) if response.labels else np.zeros(0)
         inside = [rule.inside for rule in rules] or empty

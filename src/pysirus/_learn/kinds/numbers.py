@@ -18,7 +18,7 @@ from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
 from pysirus._sums import weighted_sum
 from pysirus._terms.effect import n_fixed
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.fitted import fitted_values
 from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import Moments
@@ -99,12 +99,12 @@ class Numbers(NumberKind):
     has_penalty: ClassVar[bool] = True
     has_stages: ClassVar[bool] = True
 
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
         return useful_sizes(gram_of(moments, rules), most, n_fixed(rules))
 
     def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Non-negative ridge."""
         return weigh_by_ridge(rules, moments, sizes)

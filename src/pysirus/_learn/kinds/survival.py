@@ -32,8 +32,8 @@ from pysirus._response.read_survival import Times, read_survival
 from pysirus._response.response import NumberResponse, Response
 from pysirus._response.survival import SurvivalResponse, survival_response
 from pysirus._terms.effect import n_fixed
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import Outcome
-from pysirus._terms.rule import Rule
 from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
 from pysirus._weights.dust import Bools
 from pysirus._weights.fitted import holds_in_bins
@@ -110,7 +110,7 @@ class SurvivalTimes(LikelihoodKind):
         """One number per row."""
         return NumberResponse(np.ascontiguousarray(residuals[:, 0]), weights=response.weights)
 
-    def with_data(self, rules: Sequence[Rule], moments: Moments, response: Response) -> list[Rule]:
+    def with_data(self, rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
         """What the data say is found for the lists that are kept; see ``describe``."""
         return list(rules)
 
@@ -123,17 +123,17 @@ class SurvivalTimes(LikelihoodKind):
         """A step of the log-hazard moves the events by as much of them; they vary as a count does."""
         return np.asarray(np.abs(gaps[:, 0]) * np.sqrt(spread))
 
-    def sizes(self, training: Training, rules: Sequence[Rule], moments: Moments, most: int) -> range:
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Up to ``most`` rules: every size is a fit with a cross-validation of its own."""
         return range(min(len(rules), most) + 1)
 
     def weigh(
-        self, training: Training, rules: Sequence[Rule], moments: Moments, sizes: Sequence[int]
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
     ) -> WeightedPrefixes:
         """Weights that are not negative, by ridge-penalised partial likelihood; scores are 0 on average."""
         return replace(super().weigh(training, rules, moments, sizes), mean=0.0, patterns=None)
 
-    def _rows(self, training: Training, rules: Sequence[Rule]) -> CoxRows:
+    def _rows(self, training: Training, rules: Sequence[FittedTerm]) -> CoxRows:
         response = _times_of(training)
         risk = risk_sets(response.times, response.events)
         return cox_rows(rules, training.binned, risk, training.seed, response.weights)
@@ -142,7 +142,7 @@ class SurvivalTimes(LikelihoodKind):
         self,
         rows: Any,
         response: Response,
-        rules: Sequence[Rule],
+        rules: Sequence[FittedTerm],
         sizes: Sequence[int],
         grid: Floats,
         kept: Bools | None = None,

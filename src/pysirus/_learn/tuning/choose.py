@@ -29,7 +29,7 @@ from pysirus._learn.tuning.path import (
 )
 from pysirus._model.model import Model
 from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus._warn import warn_user
 from pysirus._weights.weighted import WeightedPrefixes
 

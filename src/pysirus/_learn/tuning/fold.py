@@ -28,7 +28,7 @@ from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._progress import show_folds
 from pysirus._response.response import Response
 from pysirus._terms.dependence import Span
-from pysirus._terms.rule import Rule
+from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 # Every stage adds this many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all
@@ -105,7 +105,7 @@ class FoldResult:
         return Use(self.rows, size, self.judged, self.plain.in_use[size])
 
 
-def holds_in(rules: Sequence[Rule], table: Table) -> NDArray[np.bool_]:
+def holds_in(rules: Sequence[FittedTerm], table: Table) -> NDArray[np.bool_]:
     """In which rows of a table each rule holds, [row, rule]."""
     holds = np.empty((table.n_rows, len(rules)), dtype=bool)
     for i, rule in enumerate(rules):
@@ -123,7 +123,7 @@ class FoldLists:
     n_required: int = 0
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[FittedTerm, ...]:
         """The rules of the plain list, then those of the last stage."""
         return (*self.plain.rules, *(self.staged[-1].rules if self.staged else ()))
 

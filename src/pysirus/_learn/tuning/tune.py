@@ -23,7 +23,7 @@ from pysirus._learn.tuning.fold import FoldResult, TuningPlan
 from pysirus._learn.tuning.held_out import judge_choice
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning, TuningPath
-from pysirus._terms.rule import RuleSet
+from pysirus._terms.listing import RuleSet
 from pysirus._weights.weighted import WeightedPrefixes
 
 # all rows in bins and the number of trees in, what the folds of one repetition after the other learned out

@@ -1,0 +1,198 @@
+"""What was learned of a term: outputs, weight, support, how it came into the list; and the lines that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.table import Table
+from pysirus._format import format_number, format_outputs
+from pysirus._plain import one_line
+from pysirus._terms.effect import Effect, read_effect
+from pysirus._terms.outcome import Outcome, format_factors, median_texts
+from pysirus._terms.term import Term
+from pysirus._terms.words import LINE, fold_labels
+
+Self = TypeVar("Self", bound="FittedTerm")
+Floats = NDArray[np.float64]
+LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FittedTerm(Term):
+    """A term of a model, or a candidate for one: the term itself, with what was learned of it.
+
+    A class of terms has a class of fitted ones that is both (``FittedRule(FittedTerm, Rule)``), so that a rule of a
+    model is a rule: it has its conditions, holds in rows, and equals any rule that reads the same.
+
+    Attributes
+    ----------
+    frequency : float
+        Proportion of the forest's trees that contain the path.
+    inside, outside : float, tuple of float, or None
+        Output where the value is 1 and where it is 0: of a rule the mean target (class proportions) of the training
+        rows inside and outside. None for a candidate.
+    n_inside, n_outside : int or None
+        Training rows inside and outside.
+    weight : float or None
+        Weight in the model.
+    classes : tuple or None
+        The labels, for classification.
+    stage : int
+        1 for a rule about the target, 2 or more for a correction, whose outputs are mean residuals of the earlier
+        stages (their prediction shrunk by a factor of 0.85).
+    observed : tuple of two outputs, or None
+        Of a correction of a score: the mean target (class proportions) inside and outside, which its outputs are not.
+    given : bool
+        Whether somebody gave the rule, rather than the forest. Its frequency is 1: it is in every list.
+    effect : Effect or None
+        What somebody says that a given rule adds where it holds. Its outputs are this and nothing, its weight is 1, and
+        ``observed`` has the mean target.
+    survival : tuple of two Outcome, or None
+        Of times to an event: events and median time of the training rows inside and outside.
+    """
+
+    frequency: float = float("nan")
+    inside: float | tuple[float, ...] | None = None
+    outside: float | tuple[float, ...] | None = None
+    n_inside: int | None = None
+    n_outside: int | None = None
+    weight: float | None = None
+    classes: tuple[Any, ...] | None = None
+    stage: int = 1
+    observed: tuple[Any, Any] | None = None
+    given: bool = False
+    effect: Effect | None = None
+    survival: tuple[Outcome, Outcome] | None = None
+
+    def with_effect(self: Self, effect: str | Effect) -> Self:
+        """The rule with what it adds: ``"+2"``, ``"-0.5 for good"`` or, as a factor, ``"×1.5"``."""
+        return replace(self, effect=read_effect(effect) if isinstance(effect, str) else effect)
+
+    # -------------------------------------------------------------------------------------------------------- numbers
+
+    @property
+    def means(self) -> tuple[Any, Any]:
+        """What the data say: the mean target (class proportions) of the rows inside and outside."""
+        return (self.inside, self.outside) if self.observed is None else self.observed
+
+    def outputs(self, table: Table) -> Floats:
+        """Its output in each row of a table, [row] or [row, class]."""
+        inside, outside = np.asarray(self.inside, dtype=np.float64), np.asarray(self.outside, dtype=np.float64)
+        values = self.values(table).reshape(-1, *(1 for _ in inside.shape))
+        return np.asarray(values * inside + (1 - values) * outside)
+
+    def average_output(self, mean: float | tuple[float, ...]) -> Floats:
+        """The mean output over the training data, by weight, where ``mean`` is that of the target.
+
+        Outputs are means of the response, inside and outside, so theirs is the mean of it. Those of a correction are
+        means of residuals: of numbers they balance, of scores the part inside says how much they do. A fixed effect is
+        measured from the rows where it is not.
+        """
+        every = np.asarray(mean, dtype=np.float64)
+        if self.effect is not None:
+            return np.zeros_like(every)
+        if self.stage == 1:
+            return every
+        if self.observed is None:
+            return np.zeros_like(every)
+        inside, outside = (np.asarray(side, dtype=np.float64) for side in (self.inside, self.outside))
+        part = self._part_inside(every)
+        return np.asarray(part * inside + (1 - part) * outside)
+
+    def _part_inside(self, mean: Floats) -> float:
+        """The part of the training weight inside: so far from the mean outside to that inside lies the mean."""
+        inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in self.means)
+        gap = inside - outside
+        k = int(np.abs(gap).argmax())
+        if abs(gap[k]) > LEAST_GAP * (abs(inside[k]) + abs(outside[k])):
+            return float(np.clip((np.atleast_1d(mean)[k] - outside[k]) / gap[k], 0.0, 1.0))
+        return (self.n_inside or 0) / max(1, (self.n_inside or 0) + (self.n_outside or 0))
+
+    # ---------------------------------------------------------------------------------------------------------- words
+
+    @property
+    def frequency_text(self) -> str:
+        """How often its path occurs, or that it was given, and its effect too."""
+        if self.effect is not None:
+            return "given, fixed"
+        return "given" if self.given else format_number(self.frequency, 3)
+
+    @property
+    def effect_text(self) -> str:
+        """What stands before a rule whose effect is fixed, with a space behind it; else nothing."""
+        return "" if self.effect is None else one_line(f"{self.effect} ")
+
+    @property
+    def text(self) -> str:
+        """What is said of the rule where it is asked for: the conditions, and its effect if that is fixed."""
+        return self.condition_text if self.effect is None else one_line(f"{self.effect} if {self.condition_text}")
+
+    def folded(self, width: int = LINE) -> str:
+        """``text`` for display, at most ``width`` characters: long sets and names are shortened."""
+        head = "" if self.effect is None else one_line(f"{self.effect} if ")
+        return head + self.fold(width - len(head))
+
+    @property
+    def output_texts(self) -> tuple[str, str]:
+        """What it answers inside and outside, as text: means, or of a correction of numbers residuals with a sign.
+
+        A fixed effect on numbers is one too.
+        """
+        return self.texts_with(self.classes)
+
+    def texts_with(self, classes: Sequence[Any] | None) -> tuple[str, str]:
+        """``output_texts`` with these words for the classes."""
+        if self.survival is not None:
+            return median_texts(self.survival)
+        if self.effect is not None and isinstance(self.inside, float) and isinstance(self.outside, float):
+            return format_outputs(self.inside, self.outside, None, signed=True)
+        inside, outside = self.means
+        assert inside is not None and outside is not None
+        return format_outputs(inside, outside, classes, signed=self.stage > 1 and self.observed is None)
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether a line says what it answers inside and outside: not of a candidate, nor of a fixed effect."""
+        return self.inside is not None and self.effect is None
+
+    def _sides(self, longest: int | None = None) -> tuple[str, str] | None:
+        """Its outputs as text, class names cut to ``longest`` characters."""
+        return self.texts_with(fold_labels(self.classes, longest)) if self.has_sides else None
+
+    def line(self, conditions: str) -> str:
+        """The rule in one line, with these words for its conditions."""
+        if self.effect is not None:
+            return one_line(f"{self.effect} if {conditions}")
+        sides = self._sides()
+        answer = "" if sides is None else one_line(f" then {sides[0]} else {sides[1]}{self._hazard_text()}")
+        return f"if {conditions}{answer}"
+
+    @property
+    def file_text(self) -> str:
+        """The term as model files describe it."""
+        return self.line(self.condition_text)
+
+    def __str__(self) -> str:
+        head = self.effect_text
+        return head + self.sentence(self._sides, LINE - len(head), self._hazard_text())
+
+    @property
+    def event_texts(self) -> tuple[str, str]:
+        """Events and rows at risk inside and outside, of a survival model: ``192 of 310``."""
+        if self.survival is None:
+            return "", ""
+        rows = (self.n_inside, self.n_outside)
+        inside, outside = (f"{side.n_events} of {n}" for side, n in zip(self.survival, rows))
+        return inside, outside
+
+    def _hazard_text(self) -> str:
+        """By what factors a rule of a survival model multiplies the hazard, inside and outside."""
+        if self.survival is None or not self.weight:
+            return ""
+        sides = [self.weight * float(np.asarray(side)) for side in (self.inside, self.outside)]
+        return f" (hazard {' / '.join(format_factors(sides))})"

@@ -1,0 +1,190 @@
+"""Terms of a model in, a list out that prints as a table: as text, for a notebook, as a data frame."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._format import format_label, format_number, format_percents, html_table, make_frame, text_table
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.words import LINE, fold_labels
+
+
+class Reading(Protocol):
+    """How the rules of a model are read whose weighted sum is a score: what the data say, and what a rule adds."""
+
+    @property
+    def adds_name(self) -> str: ...
+
+    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]: ...
+    def adds(self, rule: FittedTerm) -> str: ...
+    def added(self, rule: FittedTerm) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+
+class RuleSet(Sequence[FittedTerm]):
+    """A list of rules that prints as a table.
+
+    Two rule sets are equal if they have equal rules in the same order. The ``reading`` of a model with scores prints
+    what each rule adds in place of its weight.
+
+    Rules that a model shows are numbered from 1. One of weight 0 that nobody gave is not shown and has no number, so a
+    rule has the same number in ``selected_``, in ``rules_`` and in a slice of either.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[FittedTerm] = (),
+        reading: Reading | None = None,
+        numbers: Sequence[int | None] | None = None,
+        *,
+        shown: int | None = None,
+    ) -> None:
+        self._rules = tuple(rules)
+        self.reading = reading
+        self.numbers = tuple(_count_shown(self._rules) if numbers is None else numbers)
+        self.shown = shown  # the number of the class whose shares are printed, where it is said
+
+    @overload
+    def __getitem__(self, index: int) -> FittedTerm: ...
+    @overload
+    def __getitem__(self, index: slice) -> RuleSet: ...
+    def __getitem__(self, index: int | slice) -> FittedTerm | RuleSet:
+        if isinstance(index, slice):
+            return RuleSet(self._rules[index], self.reading, self.numbers[index], shown=self.shown)
+        return self._rules[index]
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __iter__(self) -> Iterator[FittedTerm]:
+        return iter(self._rules)
+
+    def __eq__(self, other: object) -> bool:
+        return self._rules == tuple(other) if isinstance(other, (RuleSet, list, tuple)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._rules)
+
+    def _rows(self, named: bool, full: bool) -> tuple[list[str], list[list[str]]]:
+        columns = {
+            "#": ["" if number is None else str(number) for number in self.numbers],
+            "stage": [str(rule.stage) for rule in self],
+            "frequency": [rule.frequency_text for rule in self],
+            "rule": [""] * len(self),
+        }
+        if all(rule.stage == 1 for rule in self):
+            del columns["stage"]
+        if any(rule.weight is not None for rule in self):
+            if self.reading is None:
+                columns["weight"] = [format_number(rule.weight or 0.0, 3) for rule in self]
+            elif self.reading.adds_name:
+                columns[self.reading.adds_name] = [self.reading.adds(rule) for rule in self]
+        if any(rule.survival is not None for rule in self):
+            columns["events"] = [" / ".join(rule.event_texts) for rule in self]
+        others = sum(2 + max(map(len, [name, *own])) for name, own in columns.items() if name != "rule")
+        width = None if full else LINE - others
+        columns["rule"] = [self.rule_text(rule, named, width) for rule in self]
+        return list(columns), [list(row) for row in zip(*columns.values())]
+
+    def output_texts(self, rule: FittedTerm, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """A rule's outputs, or the means in the data, inside and outside; labels cut to ``longest`` characters."""
+        if self.reading is not None:
+            return self.reading.outputs(rule, named=named, longest=longest)
+        labels = fold_labels(rule.classes, longest)
+        if self.shown is not None and labels and isinstance(rule.inside, tuple) and isinstance(rule.outside, tuple):
+            texts = format_percents(rule.inside[self.shown], rule.outside[self.shown])
+            return f"{format_label(labels[self.shown])} {texts[0]}", texts[1]
+        return rule.texts_with(labels)
+
+    def rule_text(self, rule: FittedTerm, named: bool = True, width: int | None = None) -> str:
+        """A rule as one line, whole or folded to a width."""
+        head = rule.effect_text
+
+        def sides(longest: int | None) -> tuple[str, str] | None:
+            return self.output_texts(rule, named, longest) if rule.has_sides else None
+
+        return head + rule.sentence(sides, None if width is None else width - len(head))
+
+    def text(self, *, named: bool = True, full: bool = False) -> str:
+        """The rules as a table, in lines of at most 120 characters.
+
+        Parameters
+        ----------
+        named : bool, default=True
+            Whether to name the class that the proportions are of; a heading may have said it.
+        full : bool, default=False
+            Whether to print long names and sets of levels whole.
+
+        Returns
+        -------
+        text : str
+        """
+        return text_table(*self._rows(named, full)) if len(self) else "(no rules)"
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the table leaves something out that ``text(full=True)`` says."""
+        return self.text() != self.text(full=True)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def html(self, *, named: bool = True) -> str:
+        """The same table for a notebook."""
+        return html_table(*self._rows(named, False)) if len(self) else "<p>(no rules)</p>"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The rules as a data frame, one row per rule.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The library of the frame; by default the first that is installed.
+
+        Returns
+        -------
+        frame : DataFrame or Table
+            Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
+            ``stage``, and ``effect`` where one is fixed. Of numbers in stages then also ``adds_inside`` and
+            ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and ``mean_outside`` (what the
+            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
+            to an event ``median_inside``, ``events_inside`` and so on in place of means.
+        """
+        data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
+        for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
+            column = [getattr(rule, name) for rule in self]
+            data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
+        if any(rule.effect is not None for rule in self):
+            data["effect"] = [None if rule.effect is None else str(rule.effect) for rule in self]
+        if self.reading is not None:
+            for i, side in enumerate(("inside", "outside")):
+                if any(rule.survival is not None for rule in self):
+                    outcomes = [rule.survival[i] for rule in self if rule.survival is not None]
+                    data[f"median_{side}"] = [own.median for own in outcomes]
+                    data[f"events_{side}"] = [own.n_events for own in outcomes]
+                elif self.reading.adds_name:
+                    data[f"mean_{side}"] = [np.asarray(rule.means[i]).tolist() for rule in self]
+                data[f"adds_{side}"] = [self.reading.added(rule)[i].tolist() for rule in self]
+        return make_frame(data, backend)
+
+
+def _count_shown(rules: Sequence[FittedTerm]) -> list[int | None]:
+    """The numbers of rules, from 1; those of weight 0 that nobody gave have none."""
+    count = itertools.count(1)
+    return [next(count) if rule.weight != 0 or rule.given else None for rule in rules]
+
+
+def with_weights(rules: Sequence[FittedTerm], weights: Sequence[float]) -> RuleSet:
+    """The rules with these weights."""
+    return RuleSet([replace(rule, weight=float(weight)) for rule, weight in zip(rules, weights)])

@@ -1,0 +1,121 @@
+"""What a list is made of: a term reads columns, has a value in each row, and says in words what it reads.
+
+A rule is one kind: its value is 1 where it holds and 0 elsewhere. Whatever loops over a list asks a term; nobody asks
+which kind it is. What was learned of a term stands in ``FittedTerm``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._bins.cuts import Binned
+from pysirus._data.column import Column
+from pysirus._data.table import Table
+from pysirus._terms.words import LINE, Sides, fold_middle
+
+if TYPE_CHECKING:
+    from pysirus._terms.rule import Condition, Split
+
+Self = TypeVar("Self", bound="Term")
+BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
+
+
+class Term(ABC):
+    """A term of a list; two are equal that read the same, in cut identities, whatever was learned of them.
+
+    Its value is a product of factors, one for each column: a rule's are its conditions.
+    """
+
+    kind: ClassVar[str]  # as ``repr`` says it
+
+    @property
+    @abstractmethod
+    def key(self) -> Hashable:
+        """What it reads, comparable between fits."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[int, ...]:
+        """The numbers of the features that it reads."""
+
+    @abstractmethod
+    def factor(self, index: int, column: Column) -> NDArray[Any]:
+        """What one of its columns contributes to its value, row by row; yes or no for a condition."""
+
+    @abstractmethod
+    def bin_values(self, binned: Binned) -> BinValues:
+        """The same for the bins of its columns; a term whose values are yes and no is told by their type."""
+
+    @property
+    @abstractmethod
+    def condition_text(self) -> str:
+        """What it reads, whole: the conditions of a rule, as the parser reads them back."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What must hold for it, one for each feature; nothing, unless it is a rule."""
+        return ()
+
+    @property
+    def path(self) -> tuple[Split, ...]:
+        """The splits that a rule came from."""
+        return ()
+
+    def map_conditions(self: Self, change: Callable[[Condition], Condition]) -> Self:
+        """The term with each of its conditions changed."""
+        return self
+
+    def holds(self, table: Table) -> NDArray[np.bool_]:
+        """The rows of a table for which it says something."""
+        return np.ones(table.n_rows, dtype=bool)
+
+    def values(self, table: Table) -> NDArray[np.float64]:
+        """Its value in each row of a table."""
+        found = np.ones(table.n_rows)
+        for index in self.columns:
+            found *= self.factor(index, table.columns[index])
+        return found
+
+    @property
+    def text(self) -> str:
+        """What is said of it where it is asked for."""
+        return self.condition_text
+
+    @property
+    def exact_text(self) -> str:
+        """``condition_text`` in the form that is read in one way only."""
+        return self.condition_text
+
+    def fold(self, width: int) -> str:
+        """``condition_text`` for display, in at most ``width`` characters."""
+        return fold_middle(self.condition_text, width)
+
+    def sentence(self, sides: Sides, width: int | None, after: str = "") -> str:
+        """The term in one line, whole or folded to a width; a rule with what it answers on both sides."""
+        return self.condition_text if width is None else self.fold(width)
+
+    def __eq__(self, other: object) -> bool:
+        return self.key == other.key if isinstance(other, Term) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # `key` may be cached, and holds hashes of text, which differ between processes
+        return {name: value for name, value in self.__dict__.items() if name != "key"}
+
+    def __str__(self) -> str:
+        return self.sentence(lambda longest: None, LINE)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}: {self}>"
+
+
+def columns_of(terms: Sequence[Term]) -> set[int]:
+    """The numbers of the features that some terms read."""
+    return {index for term in terms for index in term.columns}
