@@ -5,10 +5,16 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from pysirus import _core
+from pysirus._families.losses import Loss
 from pysirus._response.response import ClassResponse, NumberResponse
 from pysirus._weights.likelihood import Patterns
 
 SEED = 5
+POWER = 1.5  # of Tweedie's
+
+
+def loss_of(name):
+    return Loss(name, POWER if name == "tweedie" else 0.0)
 
 
 def patterns_of(holds, response, first_row=0, seed=SEED):
@@ -59,6 +65,10 @@ def loss_and_slope(loss, y, eta):
         return np.exp(e) - y * e, (np.exp(e) - y)[:, None]
     if loss == "gamma":
         return e + y * np.exp(-e), (1 - y * np.exp(-e))[:, None]
+    if loss == "tweedie":
+        mu = np.exp(e)
+        value = mu ** (2 - POWER) / (2 - POWER) - y * mu ** (1 - POWER) / (1 - POWER)
+        return value, (mu ** (2 - POWER) - y * mu ** (1 - POWER))[:, None]
     return 0.5 * e * e - y * e, (e - y)[:, None]
 
 
@@ -107,9 +117,12 @@ def largest_curvature(loss, columns, y, w):
         p = np.array([w @ (y == c) / w.sum() for c in range(n_scores)])
         bend = np.diag(p) - np.outer(p, p)
     else:
-        bend = np.array([[{"logistic": mean * (1 - mean), "poisson": mean}.get(loss, 1.0)]])
+        known = {"logistic": mean * (1 - mean), "poisson": mean, "tweedie": abs(mean) ** (2 - POWER)}
+        bend = np.array([[known.get(loss, 1.0)]])
     if loss == "gamma":  # the curvature of a row is its response by the mean
         share = w * y / (w @ y)
+    if loss == "tweedie":
+        share = w * ((2 - POWER) * mean + (POWER - 1) * y) / (w.sum() * mean)
     centred = columns - np.einsum("r,rks->ks", share, columns)
     return np.einsum("r,rks,st,rkt->k", share, centred, bend, centred).max()
 

@@ -77,14 +77,17 @@ nb::dict merge_patterns(Bits bits, Bytes fold, Bytes class_code, Array<std::int6
 
 // Calls with the family that a name stands for.
 template <class Call>
-auto with_family(const std::string& loss, std::int32_t n_scores, const Call& call) {
+auto with_family(const std::string& loss, double power, std::int32_t n_scores, const Call& call) {
   const bool several = loss == "softmax";
-  require(several || loss == "logistic" || loss == "poisson" || loss == "gamma" || loss == "squared",
-          "loss must be logistic, softmax, poisson, gamma or squared");
+  require(
+      several || loss == "logistic" || loss == "poisson" || loss == "gamma" || loss == "tweedie" || loss == "squared",
+      "loss must be logistic, softmax, poisson, gamma, tweedie or squared");
+  require(loss != "tweedie" || (power > 1.0 && power < 2.0), "power must be between 1 and 2");
   require(several ? n_scores >= 2 : n_scores == 1, "one output a rule; for softmax one a class");
   if (loss == "logistic") return call(OneScore<Logistic>{});
   if (loss == "poisson") return call(OneScore<Poisson>{});
   if (loss == "gamma") return call(OneScore<Gamma>{});
+  if (loss == "tweedie") return call(OneScore<Tweedie>{{power}});
   if (loss == "squared") return call(OneScore<Squared>{});
   return call(Softmax{n_scores});
 }
@@ -124,7 +127,7 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
                             Array<std::int64_t, 2> sum, const std::string& loss, bool classes, double centre,
                             int exponent, Array<double, 2> gap, std::vector<std::int32_t> sizes,
                             std::vector<double> grid, std::optional<Array<double, 1>> penalties, int n_folds,
-                            double near, int n_threads, int n_held) {
+                            double near, int n_threads, int n_held, double power) {
   const Patterns table = from_arrays(bits, fold, class_code, weight, sum);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
   require(table.size() > 0, "no rows");
@@ -148,7 +151,7 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
                         std::move(grid),  pointer(penalties),
                         n_folds,          near,
                         n_threads,        n_held};
-    fitted = with_family(loss, static_cast<std::int32_t>(n_scores),
+    fitted = with_family(loss, power, static_cast<std::int32_t>(n_scores),
                          [&](const auto& family) { return fit_sizes(table, reading, wanted, family); });
   }
   std::vector<double> points(n_sizes * (n_scores + n_rules)), losses, chosen, unrest;
@@ -195,9 +198,10 @@ Out<double> rule_scores(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> feat
 
 // Slope and loss of rows of weight 1 with a score; y is [row] or, for softmax, one-hot [row][class].
 template <Loss L>
-void row_losses(const OneScore<L>&, const double* eta, const double* y, std::size_t n, double* value, double* slope) {
+void row_losses(const OneScore<L>& family, const double* eta, const double* y, std::size_t n, double* value,
+                double* slope) {
   for (std::size_t i = 0; i < n; ++i) {
-    const Curve c = L::curve(eta[i]);
+    const Curve c = family.loss.curve(eta[i]);
     value[i] = c.a + y[i] * c.b;
     slope[i] = c.a1 + y[i] * c.b1;
   }
@@ -215,16 +219,92 @@ void row_losses(const Softmax& family, const double* eta, const double* y, std::
   }
 }
 
-nb::tuple loss_of_rows(const std::string& loss, Array<double, 2> eta, Array<double, 2> y) {
+template <Loss L>
+double least_loss(const OneScore<L>& family, const double* y) {
+  return family.loss.least(*y);
+}
+
+double least_loss(const Softmax& family, const double* y) {
+  double sum = 0.0;
+  for (std::int32_t c = 0; c < family.n_classes; ++c) sum += times_log(y[c]);
+  return -sum;
+}
+
+void check_rows(const Array<double, 2>& eta, const Array<double, 2>& y) {
+  require(y.shape(0) == eta.shape(0) && y.shape(1) == eta.shape(1), "scores and responses must have the same shape");
+}
+
+nb::tuple loss_of_rows(const std::string& loss, Array<double, 2> eta, Array<double, 2> y, double power) {
   const std::size_t n = eta.shape(0), n_scores = eta.shape(1);
-  require(y.shape(0) == n && y.shape(1) == n_scores, "scores and responses must have the same shape");
+  check_rows(eta, y);
   std::vector<double> value(n), slope(n * n_scores);
   {
     nb::gil_scoped_release release;
-    with_family(loss, static_cast<std::int32_t>(n_scores),
+    with_family(loss, power, static_cast<std::int32_t>(n_scores),
                 [&](const auto& family) { row_losses(family, eta.data(), y.data(), n, value.data(), slope.data()); });
   }
   return nb::make_tuple(to_numpy(std::move(value), {n}), to_numpy(std::move(slope), {n, n_scores}));
+}
+
+// Twice the loss of each row, less that of a score that knows its response.
+Out<double> deviance_of_rows(const std::string& loss, Array<double, 2> eta, Array<double, 2> y, double power) {
+  const std::size_t n = eta.shape(0), n_scores = eta.shape(1);
+  check_rows(eta, y);
+  std::vector<double> value(n), slope(n * n_scores);
+  {
+    nb::gil_scoped_release release;
+    with_family(loss, power, static_cast<std::int32_t>(n_scores), [&](const auto& family) {
+      row_losses(family, eta.data(), y.data(), n, value.data(), slope.data());
+      for (std::size_t i = 0; i < n; ++i) value[i] = 2.0 * (value[i] - least_loss(family, y.data() + i * n_scores));
+    });
+  }
+  return to_numpy(std::move(value), {n});
+}
+
+// Calls with the loss that a name stands for, which has one score.
+template <class Call>
+void with_loss(const std::string& loss, double power, const Call& call) {
+  require(loss != "softmax", "a loss of one score");
+  with_family(loss, power, 1, [&](const auto& family) {
+    if constexpr (requires { family.loss; }) call(family.loss);
+  });
+}
+
+// The mean responses that scores stand for.
+Out<double> mean_of_scores(const std::string& loss, Array<double, 1> eta, double power) {
+  const std::size_t n = eta.shape(0);
+  std::vector<double> mean(n);
+  with_loss(loss, power, [&](const auto& own) {
+    for (std::size_t i = 0; i < n; ++i) mean[i] = own.mean(eta.data()[i]);
+  });
+  return to_numpy(std::move(mean), {n});
+}
+
+// The deviance of each row, told by its mean.
+Out<double> deviance_of_means(const std::string& loss, Array<double, 1> mean, Array<double, 1> y, double power) {
+  const std::size_t n = mean.shape(0);
+  require(y.shape(0) == n, "a response for each mean");
+  std::vector<double> deviance(n);
+  with_loss(loss, power, [&](const auto& own) {
+    for (std::size_t i = 0; i < n; ++i) deviance[i] = 2.0 * own.half_deviance(mean.data()[i], y.data()[i]);
+  });
+  return to_numpy(std::move(deviance), {n});
+}
+
+// Slope and curvature in the score, of rows that share a mean: their weight and their weighted sum of responses.
+nb::tuple slopes_at_means(const std::string& loss, Array<double, 1> mean, Array<double, 1> weight, Array<double, 1> sum,
+                          double power) {
+  const std::size_t n = mean.shape(0);
+  require(weight.shape(0) == n && sum.shape(0) == n, "a weight and a sum for each mean");
+  std::vector<double> slope(n), curvature(n);
+  with_loss(loss, power, [&](const auto& own) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Slopes found = own.at_mean(mean.data()[i], weight.data()[i], sum.data()[i]);
+      slope[i] = found.slope;
+      curvature[i] = found.curvature;
+    }
+  });
+  return nb::make_tuple(to_numpy(std::move(slope), {n}), to_numpy(std::move(curvature), {n}));
 }
 
 template <double (*function)(double)>
@@ -245,11 +325,17 @@ void bind_likelihood(nb::module_& m) {
         "Patterns in order, equal ones added up.");
   m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "loss"_a,
         "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a,
-        "near"_a, "n_threads"_a, "n_held"_a = 0,
+        "near"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
         "Intercepts and weights [size, score + rule] by penalised likelihood.");
   m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a,
         "Scores [row, score] from intercepts and weights.");
-  m.def("loss_of_rows", &loss_of_rows, "loss"_a, "eta"_a, "y"_a, "Loss [row] and its slope [row, score].");
+  m.def("loss_of_rows", &loss_of_rows, "loss"_a, "eta"_a, "y"_a, "power"_a = 0.0,
+        "Loss [row] and its slope [row, score].");
+  m.def("deviance_of_rows", &deviance_of_rows, "loss"_a, "eta"_a, "y"_a, "power"_a = 0.0, "Deviance [row] of scores.");
+  m.def("mean_of_scores", &mean_of_scores, "loss"_a, "eta"_a, "power"_a = 0.0, "The means that scores stand for.");
+  m.def("deviance_of_means", &deviance_of_means, "loss"_a, "mean"_a, "y"_a, "power"_a = 0.0, "Deviance of each row.");
+  m.def("slopes_at_means", &slopes_at_means, "loss"_a, "mean"_a, "weight"_a, "sum"_a, "power"_a = 0.0,
+        "Slope and curvature in the score of rows that share a mean.");
   m.def("exp", &of_each<own_exp>, "x"_a, "The same on every machine.");
   m.def("log", &of_each<own_log>, "x"_a, "The same on every machine.");
   m.def("log1p", &of_each<own_log1p>, "x"_a, "log(1 + x) for x in [0, 1], the same on every machine.");

@@ -84,8 +84,9 @@ int main() {
   const Reading numbers{false, 1, 6, 2.0}, two{true, 1, 0, 0.0}, several{true, kClasses, 0, 0.0};
   check_family(numbers, 1, OneScore<Poisson>{});
   check_family(numbers, 1, OneScore<Gamma>{});
+  check_family(numbers, 1, OneScore<Tweedie>{{1.5}});
   check_family(numbers, 1, OneScore<Squared>{});
   check_family(two, 2, OneScore<Logistic>{});
   check_family(several, kClasses, Softmax{kClasses});
-  std::printf("likelihood: five losses end at a minimum, whatever the order of the rows\n");
+  std::printf("likelihood: six losses end at a minimum, whatever the order of the rows\n");
 }

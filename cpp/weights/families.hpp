@@ -29,20 +29,21 @@ inline std::int64_t list_rules(const Prefix& prefix, std::int64_t pattern, std::
 template <Loss L>
 struct OneScore {
   static constexpr bool kQuadratic = L::kQuadratic;
+  L loss{};
   std::int32_t n_scores() const { return 1; }
 
   std::vector<double> constant(double weight, const std::vector<double>& sum) const {
-    return {L::link(sum[0] / weight)};
+    return {loss.link(sum[0] / weight)};
   }
 
   // Whether rows have a finite intercept, given how many of their cells have a response, and how many one below 1.
-  bool has_minimum(const std::int64_t* shown) const { return L::has_minimum(shown[0] > 0, shown[1] > 0); }
+  bool has_minimum(const std::int64_t* shown) const { return loss.has_minimum(shown[0] > 0, shown[1] > 0); }
 
   // Loss of each cell at a score of its own.
   void values(const Prefix& prefix, const double* eta, double* value) const {
     const double *weight = prefix.weight.data(), *sum = prefix.sum.data();
     const auto n = static_cast<std::int64_t>(prefix.weight.size());
-    for (std::int64_t i = 0; i < n; ++i) value[i] = L::value(eta[i], weight[i], sum[i]);
+    for (std::int64_t i = 0; i < n; ++i) value[i] = loss.value(eta[i], weight[i], sum[i]);
   }
 
   // Adds up the cells of each pattern into the model that `target` names for their fold, none if it is negative. The
@@ -54,7 +55,7 @@ struct OneScore {
     std::vector<std::int32_t> place(n);
     for (std::int64_t start = 0; start < prefix.size(); start += kPatternBlock) {
       const std::int64_t end = std::min(prefix.size(), start + kPatternBlock);
-      for (std::int64_t i = start; i < end; ++i) curves[i - start] = L::curve(eta[i]);
+      for (std::int64_t i = start; i < end; ++i) curves[i - start] = loss.curve(eta[i]);
       for (std::int64_t i = start; i < end; ++i) {
         place[0] = 0;
         const std::int64_t m = 1 + list_rules(prefix, i, 1, place.data() + 1);

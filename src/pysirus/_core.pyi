@@ -160,6 +160,7 @@ def likelihood_weights(
     near: float,
     n_threads: int,
     n_held: int = 0,
+    power: float = 0.0,
 ) -> LikelihoodArrays: ...
 def rule_scores(
     bins: NDArray[np.uint8],
@@ -169,7 +170,17 @@ def rule_scores(
     point: list[float],
 ) -> NDArray[np.float64]: ...
 def loss_of_rows(
-    loss: str, eta: NDArray[np.float64], y: NDArray[np.float64]
+    loss: str, eta: NDArray[np.float64], y: NDArray[np.float64], power: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def deviance_of_rows(
+    loss: str, eta: NDArray[np.float64], y: NDArray[np.float64], power: float = 0.0
+) -> NDArray[np.float64]: ...
+def mean_of_scores(loss: str, eta: NDArray[np.float64], power: float = 0.0) -> NDArray[np.float64]: ...
+def deviance_of_means(
+    loss: str, mean: NDArray[np.float64], y: NDArray[np.float64], power: float = 0.0
+) -> NDArray[np.float64]: ...
+def slopes_at_means(
+    loss: str, mean: NDArray[np.float64], weight: NDArray[np.float64], sum: NDArray[np.float64], power: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def row_bits(
     bins: NDArray[np.uint8], features: NDArray[np.int32], tables: NDArray[np.uint64], n_rules: int
@@ -189,6 +200,7 @@ def cox_weights(
     near: float,
     n_threads: int,
     n_held: int = 0,
+    power: float = 0.0,
 ) -> LikelihoodArrays: ...
 def cox_rows(
     span: NDArray[np.int32],

@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 import pysirus
 from pysirus import DataError, SirusSurvival, SirusSurvivalCV
+from pysirus._families.metrics.survival import count_pairs
 from pysirus._weights.cox import cox_residuals
 from pysirus._weights.risk_sets import risk_sets
-from pysirus._weights.survival_error import count_pairs
 from survival_table import COLUMNS, survival_table, target
 
 FAST = {"n_trees": 100, "n_rules": 4, "random_state": 0}

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pysirus._learn.kinds.auc import HeldOut, auc, merge, pooled_error, rank
+from pysirus._families.metrics.classes import merge, merged_auc, rank
+from pysirus._learn.kinds.class_shares import HeldOut, pooled_error
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -14,11 +15,11 @@ def test_merged_ranks_give_the_area_of_all_rows(rng, weighted):
     weights = rng.integers(1, 4, 200).astype(float) if weighted else None
     parts = np.array_split(np.arange(200), 7)
     merged = merge([rank(scores[i], member[i], None if weights is None else weights[i]) for i in parts])
-    assert auc(merged) == pytest.approx(roc_auc_score(member, scores, sample_weight=weights), abs=1e-12)
+    assert merged_auc(merged) == pytest.approx(roc_auc_score(member, scores, sample_weight=weights), abs=1e-12)
 
 
 def test_area_is_unknown_when_a_side_is_empty():
-    assert auc(rank(np.array([0.1, 0.2]), np.array([True, True]), None)) is None
+    assert merged_auc(rank(np.array([0.1, 0.2]), np.array([True, True]), None)) is None
 
 
 def test_pooled_error_is_one_minus_the_mean_one_vs_rest_area(rng):

@@ -9,20 +9,17 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
-from pysirus._learn.kinds.gain import (
-    FoldRows,
-    brier_loss,
-    concordance_gain,
-    gain_of,
-    gamma_loss,
-    log_loss,
-    poisson_loss,
-    squared_error,
-)
+from pysirus._families.losses import GAMMA, POISSON, SQUARED, Loss
+from pysirus._families.metrics.classes import brier_losses, log_losses
+from pysirus._families.metrics.gain import FoldRows, concordance_gain, gain_of
+from pysirus._families.metrics.survival import Pairs, count_pairs
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import HeldOut
-from pysirus._weights.survival_error import Pairs, count_pairs
 from pysirus.cli import main
+
+
+def squared_error(values, truth):
+    return SQUARED.deviances_of_means(truth, values[:, 0])
 
 
 def fold(rows, truth, values, constant, weights=None):
@@ -52,13 +49,13 @@ def test_repetitions_are_averaged_row_by_row():
 
 def test_losses_are_least_at_the_truth():
     truth = np.array([1.0, 2.0, 5.0])
-    for loss in (squared_error, poisson_loss, gamma_loss):
-        np.testing.assert_allclose(loss(truth[:, None], truth), 0, atol=1e-12)
-        assert (loss(truth[:, None] + 0.1, truth) > 0).all() and (loss(truth[:, None] - 0.1, truth) > 0).all()
-    assert poisson_loss(np.array([[0.5]]), np.array([0.0])) == pytest.approx(0.5)
+    for loss in (SQUARED, POISSON, GAMMA, Loss("tweedie", 1.5)):
+        np.testing.assert_allclose(loss.deviances_of_means(truth, truth), 0, atol=1e-12)
+        assert all((loss.deviances_of_means(truth, truth + step) > 0).all() for step in (0.1, -0.1))
+    assert POISSON.deviances_of_means(np.array([0.0]), np.array([0.5])) == pytest.approx(1.0)
     shares, codes = np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([1, 0])
-    np.testing.assert_allclose(log_loss(shares, codes), -np.log([0.8, 0.5]))
-    np.testing.assert_allclose(brier_loss(shares, codes), [0.08, 0.5])
+    np.testing.assert_allclose(log_losses(shares, codes), -np.log([0.8, 0.5]))
+    np.testing.assert_allclose(brier_losses(shares, codes), [0.08, 0.5])
 
 
 def test_a_concordance_is_one_where_all_pairs_are_right():

@@ -10,7 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import pysirus
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._learn.kinds.figures import auc_of, calibration_error, class_figures, figures_of_numbers
+from pysirus._families.metrics.classes import auc_of, calibration_error, class_metrics
+from pysirus._families.metrics.numbers import number_metrics
+from pysirus._families.metrics.rows import Predicted
 from pysirus._model.held_out import bins_of, figures_line, format_figures
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -32,7 +34,7 @@ def random_classes(n_classes, n_rows=400, seed=0):
 def test_figures_of_classes_are_those_of_scikit_learn(n_classes, weighted):
     p, codes, weights = random_classes(n_classes)
     weights = weights if weighted else None
-    found = {name: value for name, (value, _) in class_figures(p, codes, weights).items()}
+    found = {name: value for name, (value, _) in class_metrics(Predicted(p, codes, weights)).items()}
     guess = p.argmax(axis=1)
     assert found["accuracy"] == pytest.approx(metrics.accuracy_score(codes, guess, sample_weight=weights))
     balanced = metrics.balanced_accuracy_score(codes, guess, sample_weight=weights)
@@ -56,17 +58,20 @@ def test_figures_of_numbers_are_those_of_scikit_learn(weighted):
     y = random.normal(size=300)
     predicted = 0.7 * y + 0.3 * random.normal(size=300)
     weights = random.random(300) if weighted else None
-    found = {name: value for name, (value, _) in figures_of_numbers([(predicted, y, weights)]).items()}
+    found = {name: value for name, (value, _) in number_metrics([Predicted(predicted[:, None], y, weights)]).items()}
     assert found["r2"] == pytest.approx(metrics.r2_score(y, predicted, sample_weight=weights))
     squared = metrics.mean_squared_error(y, predicted, sample_weight=weights)
     assert found["rmse"] == pytest.approx(np.sqrt(squared))
     assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted, sample_weight=weights))
     assert found["unexplained_variance"] == pytest.approx(1 - found["r2"])
-    assert set(figures_of_numbers([(predicted, np.ones(300), None)])) == {"rmse", "mae"}  # nothing to explain
+    assert set(number_metrics([Predicted(predicted[:, None], np.ones(300), None)])) == {
+        "rmse",
+        "mae",
+    }  # nothing to explain
 
 
 def test_standard_errors_are_the_spread_over_other_rows():
-    figures = [class_figures(*random_classes(2, 250, seed)[:2], None) for seed in range(300)]
+    figures = [class_metrics(Predicted(*random_classes(2, 250, seed)[:2], None)) for seed in range(300)]
     for name in ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier"):
         values, errors = zip(*(found[name] for found in figures))
         assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)
@@ -74,7 +79,7 @@ def test_standard_errors_are_the_spread_over_other_rows():
     numbers = []
     for _ in range(300):
         y = random.normal(size=200)
-        numbers.append(figures_of_numbers([(0.5 * y + random.normal(size=200), y, None)]))
+        numbers.append(number_metrics([Predicted((0.5 * y + random.normal(size=200))[:, None], y, None)]))
     for name in ("rmse", "mae"):
         values, errors = zip(*(found[name] for found in numbers))
         assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)

@@ -10,7 +10,9 @@ from sklearn import metrics
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
-from pysirus._learn.kinds.figures import figures_of_numbers
+from pysirus._families.losses import Loss
+from pysirus._families.metrics.numbers import number_metrics
+from pysirus._families.metrics.rows import Predicted
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus.report import summary
 
@@ -35,7 +37,12 @@ def test_figures_of_counts_and_amounts_are_those_of_scikit_learn(loss, weighted)
     _, y, weights = rows_of(loss)
     weights = weights if weighted else None
     predicted = np.random.default_rng(1).uniform(0.5, 3.0, len(y))
-    found = {name: value for name, (value, _) in figures_of_numbers([(predicted, y.to_numpy(), weights)], loss).items()}
+    found = {
+        name: value
+        for name, (value, _) in number_metrics(
+            [Predicted(predicted[:, None], y.to_numpy(), weights)], Loss(loss)
+        ).items()
+    }
     power = POWER[loss]
     assert list(found) == ["d2", "mean_deviance", "rmse", "mae", "unexplained_deviance"]
     d2 = metrics.d2_tweedie_score(y, predicted, sample_weight=weights, power=power)
@@ -43,7 +50,7 @@ def test_figures_of_counts_and_amounts_are_those_of_scikit_learn(loss, weighted)
     deviance = metrics.mean_tweedie_deviance(y, predicted, sample_weight=weights, power=power)
     assert found["mean_deviance"] == pytest.approx(deviance, rel=1e-12)
     assert found["unexplained_deviance"] == pytest.approx(1 - d2, rel=1e-12)
-    constant = figures_of_numbers([(predicted, np.ones(len(y)), None)], loss)
+    constant = number_metrics([Predicted(predicted[:, None], np.ones(len(y)), None)], Loss(loss))
     assert list(constant) == ["mean_deviance", "rmse", "mae"]  # nothing to explain
 
 
@@ -52,7 +59,9 @@ def test_standard_errors_of_deviances_are_the_spread_over_other_rows():
     figures = []
     for _ in range(300):
         mean = random.uniform(0.5, 4.0, 300)
-        figures.append(figures_of_numbers([(mean, random.poisson(mean).astype(float), None)], "poisson"))
+        figures.append(
+            number_metrics([Predicted(mean[:, None], random.poisson(mean).astype(float), None)], Loss("poisson"))
+        )
     values, errors = zip(*(found["mean_deviance"] for found in figures))
     assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)
 
@@ -117,7 +126,7 @@ def test_cross_validation_agrees_with_scikit_learn(loss):
     deviance = metrics.mean_tweedie_deviance(y, predicted, sample_weight=weights, power=power)
     assert found["mean_deviance"][0] == pytest.approx(deviance, rel=1e-9)
     # the same rows and predictions through the function behind `score`
-    again = figures_of_numbers([(predicted, y.to_numpy(), weights)], loss)
+    again = number_metrics([Predicted(predicted[:, None], y.to_numpy(), weights)], Loss(loss))
     assert found["unexplained_deviance"] == pytest.approx(again["unexplained_deviance"], rel=1e-9)
 
 

@@ -7,6 +7,7 @@ from test_weights import make_case as ridge_case
 import cox_oracle as oracle
 from cox_oracle import partial_log_likelihood, rows_of
 from pysirus import _core
+from pysirus._families.losses import COX
 from pysirus._weights.cox import cox_residuals, cox_rows, fit_cox, hazard_rises
 from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.hazard import baseline_hazard
@@ -214,7 +215,7 @@ def test_rules_in_bins_are_those_of_a_matrix():
     assert np.array_equal(rows.folds, _core.folds_of(oracle.SEED, 150, 10))
     found = fit_cox(rows, inside, outside, [len(rules)])
     assert same_bits(found, fit_cox(rows_of(holds, times, events, weights), inside, outside, [len(rules)]))
-    scores = rule_scores(rules, binned, inside, outside, "cox", found.weights[0], found.intercepts[0])
+    scores = rule_scores(rules, binned, inside, outside, COX, found.weights[0], found.intercepts[0])
     dense = np.column_stack([holds_in_bins(rule, binned) for rule in rules])
     assert np.allclose(scores[:, 0], np.where(dense, inside, outside) @ found.weights[0])
 

@@ -7,7 +7,7 @@ import pytest
 from test_weights import make_case as ridge_case
 
 import likelihood_oracle as oracle
-from likelihood_oracle import SEED, patterns_of, response_of
+from likelihood_oracle import POWER, SEED, loss_of, patterns_of, response_of
 from pysirus import _core
 from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.likelihood import (
@@ -22,7 +22,7 @@ from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge
 from pysirus._weights.weighted import with_outputs
 
-LOSSES = ["logistic", "softmax", "poisson", "gamma", "squared"]
+LOSSES = ["logistic", "softmax", "poisson", "gamma", "tweedie", "squared"]
 
 
 def make_case(loss, n_rows=300, n_rules=8, seed=0, weighted=False, n_classes=3):
@@ -46,6 +46,8 @@ def make_case(loss, n_rows=300, n_rules=8, seed=0, weighted=False, n_classes=3):
         y = rng.poisson(np.exp(signal)).astype(float)
     elif loss == "gamma":
         y = rng.gamma(2.0, np.exp(signal))
+    elif loss == "tweedie":
+        y = rng.gamma(2.0, np.exp(signal)) * (rng.random(n_rows) < 0.6)
     else:
         y = signal + rng.normal(size=n_rows)
     weights = rng.integers(1, 9, n_rows) / 4 if weighted else None
@@ -76,7 +78,7 @@ def test_weights_are_those_of_scipy(loss, weighted):
     patterns = patterns_of(holds, response_of(loss, y, weights))
     for multiple in (1.0, 1e-2, 1e-3):
         penalty = multiple * scale
-        found = fit_likelihood(patterns, inside, outside, loss, [8], penalties=np.array([penalty]))
+        found = fit_likelihood(patterns, inside, outside, loss_of(loss), [8], penalties=np.array([penalty]))
         point = np.concatenate([found.intercepts[0], found.weights[0]])
         value = oracle.objective(loss, columns, y, w, penalty)
         expected = oracle.fit(loss, columns, y, w, penalty)
@@ -104,10 +106,10 @@ def test_slopes_are_differences_of_the_loss(loss):
         else rng.integers(0, 2, (50, 1)) + 0.5 * (loss == "gamma")
     )
     y, eta, step = y.astype(float), rng.normal(size=(50, n_scores)) * 2, 1e-6
-    slope = _core.loss_of_rows(loss, eta, y)[1]
+    slope = _core.loss_of_rows(loss, eta, y, POWER)[1]
     for score in range(n_scores):
         shift = step * (np.arange(n_scores) == score)
-        up, down = (_core.loss_of_rows(loss, np.ascontiguousarray(eta + sign * shift), y)[0] for sign in (1, -1))
+        up, down = (_core.loss_of_rows(loss, np.ascontiguousarray(eta + sign * shift), y, POWER)[0] for sign in (1, -1))
         assert np.allclose(slope[:, score], (up - down) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
@@ -120,10 +122,10 @@ def test_the_penalty_is_that_of_the_least_cross_validated_loss(loss):
     penalties = grid * oracle.largest_curvature(loss, columns, y, weights)
     losses = [oracle.cross_validated_loss(loss, columns, y, weights, folds, penalty) for penalty in penalties]
     patterns = patterns_of(holds, response_of(loss, y, weights))
-    exact = fit_likelihood(patterns, inside, outside, loss, [5], grid, near=1e-8)
+    exact = fit_likelihood(patterns, inside, outside, loss_of(loss), [5], grid, near=1e-8)
     assert np.allclose(exact.losses[0], losses, rtol=1e-7)
     assert exact.penalties[0] == pytest.approx(penalties[np.argmin(losses)], rel=1e-9)
-    quick = fit_likelihood(patterns, inside, outside, loss, [5], grid)
+    quick = fit_likelihood(patterns, inside, outside, loss_of(loss), [5], grid)
     assert np.allclose(quick.losses[0], losses, rtol=2e-3)
     assert quick.penalties[0] == exact.penalties[0]
 
@@ -135,11 +137,11 @@ def test_the_squared_error_is_the_ridge_of_the_regressor():
     inside, outside = (np.array([getattr(rule, side) for rule in rules]) for side in ("inside", "outside"))
     sizes = range(2, len(rules) + 1)
     ridge = weigh_by_ridge(rules, moments, sizes)
-    found = fit_likelihood(rule_patterns(rules, binned, response, SEED), inside, outside, "squared", sizes)
+    found = fit_likelihood(rule_patterns(rules, binned, response, SEED), inside, outside, loss_of("squared"), sizes)
     assert np.allclose(found.penalties, ridge.penalties, rtol=1e-9)
     assert np.allclose(found.weights, ridge.weights, rtol=1e-7, atol=1e-9)
     assert np.allclose(found.intercepts[:, 0], ridge.intercepts, rtol=1e-7, atol=1e-9)
-    model = (inside, outside, "squared", found.weights[-1], found.intercepts[-1])
+    model = (inside, outside, loss_of("squared"), found.weights[-1], found.intercepts[-1])
     scores = rule_scores(rules, binned, *model)
     holds = np.column_stack([holds_in_bins(rule, binned) for rule in rules])
     assert np.allclose(scores[:, 0], found.intercepts[-1] + np.where(holds, inside, outside) @ found.weights[-1])
@@ -149,9 +151,9 @@ def test_the_squared_error_is_the_ridge_of_the_regressor():
 def test_each_size_is_a_fit_of_its_own_on_any_number_of_threads(loss):
     holds, y, weights, inside, outside = make_case(loss, n_rules=20, weighted=True)
     response = response_of(loss, y, weights)
-    together = fit_likelihood(patterns_of(holds, response), inside, outside, loss, range(21), n_threads=3)
+    together = fit_likelihood(patterns_of(holds, response), inside, outside, loss_of(loss), range(21), n_threads=3)
     for k in (0, 1, 2, 7, 8, 9, 20):
-        alone = fit_likelihood(patterns_of(holds[:, :k], response), inside[:k], outside[:k], loss, [k])
+        alone = fit_likelihood(patterns_of(holds[:, :k], response), inside[:k], outside[:k], loss_of(loss), [k])
         assert np.array_equal(together.weights[k, :k], alone.weights[0])
         assert (together.weights[k, k:] == 0).all()
         assert np.array_equal(together.intercepts[k], alone.intercepts[0])
@@ -172,7 +174,7 @@ def test_parts_in_any_order_give_the_same_bits(loss):
     added = parts[0] + parts[1] + parts[2]
     for name, array in whole.arrays.items():
         assert np.array_equal(array, added.arrays[name]), name
-    one, other = (fit_likelihood(p, inside, outside, loss, [8]) for p in (whole, added))
+    one, other = (fit_likelihood(p, inside, outside, loss_of(loss), [8]) for p in (whole, added))
     assert np.array_equal(one.weights, other.weights)
     assert one.weights.any()
 
@@ -184,7 +186,7 @@ def test_a_row_of_weight_two_is_the_row_twice(loss):
     rows = np.concatenate([np.arange(len(y)), np.flatnonzero(twice)])
     heavy = patterns_of(holds, response_of(loss, y, 1.0 + twice))
     copied = patterns_of(holds[rows], response_of(loss, y[rows]))
-    fits = [fit_likelihood(p, inside, outside, loss, [8], penalties=np.array([1e-3])) for p in (heavy, copied)]
+    fits = [fit_likelihood(p, inside, outside, loss_of(loss), [8], penalties=np.array([1e-3])) for p in (heavy, copied)]
     assert np.allclose(fits[0].weights, fits[1].weights, rtol=1e-9)
     assert np.allclose(fits[0].intercepts, fits[1].intercepts, rtol=1e-9)
 
@@ -194,7 +196,7 @@ def test_a_row_of_weight_two_is_the_row_twice(loss):
 def test_the_unit_of_weights_does_not_matter(loss, factor):
     holds, y, weights, inside, outside = make_case(loss, weighted=True)
     fits = [
-        fit_likelihood(patterns_of(holds, response_of(loss, y, w)), inside, outside, loss, [3, 8], STAGES_GRID)
+        fit_likelihood(patterns_of(holds, response_of(loss, y, w)), inside, outside, loss_of(loss), [3, 8], STAGES_GRID)
         for w in (weights, weights * factor)
     ]
     assert np.allclose(fits[0].weights, fits[1].weights, rtol=1e-6, atol=1e-9)
@@ -204,9 +206,11 @@ def test_the_unit_of_weights_does_not_matter(loss, factor):
 def test_exposure_in_days_or_years_is_the_same():
     holds, y, years, inside, outside = make_case("poisson", weighted=True)
     sizes = [4, 8]
-    one = fit_likelihood(patterns_of(holds, response_of("poisson", y, years)), inside, outside, "poisson", sizes)
+    one = fit_likelihood(
+        patterns_of(holds, response_of("poisson", y, years)), inside, outside, loss_of("poisson"), sizes
+    )
     daily = response_of("poisson", y / 365, years * 365)
-    other = fit_likelihood(patterns_of(holds, daily), inside / 365, outside / 365, "poisson", sizes)
+    other = fit_likelihood(patterns_of(holds, daily), inside / 365, outside / 365, loss_of("poisson"), sizes)
     assert np.allclose(other.weights, one.weights * 365, rtol=1e-6)
     assert np.allclose(other.intercepts, one.intercepts - np.log(365), rtol=1e-6)
 
@@ -215,8 +219,8 @@ def test_two_classes_of_softmax_are_the_logistic_form_at_the_matching_penalty():
     holds, y, weights, inside, outside = make_case("logistic", weighted=True)
     response = response_of("logistic", y, weights)
     patterns, both = patterns_of(holds, response), (np.hstack([-inside, inside]), np.hstack([-outside, outside]))
-    one = fit_likelihood(patterns, inside, outside, "logistic", range(9), near=1e-6)
-    two = fit_likelihood(patterns, *both, "softmax", range(9), near=1e-6)
+    one = fit_likelihood(patterns, inside, outside, loss_of("logistic"), range(9), near=1e-6)
+    two = fit_likelihood(patterns, *both, loss_of("softmax"), range(9), near=1e-6)
     assert np.allclose(two.penalties, 4 * one.penalties, rtol=1e-9)
     assert np.allclose(2 * two.weights, one.weights, rtol=1e-8, atol=1e-12)
     assert np.allclose(two.intercepts[:, 1] - two.intercepts[:, 0], one.intercepts[:, 0], rtol=1e-8)
@@ -226,8 +230,8 @@ def test_two_classes_of_softmax_are_the_logistic_form_at_the_matching_penalty():
 def test_scores_of_classes_add_up_to_zero_and_a_shift_of_outputs_does_not_matter():
     holds, y, _, inside, outside = make_case("softmax", n_classes=5)
     patterns = patterns_of(holds, response_of("softmax", y))
-    plain = fit_likelihood(patterns, inside, outside, "softmax", [0, 8])
-    shifted = fit_likelihood(patterns, inside + 0.3, outside - 0.2, "softmax", [0, 8])
+    plain = fit_likelihood(patterns, inside, outside, loss_of("softmax"), [0, 8])
+    shifted = fit_likelihood(patterns, inside + 0.3, outside - 0.2, loss_of("softmax"), [0, 8])
     assert np.allclose(plain.intercepts.sum(axis=1), 0, atol=1e-12)
     assert np.allclose(shifted.weights, plain.weights, rtol=1e-8)
     assert np.allclose(shifted.intercepts, plain.intercepts, atol=1e-9)
@@ -236,7 +240,7 @@ def test_scores_of_classes_add_up_to_zero_and_a_shift_of_outputs_does_not_matter
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_rule_is_the_link_of_the_mean(loss):
     holds, y, weights, inside, outside = make_case(loss, weighted=True)
-    found = fit_likelihood(patterns_of(holds, response_of(loss, y, weights)), inside, outside, loss, [0])
+    found = fit_likelihood(patterns_of(holds, response_of(loss, y, weights)), inside, outside, loss_of(loss), [0])
     expected = oracle.start_of(loss, y, weights, inside.shape[1])
     assert np.allclose(found.intercepts[0], expected, rtol=1e-9)
     assert np.allclose(found.constant, expected, rtol=1e-9)
@@ -245,7 +249,9 @@ def test_no_rule_is_the_link_of_the_mean(loss):
 
 def test_more_than_64_rules():
     holds, y, _, inside, outside = make_case("logistic", n_rules=70, n_rows=500)
-    found = fit_likelihood(patterns_of(holds, response_of("logistic", y)), inside, outside, "logistic", [64, 65, 70])
+    found = fit_likelihood(
+        patterns_of(holds, response_of("logistic", y)), inside, outside, loss_of("logistic"), [64, 65, 70]
+    )
     columns = oracle.columns_of(holds, inside, outside)
     for row, k in enumerate(found.sizes):
         value = oracle.objective("logistic", columns[:, :k], y, np.ones(500), found.penalties[row])
@@ -267,8 +273,8 @@ def test_residuals_are_slopes_of_the_shrunk_score_in_fixed_point(loss):
     hot = np.eye(n_scores)[y.astype(int)] if loss == "softmax" else y[:, None]
     rng = np.random.default_rng(3)
     scores, constant = rng.normal(size=(len(y), n_scores)), np.linspace(-0.3, 0.3, n_scores)
-    slopes = gradient_residuals(loss, hot, scores, constant, 0.85)
-    exponent = residual_exponent(loss, float(np.abs(slopes).max()))
+    slopes = gradient_residuals(loss_of(loss), hot, scores, constant, 0.85)
+    exponent = residual_exponent(loss_of(loss), float(np.abs(slopes).max()))
     residuals = rounded(slopes, exponent)
     expected = -oracle.loss_and_slope(loss, y, constant + 0.85 * (scores - constant))[1]
     assert np.allclose(residuals, expected, rtol=1e-9, atol=1e-12)
@@ -276,7 +282,7 @@ def test_residuals_are_slopes_of_the_shrunk_score_in_fixed_point(loss):
     assert np.array_equal(integers, np.rint(integers))
     assert abs(integers).max() <= 2.0**44
     half = len(y) // 2
-    parts = [gradient_residuals(loss, hot[s], scores[s], constant, 0.85) for s in (np.s_[:half], np.s_[half:])]
+    parts = [gradient_residuals(loss_of(loss), hot[s], scores[s], constant, 0.85) for s in (np.s_[:half], np.s_[half:])]
     assert np.array_equal(np.concatenate(parts), slopes)
     if loss in ("logistic", "softmax"):
         assert exponent == 44

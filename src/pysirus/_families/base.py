@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from pysirus._families.links import INVERSE, Floats, Link
+from pysirus._families.losses import Loss
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
 from pysirus._terms.fitted import FittedTerm
@@ -40,7 +41,6 @@ class Family(ABC):
     error_name: ClassVar[str]  # what tuning measures
     score_metric: ClassVar[str]  # what ``score`` answers with
     edit_metric: ClassVar[str]  # what the trail of edits tells
-    deviance_loss: ClassVar[str | None] = None  # the loss whose deviance judges it, of counts and amounts
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
     tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
@@ -52,6 +52,11 @@ class Family(ABC):
     mean: float | tuple[float, ...]  # of the target, or class proportions
 
     # -------------------------------------------------------------------------------------------------------- numbers
+
+    @property
+    def deviance_loss(self) -> Loss | None:
+        """The loss whose deviance judges counts and amounts; others have other metrics."""
+        return None
 
     @property
     def classes(self) -> tuple[Any, ...] | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._families.losses import SOFTMAX
 
 Floats = NDArray[np.float64]
 Link = Literal["identity", "softmax", "log", "hazard"]
@@ -32,8 +33,7 @@ def _exp(scores: Floats) -> Floats:
 def _softmax(scores: Floats) -> Floats:
     if scores.shape[1] == 1:
         return np.ones_like(scores)
-    scores = np.ascontiguousarray(scores)
-    return _core.loss_of_rows("softmax", scores, np.zeros_like(scores))[1]
+    return SOFTMAX.means(scores)
 
 
 INVERSE: dict[Link, Callable[[Floats], Floats]] = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pysirus._families.base import Family, start_texts
 from pysirus._families.links import Floats, Link
+from pysirus._families.losses import GAMMA, POISSON, Loss
 from pysirus._format import decimals_for, format_number
 from pysirus._plain import one_line
 from pysirus._terms.outcome import format_factors
@@ -26,6 +28,16 @@ class LogMean(Family):
     def mean_fault(self, mean: Any) -> str:
         """It has a logarithm."""
         return "" if mean > 0 else "must be above 0 for the link 'log'"
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """Whose likelihood weighs rules, and whose deviance judges them."""
+
+    @property
+    def deviance_loss(self) -> Loss:
+        """Its loss."""
+        return self.loss
 
     @property
     def scale(self) -> str:
@@ -73,7 +85,7 @@ class Poisson(LogMean):
     """A count for each row, or a count by unit of exposure."""
 
     name: ClassVar[str] = "poisson"
-    deviance_loss: ClassVar[str | None] = "poisson"
+    loss: ClassVar[Loss] = POISSON
 
 
 @dataclass(frozen=True)
@@ -81,4 +93,4 @@ class Gamma(LogMean):
     """An amount above zero for each row."""
 
     name: ClassVar[str] = "gamma"
-    deviance_loss: ClassVar[str | None] = "gamma"
+    loss: ClassVar[Loss] = GAMMA

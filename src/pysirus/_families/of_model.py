@@ -10,6 +10,7 @@ from pysirus._families.cox import Cox
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Link
 from pysirus._families.log_mean import Gamma, LogMean, Poisson
+from pysirus._families.losses import POISSON, Loss
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma)}
 
@@ -20,7 +21,7 @@ def family_of(
     mean: float | tuple[float, ...],
     *,
     classes: tuple[Any, ...] | None = None,
-    loss: str = "poisson",
+    loss: Loss = POISSON,
     survival: Any = None,  # of times to an event; the checks of a file do without
     positive_class: Any = None,
 ) -> Family:
@@ -28,7 +29,7 @@ def family_of(
     if link == "hazard":
         return Cox(target, mean, survival)
     if link == "log":
-        return BY_LOSS[loss](target, mean)
+        return BY_LOSS[loss.name](target, mean)
     if link == "identity" and classes is None:
         return Gaussian(target, mean)
     labels = classes or ()

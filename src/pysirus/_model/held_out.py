@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.metrics.rows import Metrics
 from pysirus._format import format_number
 from pysirus._model.fields import Damage, ensure, fields, items, number, optional, text, whole
 from pysirus._model.moment_text import number_line, read_line
@@ -45,11 +46,9 @@ PERCENT = ("accuracy", "balanced_accuracy")
 MOST_BINS = 200  # of probabilities, for two classes
 MOST_CLASSES = 20  # with bins of their own
 
-Figures = Mapping[str, tuple[float, float | None]]  # by name: the figure and its standard error
 
-
-def format_figures(figures: Figures) -> str:
-    """Figures as a table, with their standard errors where they are known."""
+def format_figures(figures: Metrics) -> str:
+    """Metrics as a table, with their standard errors where they are known."""
     rows = [[FIGURES[name], *figure_texts(name, *pair)] for name, pair in figures.items()]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines = [
@@ -58,8 +57,8 @@ def format_figures(figures: Figures) -> str:
     return "\n".join(lines)
 
 
-def figures_line(figures: Figures) -> str:
-    """Figures in a line, without their standard errors."""
+def figures_line(figures: Metrics) -> str:
+    """Metrics in a line, without their standard errors."""
     return ", ".join(f"{FIGURES[name]} {figure_texts(name, *pair)[0]}" for name, pair in figures.items())
 
 
@@ -89,7 +88,7 @@ class HeldOut:
     n_rules: int  # of the list, weight zero included
     n_folds: int
     n_repeats: int
-    figures: Figures
+    figures: Metrics
     bins: tuple[Bins, ...] = ()  # of two classes that of the second, of more one each
     confusion: Floats | None = None  # [class, predicted class], weight of rows
     gain: tuple[float, float] | None = None  # share of the constant's error, and signal in standard errors

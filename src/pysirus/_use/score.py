@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
-from pysirus._learn.kinds.held_out import Predicted, figures_of
+from pysirus._families.metrics.rows import Metrics, Predicted
+from pysirus._families.metrics.survival import SCORE_DIGITS, censoring, count_pairs, integrated_brier_score
+from pysirus._learn.kinds.held_out import figures_of
 from pysirus._learn.kinds.positive import check_positive
 from pysirus._message import TARGET
-from pysirus._model.held_out import Figures, format_figures
+from pysirus._model.held_out import format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._response.read import (
@@ -28,7 +30,6 @@ from pysirus._response.read import (
 )
 from pysirus._response.read_survival import Times, read_survival
 from pysirus._weights.hazard import BaselineHazard
-from pysirus._weights.survival_error import censoring, count_pairs, integrated_brier_score
 
 BRIER_TIMES = 50
 
@@ -55,7 +56,7 @@ class Score:
         The name of the weights; None where every row counts once.
     """
 
-    figures: Figures
+    figures: Metrics
     n_rows: int
     target: str
     weighted_by: str | None = None
@@ -144,8 +145,8 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         if model.classes is not None:
             return _Compared(found, read_codes(model, y, n_rows), None, weights)
         truth = read_numbers(y, n_rows)
-        if model.family.deviance_loss is not None:
-            check_positive(truth, model.family.deviance_loss)
+        if (loss := model.family.deviance_loss) is not None:
+            check_positive(truth, loss.name)
         return _Compared(found, truth, None, weights)
 
 
@@ -165,9 +166,9 @@ def _together(parts: Sequence[_Compared]) -> _Compared:
 
 def _survival_figures(
     hazard: BaselineHazard, scores: NDArray[np.float64], times: Times, weights: NDArray[np.float64] | None
-) -> Figures:
+) -> Metrics:
     """Concordance and integrated Brier score, from the first to the ninth decile of the times of these rows."""
-    pairs = count_pairs(times.times, times.events, np.round(scores, 12), weights)
+    pairs = count_pairs(times.times, times.events, np.round(scores, SCORE_DIGITS), weights)
     at = np.unique(np.quantile(times.times, np.linspace(0.1, 0.9, BRIER_TIMES)))
     known = censoring(times.times, times.events, weights)
     survival = hazard.survival(scores, at)

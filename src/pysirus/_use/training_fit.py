@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysirus._model.held_out import Figures
+from pysirus._families.metrics.rows import Metrics
 from pysirus._model.model import Model
 from pysirus._sums import times
 
 
-def training_figures(model: Model) -> Figures | None:
+def training_figures(model: Model) -> Metrics | None:
     """R² and errors of the training rows, for numbers; None where the model keeps no sums."""
     moments = model.moments
     if moments is None or model.classes is not None or model.link != "identity" or model.terms:

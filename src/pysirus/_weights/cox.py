@@ -111,7 +111,7 @@ def fit_cox(
     Returns
     -------
     LikelihoodFit
-        With ``loss="cox"``. Intercepts and constant are 0, as the likelihood is blind to them. ``losses`` are minus the
+        Intercepts and constant are 0, as the likelihood is blind to them. ``losses`` are minus the
         cross-validated partial log-likelihood by weight of events, where weights are shares of all rows at risk.
         Without events all weights and penalties are 0.
     """
@@ -133,7 +133,6 @@ def fit_cox(
         **({"n_held": n_held} if n_held else {}),
     )
     return LikelihoodFit(
-        loss="cox",
         sizes=tuple(map(int, sizes)),
         weights=found["points"],
         intercepts=np.zeros((len(found["points"]), 1)),

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
+from pysirus._families.losses import Loss
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._response.response import Response
 from pysirus._terms.term import Term
@@ -75,7 +76,6 @@ def rule_patterns(rules: Sequence[Term], binned: Binned, response: Response, see
 class LikelihoodFit:
     """The models of several prefixes of a list of rules."""
 
-    loss: str
     sizes: tuple[int, ...]
     weights: Floats  # [size, rule], zero behind the prefix
     intercepts: Floats  # [size, score]
@@ -89,7 +89,7 @@ def fit_likelihood(
     patterns: Patterns,
     inside: Floats,
     outside: Floats,
-    loss: str,
+    loss: Loss,
     sizes: Sequence[int],
     grid: Floats = PENALTY_GRID,
     *,
@@ -105,9 +105,9 @@ def fit_likelihood(
     patterns : Patterns
         The rows, by ``rule_patterns`` of the same rules.
     inside, outside : array of shape (n_rules,) or (n_rules, n_scores)
-        Outputs of the rules. One score, but for "softmax", which has one a class.
-    loss : {"logistic", "softmax", "poisson", "gamma", "squared"}
-        "logistic" is for the second of two classes, or for shares.
+        Outputs of the rules. One score, but of several classes one each.
+    loss : Loss
+        The logistic one is for the second of two classes, or for shares.
     sizes : sequence of int
         Prefixes of the list, from 0 (the link of the mean) to all rules. Each is fitted by itself.
     grid : array
@@ -126,7 +126,8 @@ def fit_likelihood(
     fixed = patterns.fixed or FixedPoint(0.0, 0)
     found = _core.likelihood_weights(
         **patterns.arrays,
-        loss=loss,
+        loss=loss.name,
+        power=loss.power,
         classes=patterns.classes,
         centre=fixed.centre,
         exponent=fixed.exponent,
@@ -144,7 +145,6 @@ def fit_likelihood(
     for rule in range(n_rules):  # in order: a matrix product would add in that of the machine
         shift += weights[:, rule, None] * outside[rule]
     return LikelihoodFit(
-        loss=loss,
         sizes=tuple(map(int, sizes)),
         weights=weights[:-1],
         intercepts=(base - shift)[:-1],
@@ -155,11 +155,11 @@ def fit_likelihood(
     )
 
 
-def centred_outputs(outputs: Floats, loss: str) -> Floats:
+def centred_outputs(outputs: Floats, loss: Loss) -> Floats:
     """Outputs [rule, score]; those of classes less their mean."""
     columns = np.asarray(outputs, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
-    if loss != "softmax":
+    if not loss.is_several:
         return columns
     mean = np.zeros((len(columns), 1))
     for score in range(columns.shape[1]):
@@ -172,7 +172,7 @@ def rule_scores(
     binned: Binned,
     inside: Floats,
     outside: Floats,
-    loss: str,
+    loss: Loss,
     weights: Floats,
     intercept: Floats,
 ) -> Floats:
@@ -186,31 +186,30 @@ def rule_scores(
     return _core.rule_scores(binned.bins, features, tables, np.ascontiguousarray(inside - outside), point)
 
 
-def responses_of(response: Response, loss: str) -> Floats:
+def responses_of(response: Response, loss: Loss) -> Floats:
     """Responses [row, score]: numbers, 1 for the second of two classes, or 1 in the column of the class."""
     answers = response.answers
     if not response.by_class:
         return answers[:, None]
-    if loss == "logistic":
+    if not loss.is_several:
         return np.asarray(answers == 1, dtype=np.float64)[:, None]
     return np.asarray(answers[:, None] == np.arange(response.n_outputs), dtype=np.float64)
 
 
-def gradient_residuals(loss: str, y: Floats, scores: Floats, constant: Floats, shrinkage: float) -> Floats:
+def gradient_residuals(loss: Loss, y: Floats, scores: Floats, constant: Floats, shrinkage: float) -> Floats:
     """What the list leaves unexplained: minus the slope of the loss at ``constant + shrinkage * (scores - constant)``.
 
     ``y`` and ``scores`` are [row, score], and so is the answer.
     """
-    eta = np.ascontiguousarray(constant + shrinkage * (scores - constant))
-    return np.asarray(-_core.loss_of_rows(loss, eta, np.ascontiguousarray(y, dtype=np.float64))[1])
+    return np.asarray(-loss.slopes(y, constant + shrinkage * (scores - constant)))
 
 
-def residual_exponent(loss: str, largest: float) -> int:
+def residual_exponent(loss: Loss, largest: float) -> int:
     """Residuals are rounded once, to multiples of two to the minus this, so that parts and memory see the same numbers.
 
     For classes it is 44. For other losses it leaves 44 bits to the largest residual of all rows.
     """
-    if loss in ("logistic", "softmax"):
+    if loss.is_of_classes:
         largest = 0.5
     return RESIDUAL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
 

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._response.fixed_point import FixedPoint
+from pysirus._families.losses import LOGISTIC, Loss
 from pysirus._sums import cross_products, times, weighted_sum
-from pysirus._weights.deviance import predicted_means
 from pysirus._weights.likelihood import Patterns
 
 Floats = NDArray[np.float64]
@@ -64,7 +63,7 @@ def n_scores_of(n_classes: int) -> int:
 
 
 def likelihood_near(
-    patterns: Patterns, inside: Floats, outside: Floats, loss: str, point: Floats, constant: Floats
+    patterns: Patterns, inside: Floats, outside: Floats, loss: Loss, point: Floats, constant: Floats
 ) -> Quadratic:
     """The mean loss about a point, intercepts and then weights; outputs are [rule, score]."""
     n_rules, n_scores = outside.shape
@@ -74,43 +73,33 @@ def likelihood_near(
     slope, curvature = np.zeros(size), np.zeros((size, size))
     arrays = patterns.arrays
     mass = arrays["weight"] / float(arrays["weight"].sum())
+    own = LOGISTIC if loss.is_several else loss  # each class has the slope of its share
     step = max(1, CHUNK // (size * n_scores))
     for first in range(0, len(patterns), step):
         part = np.s_[first : first + step]
         holds = _holds(arrays["bits"][part], n_rules)
         design = _design(holds, inside, outside)  # [score, entry, parameter]
-        means = predicted_means(loss, times(design, point).T)
-        middle = predicted_means(loss, times(design, halfway).T)
-        if loss in ("poisson", "gamma"):
-            total = _sums_of_y(patterns, part) / float(arrays["weight"].sum())
-            pull, bend = _of_log(loss, mass[part], total, means[:, 0], middle[:, 0])
-            slope += weighted_sum(pull, design[0])
-            curvature += cross_products(design[0], design[0] * bend[:, None])
-            continue
+        means, middle = (loss.means(times(design, at).T) for at in (point, halfway))
         for k in range(n_scores):
-            answer = arrays["class_code"][part] == (1 if loss == "logistic" else k)
-            slope += weighted_sum(mass[part] * (means[:, k] - answer), design[k])
-            own = middle[:, k] * (1 - middle[:, k]) if loss == "logistic" else middle[:, k]
-            curvature += cross_products(design[k], design[k] * (mass[part] * own)[:, None])
-        if loss == "softmax":
+            total = _sums_of_y(patterns, part, 1 if n_scores == 1 else k, mass[part])
+            slope += weighted_sum(own.slopes_at(means[:, k], mass[part], total)[0], design[k])
+            bend = mass[part] * middle[:, k] if loss.is_several else own.slopes_at(middle[:, k], mass[part], total)[1]
+            curvature += cross_products(design[k], design[k] * bend[:, None])
+        if loss.is_several:
             average = np.add.reduce(design * middle.T[:, :, None], axis=0)
             curvature -= cross_products(average, average * mass[part][:, None])
     curvature = (curvature + curvature.T) / 2
     return Quadratic(n_scores, slope - times(curvature, point), curvature)
 
 
-def _sums_of_y(patterns: Patterns, part: slice) -> Floats:
-    """The weighted sum of the numbers of each pattern."""
-    fixed, arrays = patterns.fixed or FixedPoint(0.0, 0), patterns.arrays
+def _sums_of_y(patterns: Patterns, part: slice, code: int, mass: Floats) -> Floats:
+    """The sum of the numbers of each pattern, or the rows of a class, in the unit of ``mass``."""
+    fixed, arrays = patterns.fixed, patterns.arrays
+    if fixed is None:
+        return np.asarray(mass * (arrays["class_code"][part] == code))
     high, low = arrays["sum"][part].astype(np.float64).T
-    return fixed.restore(np.ldexp(high, 48) + low) + fixed.centre * arrays["weight"][part]
-
-
-def _of_log(loss: str, mass: Floats, total: Floats, means: Floats, middle: Floats) -> tuple[Floats, Floats]:
-    """Slope and curvature in the score, of positive means: mu - y log(mu), or y / mu + log(mu)."""
-    if loss == "poisson":
-        return mass * means - total, mass * middle
-    return mass - total / means, total / middle
+    sums = fixed.restore(np.ldexp(high, 48) + low) + fixed.centre * arrays["weight"][part]
+    return np.asarray(sums / float(arrays["weight"].sum()))
 
 
 def _holds(bits: NDArray[np.uint64], n_rules: int) -> Floats:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysirus._data.table import recode_table
+from pysirus._families.metrics.gain import FoldRows
+from pysirus._families.metrics.rows import Predicted
 from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
 from pysirus._learn.grow import Settings, bin_rows
-from pysirus._learn.kinds.gain import FoldRows
-from pysirus._learn.kinds.held_out import Predicted, held_out_of
+from pysirus._learn.kinds.held_out import held_out_of
 from pysirus._learn.select import Limits
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._model.held_out import HeldOut

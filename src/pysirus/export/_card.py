@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import log_odds
+from pysirus._families.metrics.classes import merged_auc, rank
 from pysirus._format import format_label
-from pysirus._learn.kinds.auc import auc, rank
 from pysirus._message import Learner, Parameter, setting
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
@@ -258,5 +258,5 @@ def _scores(card: Card, y: list[Any], exact: NDArray[np.float64], found: NDArray
     for name, odds in (("", exact), ("_points", found)):
         losses[f"log_loss{name}"] = float(np.logaddexp(0.0, np.where(truth, -odds, odds)).mean())
         if truth.any() and not truth.all():
-            losses[f"auc{name}"] = auc(rank(odds, truth, None)) or 0.0
+            losses[f"auc{name}"] = merged_auc(rank(odds, truth, None)) or 0.0
     return losses if "auc" in losses else {}

@@ -12,9 +12,10 @@ from typing import Any
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import rows_that_count
+from pysirus._families.metrics.rows import Metrics
 from pysirus._message import say
 from pysirus._model.doubts import doubts
-from pysirus._model.held_out import FIGURES, Bins, Figures, figure_texts
+from pysirus._model.held_out import FIGURES, Bins, figure_texts
 from pysirus._model.model import Model
 from pysirus._use.score import score
 from pysirus._use.training_fit import training_figures
@@ -30,7 +31,7 @@ def quality(model: Model, X: Any, table: Table | None, y: Any, weights: Any = No
     }
 
 
-def _figures(figures: Figures) -> list[list[str]]:
+def _figures(figures: Metrics) -> list[list[str]]:
     return [[FIGURES[name], *figure_texts(name, *pair)] for name, pair in figures.items()]
 
 
@@ -61,7 +62,7 @@ def _about(bins: Bins, model: Model) -> Bins:
 
 
 def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) -> dict[str, Any] | None:
-    """Figures of rows that the model may have seen; ``rows`` is how many a table has, None for those of training."""
+    """Metrics of rows that the model may have seen; ``rows`` is how many a table has, None for those of training."""
     own = training_figures(model)
     if own is not None:
         return {"rows": None, "figures": _figures(own), "explained": _explained(own)}
@@ -77,7 +78,7 @@ def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) 
     return {"rows": n_rows, "figures": _figures(found), "explained": _explained(found)}
 
 
-def _explained(figures: Figures) -> dict[str, Any] | None:
+def _explained(figures: Metrics) -> dict[str, Any] | None:
     """The share of the variance or deviance that is explained, and what that is called; None for others."""
     for name, what in (("r2", "variance"), ("d2", "deviance")):
         if name in figures:

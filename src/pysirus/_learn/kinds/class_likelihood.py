@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.links import Link
+from pysirus._families.losses import LOGISTIC, SOFTMAX, Loss
+from pysirus._families.metrics.classes import log_losses
 from pysirus._learn.kinds.classes import ClassKind
-from pysirus._learn.kinds.gain import log_loss
 from pysirus._learn.kinds.likelihood import LikelihoodKind
 from pysirus._learn.training import Training
 from pysirus._response.residuals import OddsResiduals
@@ -35,9 +36,9 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
 
     link: ClassVar[Link] = "softmax"
 
-    def loss_of(self, response: Response) -> str:
+    def loss_of(self, response: Response) -> Loss:
         """Of two classes logistic, of more softmax."""
-        return "logistic" if len(response.labels or ()) == 2 else "softmax"
+        return LOGISTIC if len(response.labels or ()) == 2 else SOFTMAX
 
     def spread(self, training: Training, moments: Moments) -> float:
         """Classes have none but that of their proportions."""
@@ -56,7 +57,7 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The logarithmic loss."""
-        return log_loss(values, truth)
+        return log_losses(values, truth)
 
     def as_scores(self, outputs: Any) -> Floats:
         """Of two classes the difference, of more each class."""

@@ -4,52 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._learn.kinds.blocks import spread_of, weights_or_ones
-from pysirus._learn.kinds.figures import class_figures, figures_of_numbers, survival_figures
-from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, Figures, HeldOut, bins_of
+from pysirus._families.losses import Loss
+from pysirus._families.metrics.classes import class_metrics
+from pysirus._families.metrics.numbers import number_metrics
+from pysirus._families.metrics.rows import Metrics, Predicted, all_folds, spread_of, weights_or_ones
+from pysirus._families.metrics.survival import survival_metrics
+from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
 
 BINS_OF_SEVERAL = 50  # for each of more than two classes
 
 Floats = NDArray[np.float64]
 
 
-class Predicted(NamedTuple):
-    """Held-out rows: what was predicted [row, output], the truth, and the weights of the rows."""
-
-    values: Floats
-    truth: NDArray[Any]  # numbers, codes of classes, or events and times
-    weights: Floats | None
-    folds: NDArray[np.intp] | None = None  # [row]
-
-
-def all_folds(parts: Sequence[Predicted]) -> Predicted:
-    """The held-out rows of all folds together."""
-    weights = None if parts[0].weights is None else np.concatenate([np.asarray(part.weights) for part in parts])
-    folds = np.repeat(np.arange(len(parts)), [len(part.truth) for part in parts])
-    values, truth = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "truth"))
-    return Predicted(values, truth, weights, folds)
-
-
-def figures_of(folds: Sequence[Predicted], by_class: bool, loss: str | None = None) -> Figures:
+def figures_of(folds: Sequence[Predicted], by_class: bool, loss: Loss | None = None) -> Metrics:
     """The figures of the rows of some folds; those of numbers, of which there may be very many, in blocks.
 
     ``loss`` is that of counts and amounts, which are judged by its deviance.
     """
-    if not by_class and folds[0].truth.dtype.names is None:
-        return figures_of_numbers([(fold.values[:, 0], fold.truth, fold.weights) for fold in folds], loss)
-    every = all_folds(folds)
     if by_class:
-        return class_figures(every.values, every.truth, every.weights)
-    return survival_figures(every.values[:, 0], every.truth, every.weights, every.folds)
+        return class_metrics(all_folds(folds))
+    return number_metrics(folds, loss) if folds[0].truth.dtype.names is None else survival_metrics(all_folds(folds))
 
 
 def held_out_of(
-    repetitions: Sequence[Sequence[Predicted]], *, by_class: bool, loss: str | None, n_rules: int
+    repetitions: Sequence[Sequence[Predicted]], *, by_class: bool, loss: Loss | None, n_rules: int
 ) -> HeldOut:
     """Figures of the folds of some repetitions, averaged; groups of probabilities over all of them."""
     every = [figures_of(folds, by_class, loss) for folds in repetitions]

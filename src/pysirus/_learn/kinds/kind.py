@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from pysirus._families.base import Family
 from pysirus._families.links import Link
+from pysirus._families.losses import POISSON, Loss
+from pysirus._families.metrics.gain import FoldRows, Gain, gain_of
 from pysirus._families.of_model import family_of
-from pysirus._learn.kinds.gain import FoldRows, Gain, gain_of, squared_error
 from pysirus._learn.residual import Residual
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
@@ -59,7 +60,7 @@ class Kind(ABC):
     link: ClassVar[Link] = "identity"  # what the sum of weighted outputs stands for
 
     @property
-    def deviance_loss(self) -> str | None:
+    def deviance_loss(self) -> Loss | None:
         """The loss whose deviance judges counts and amounts; None for others, which have other figures."""
         return None
 
@@ -96,9 +97,9 @@ class Kind(ABC):
     def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The error of all held-out rows together, given the size that each fold uses."""
 
+    @abstractmethod
     def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
         """The loss of each held-out row, given what is predicted, [row, output], and the truth."""
-        return squared_error(values, truth)
 
     def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
         """How much better than by the constant the lists of folds predict."""
@@ -118,7 +119,7 @@ class Kind(ABC):
 
     def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> Family:
         """What the target of one of the weighted prefixes is."""
-        loss, labels = self.deviance_loss or "poisson", training.response.labels
+        loss, labels = self.deviance_loss or POISSON, training.response.labels
         return family_of(self.link, training.target, weighted.mean, classes=labels, loss=loss)
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:

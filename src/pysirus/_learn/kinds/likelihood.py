@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
+from pysirus._families.losses import Loss
 from pysirus._learn.kinds.kind import Kind, PooledError
 from pysirus._learn.kinds.numbers import SHRINKAGE
 from pysirus._learn.residual import Extremes, Residual, Rounding
@@ -24,7 +25,6 @@ from pysirus._response.response import Output, Response
 from pysirus._sums import cross_products, scores_of, weighted_sum
 from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.deviance import row_deviances
 from pysirus._weights.dust import Bools, sweep
 from pysirus._weights.likelihood import (
     LikelihoodFit,
@@ -58,8 +58,8 @@ class LikelihoodKind(Kind):
     has_stages: ClassVar[bool] = True
 
     @abstractmethod
-    def loss_of(self, response: Response) -> str:
-        """The name of the loss, as the core has it."""
+    def loss_of(self, response: Response) -> Loss:
+        """What a row of the response loses."""
 
     @abstractmethod
     def as_scores(self, outputs: Any) -> Floats:
@@ -187,9 +187,9 @@ class LikelihoodKind(Kind):
         inside, outside = self._sides(weighted.rules, response)
         base = self.as_scores(weighted.intercepts) + cross_products(weighted.weights.T, outside)  # [size, score]
         steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
-        own = [weighted_sum(w, row_deviances(loss, y, scores_of(holds, *list_))) for list_ in zip(base, steps)]
+        own = [weighted_sum(w, loss.deviances(y, scores_of(holds, *list_))) for list_ in zip(base, steps)]
         constant = np.broadcast_to(np.array(weighted.constant), y.shape)
-        return Deviances(np.array(own), float(weighted_sum(w, row_deviances(loss, y, constant))))
+        return Deviances(np.array(own), float(weighted_sum(w, loss.deviances(y, constant))))
 
     def pooled_error(self, judged: Sequence[Any]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the constants."""
@@ -202,7 +202,7 @@ class Gradient(Residual):
     """Minus the slope of the loss at the shrunk scores of a list."""
 
     kind: LikelihoodKind
-    loss: str
+    loss: Loss
     weighted: WeightedPrefixes
 
     def raw(self, binned: Binned, response: Response) -> Floats:

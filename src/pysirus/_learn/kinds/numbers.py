@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._learn.kinds.blocks import blocks_of, spread_of, weights_or_ones
+from pysirus._families.losses import SQUARED
+from pysirus._families.metrics.rows import blocks_of, spread_of, weights_or_ones
 from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
 from pysirus._learn.residual import Extremes, Residual, Rounding
 from pysirus._learn.training import Training
@@ -98,6 +99,10 @@ class Numbers(NumberKind):
 
     has_penalty: ClassVar[bool] = True
     has_stages: ClassVar[bool] = True
+
+    def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """The squared error."""
+        return SQUARED.deviances_of_means(truth, values[:, 0])
 
     def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._data.column import DataError, first_row
 from pysirus._families.links import Link
-from pysirus._learn.kinds.blocks import weights_or_ones
-from pysirus._learn.kinds.figures import deviance_about_mean
-from pysirus._learn.kinds.gain import gamma_loss, poisson_loss
+from pysirus._families.losses import Loss
+from pysirus._families.metrics.numbers import deviance_about_mean
+from pysirus._families.metrics.rows import weights_or_ones
 from pysirus._learn.kinds.kind import LabelTotals, PooledError
 from pysirus._learn.kinds.likelihood import LikelihoodKind
 from pysirus._learn.kinds.numbers import NumberKind, NumbersOfPart
@@ -96,13 +96,13 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
         return replace(model, facts={**model.facts, "loss": self.loss})
 
     @property
-    def deviance_loss(self) -> str:
+    def deviance_loss(self) -> Loss:
         """The loss that was asked for."""
-        return self.loss
+        return Loss(self.loss)
 
-    def loss_of(self, response: Response) -> str:
+    def loss_of(self, response: Response) -> Loss:
         """The loss that was asked for."""
-        return self.loss
+        return self.deviance_loss
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> JudgedNumbers:
         """Deviances of every size, and the numbers themselves."""
@@ -111,7 +111,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def pooled_error(self, judged: Sequence[JudgedNumbers]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
         weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in judged)
-        total = weights * deviance_about_mean(self.loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
+        total = weights * deviance_about_mean(self.deviance_loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
         return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
 
     def spread(self, training: Training, moments: Moments) -> float:
@@ -125,7 +125,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The deviance of the loss that was asked for."""
-        return poisson_loss(values, truth) if self.loss == "poisson" else gamma_loss(values, truth)
+        return self.deviance_loss.deviances_of_means(truth, values[:, 0])
 
     def as_scores(self, outputs: Any) -> Floats:
         """One score."""

@@ -18,7 +18,9 @@ from pysirus._bins.cuts import Binned
 from pysirus._data.column import DataError
 from pysirus._families.cox import Cox
 from pysirus._families.links import Link
-from pysirus._learn.kinds.gain import FoldRows, Gain, concordance_gain
+from pysirus._families.losses import COX, Loss
+from pysirus._families.metrics.gain import FoldRows, Gain, concordance_gain
+from pysirus._families.metrics.survival import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
 from pysirus._learn.kinds.likelihood import Gradient, LikelihoodKind
 from pysirus._learn.kinds.numbers import SHRINKAGE
@@ -42,12 +44,10 @@ from pysirus._weights.kaplan_meier import kaplan_meier
 from pysirus._weights.likelihood import LikelihoodFit, rule_scores
 from pysirus._weights.moments import Moments
 from pysirus._weights.risk_sets import risk_sets
-from pysirus._weights.survival_error import Pairs, count_pairs
 from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
 
-SCORE_DIGITS = 12  # scores are compared after rounding: the order of a sum changes its last digits
 IN_MEMORY = (
     "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
     f"of the rows. Its risk score can be computed elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
@@ -90,9 +90,13 @@ class SurvivalTimes(LikelihoodKind):
         """Rows in parts are refused."""
         raise ParameterError(IN_MEMORY)
 
-    def loss_of(self, response: Response) -> str:
+    def loss_of(self, response: Response) -> Loss:
         """Cox's."""
-        return "cox"
+        return COX
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> NoReturn:
+        """The likelihood of a row depends on all rows still at risk."""
+        raise NotImplementedError
 
     def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
         """How far the concordance is above that of chance."""
@@ -152,13 +156,13 @@ class SurvivalTimes(LikelihoodKind):
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
         """Martingale residuals at the shrunk scores."""
-        return Martingale(self, "cox", weighted.bare())
+        return Martingale(self, COX, weighted.bare())
 
     def scores(self, binned: Binned, response: Response, weighted: WeightedPrefixes, row: int) -> Floats:
         """Scores of the training rows by one of the weighted lists."""
         inside, outside = self._sides(weighted.rules, response)
         weights = weighted.weights[row]
-        return rule_scores(weighted.rules, binned, inside, outside, "cox", weights, np.zeros(1))[:, 0]
+        return rule_scores(weighted.rules, binned, inside, outside, COX, weights, np.zeros(1))[:, 0]
 
     def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
         """Events and medians inside and outside each rule, and the baseline hazard of every size."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._families.links import INVERSE
-from pysirus._learn.kinds.blocks import blocks_of
-from pysirus._learn.kinds.gain import FoldRows
-from pysirus._learn.kinds.held_out import Predicted, held_out_of
+from pysirus._families.metrics.gain import FoldRows
+from pysirus._families.metrics.rows import Predicted, blocks_of
+from pysirus._learn.kinds.held_out import held_out_of
 from pysirus._learn.kinds.kind import Kind
 from pysirus._model.held_out import HeldOut
 from pysirus._response.response import Response

@@ -1,10 +1,10 @@
-"""Pieces of rows in, sums over all of them out: in blocks of fixed size, so that no array of all rows is made."""
+"""Predicted rows in, sums over all of them out: in blocks of fixed size, so that no array of all rows is made."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,25 @@ from numpy.typing import NDArray
 BLOCK_ROWS = 1 << 16  # rows that are looked at together: their predictions for every size take some memory
 
 Floats = NDArray[np.float64]
+Metrics = Mapping[str, tuple[float, float | None]]  # by name: the number and its standard error
 Piece = Sequence[NDArray[Any] | None]  # arrays of the same rows; the first is there, others may be missing
+
+
+class Predicted(NamedTuple):
+    """Rows that were not learned from: what was predicted [row, output], the truth, and the weights of the rows."""
+
+    values: Floats
+    truth: NDArray[Any]  # numbers, codes of classes, or events and times
+    weights: Floats | None
+    folds: NDArray[np.intp] | None = None  # [row]
+
+
+def all_folds(parts: Sequence[Predicted]) -> Predicted:
+    """The rows of all folds together."""
+    weights = None if parts[0].weights is None else np.concatenate([np.asarray(part.weights) for part in parts])
+    folds = np.repeat(np.arange(len(parts)), [len(part.truth) for part in parts])
+    values, truth = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "truth"))
+    return Predicted(values, truth, weights, folds)
 
 
 def blocks_of(n_rows: int) -> Iterator[slice]:

@@ -27,42 +27,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus import _core
-from pysirus._learn.kinds.blocks import blocks_of, sums_of, weights_or_ones
+from pysirus._families.metrics.classes import LEAST_PROBABILITY
+from pysirus._families.metrics.rows import blocks_of, sums_of, weights_or_ones
+from pysirus._families.metrics.survival import SCORE_DIGITS
 
 Floats = NDArray[np.float64]
 Loss = Callable[[Floats, NDArray[Any]], Floats]  # predictions [row, output] and the truth in, the loss of each row out
 
-LEAST = 1e-15  # probability, so that one certain mistake is not infinite
 OVERLAP = 2.0  # times the variance over rows
 MOST_ROWS = 2_000  # of a fold, whose pairs are compared
-
-
-def squared_error(values: Floats, truth: NDArray[Any]) -> Floats:
-    """Of numbers."""
-    return np.asarray((truth - values[:, 0]) ** 2)
-
-
-def poisson_loss(values: Floats, truth: NDArray[Any]) -> Floats:
-    """Half the deviance of counts."""
-    mean = np.maximum(values[:, 0], LEAST)
-    return np.asarray(truth * _core.log(np.where(truth > 0, truth, mean) / mean) - truth + mean)
-
-
-def gamma_loss(values: Floats, truth: NDArray[Any]) -> Floats:
-    """Half the deviance of positive amounts."""
-    ratio = truth / values[:, 0]
-    return np.asarray(ratio - _core.log(ratio) - 1)
-
-
-def log_loss(values: Floats, truth: NDArray[Any]) -> Floats:
-    """Of probabilities of classes."""
-    return np.asarray(-_core.log(np.clip(values[np.arange(len(truth)), truth], LEAST, 1.0)))
-
-
-def brier_loss(values: Floats, truth: NDArray[Any]) -> Floats:
-    """Of class proportions, which need not be calibrated."""
-    return np.asarray(((values - (truth[:, None] == np.arange(values.shape[1]))) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -118,7 +91,9 @@ def _products(fold: FoldRows, constant: Floats) -> Floats:
     if fold.values.shape[1] == 1:
         return np.asarray((fold.values[:, 0] - constant[:, 0]) * (fold.truth - constant[:, 0]))
     member = fold.truth[:, None] == np.arange(fold.values.shape[1])
-    return np.asarray(((fold.values - constant) * (member - constant) / np.maximum(constant, LEAST)).sum(axis=1))
+    return np.asarray(
+        ((fold.values - constant) * (member - constant) / np.maximum(constant, LEAST_PROBABILITY)).sum(axis=1)
+    )
 
 
 def concordance_gain(folds: Sequence[FoldRows]) -> Gain | None:
@@ -132,7 +107,7 @@ def concordance_gain(folds: Sequence[FoldRows]) -> Gain | None:
     for fold in folds:
         step = -(-len(fold.rows) // MOST_ROWS)
         own = fold.take(slice(None, None, step))
-        weights, score = weights_or_ones(own.weights, own.truth), np.round(own.values[:, 0], 12)
+        weights, score = weights_or_ones(own.weights, own.truth), np.round(own.values[:, 0], SCORE_DIGITS)
         time, event = own.truth["time"], own.truth["event"]
         first = (time[:, None] < time) | ((time[:, None] == time) & ~event)  # at equal times events come first
         pair = np.outer(weights, weights) * (first & event[:, None])

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._families.metrics.rows import Metrics, Predicted
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+SCORE_DIGITS = 12  # scores are compared after rounding: the order of a sum changes its last digits
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,14 @@ def count_pairs(
         own = None if weight is None else weight[rows]
         total += Pairs(*_core.concordance(time[rows], event[rows], score[rows], own))
     return total
+
+
+def survival_metrics(rows: Predicted) -> Metrics:
+    """Of scores, and events and times; pairs are compared within folds."""
+    scores, truth = np.round(rows.values[:, 0], SCORE_DIGITS), rows.truth
+    return {
+        "concordance": (count_pairs(truth["time"], truth["event"], scores, rows.weights, rows.folds).concordance, None)
+    }
 
 
 @dataclass(frozen=True)

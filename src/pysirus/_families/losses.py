@@ -1,0 +1,64 @@
+"""A loss by its name: means, slopes, curvatures and deviances, all from the core (cpp/weights/losses.hpp).
+
+Scores and responses are arrays [row, score]: numbers, 1 for the second of two classes, or 1 in the column of the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a score loses against a response."""
+
+    name: str  # as the core has it
+    power: float = 0.0  # of Tweedie's: the variance is the mean to this power
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there is a score for each class, of which only differences matter."""
+        return self.name == "softmax"
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether means are probabilities."""
+        return self.name in ("logistic", "softmax")
+
+    def means(self, scores: Floats) -> Floats:
+        """What scores stand for: probabilities, means of counts or amounts, or the scores themselves."""
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if self.is_several:
+            return self.slopes(np.zeros_like(scores), scores)
+        return _core.mean_of_scores(self.name, scores.ravel(), self.power).reshape(scores.shape)
+
+    def slopes(self, y: Floats, scores: Floats) -> Floats:
+        """The slope of the loss of each row in its scores."""
+        return _core.loss_of_rows(self.name, _plain(scores), _plain(y), self.power)[1]
+
+    def deviances(self, y: Floats, scores: Floats) -> Floats:
+        """Twice the loss of each row, less that of a score that knows its response."""
+        return _core.deviance_of_rows(self.name, _plain(scores), _plain(y), self.power)
+
+    def deviances_of_means(self, y: Floats, means: Floats) -> Floats:
+        """The same told by the mean, one number a row: of the squared error the squared error itself."""
+        return _core.deviance_of_means(self.name, _plain(means), _plain(y), self.power)
+
+    def slopes_at(self, means: Floats, weight: Floats, total: Floats) -> tuple[Floats, Floats]:
+        """Slope and curvature in one score of rows that share a mean: of their weight and weighted sum of responses."""
+        return _core.slopes_at_means(self.name, _plain(means), _plain(weight), _plain(total), self.power)
+
+
+def _plain(array: Floats) -> Floats:
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+SQUARED, LOGISTIC, SOFTMAX, POISSON, GAMMA = map(Loss, ("squared", "logistic", "softmax", "poisson", "gamma"))
+COX = Loss("cox")  # which is no sum over rows: the core has its likelihood apart

@@ -1,0 +1,1 @@
+"""Predictions and the truth in, how far they are apart out: each metric stands here, once, for all who tell it."""
