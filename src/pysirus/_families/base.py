@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from pysirus._families.links import INVERSE, Floats, Link
+from pysirus._families.links import INVERSE, Floats, Form, Link
 from pysirus._families.losses import Loss
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
@@ -43,6 +43,10 @@ class Family(ABC):
     edit_metric: ClassVar[str]  # what the trail of edits tells
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
     tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
+    form: ClassVar[Form] = "sum"  # how predictions follow from the sums
+    sum_word: ClassVar[str] = "prediction"  # what a sum is called as a column
+    start_name: ClassVar[str] = "score at the start"
+    value_name: ClassVar[str] = "predicted value"
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
@@ -106,9 +110,19 @@ class Family(ABC):
         return self.link != "identity"
 
     @property
-    def predicts_sum(self) -> bool:
-        """Whether the score is the prediction itself, with nothing to compute from it."""
-        return self.link in ("identity", "hazard")
+    def needs_exp(self) -> bool:
+        """Whether predictions follow from the sums by exponentials."""
+        return self.form in ("exp", "softmax", "odds")
+
+    @property
+    def labels_of_sums(self) -> tuple[Any, ...]:
+        """The labels that tell several sums apart; none where there is one sum."""
+        return ()
+
+    @property
+    def names_of_sums(self) -> list[str]:
+        """What the sums are, as headers."""
+        return [f"{self.sum_word} of {label}" for label in self.labels_of_sums] or [self.sum_word]
 
     def of_class(self, values: Floats, k: int) -> Floats:
         """The part of class k in scores [..., output], of two classes its log-odds; numbers as they are."""
@@ -178,6 +192,11 @@ class Family(ABC):
         return values
 
     # ---------------------------------------------------------------------------------------------------------- words
+
+    @property
+    def kind_text(self) -> str:
+        """What kind of thing is predicted."""
+        return "numbers"
 
     @property
     def effect_name(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from pysirus._families.base import Family, Task, signed, start_texts
-from pysirus._families.links import Floats, Link, log_odds
+from pysirus._families.links import Floats, Form, Link, log_odds
 from pysirus._format import format_label, format_outputs, format_percents, format_shares
 from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
@@ -96,6 +96,16 @@ class ClassFamily(Family):
         return self.labels
 
     @property
+    def labels_of_sums(self) -> tuple[Any, ...]:
+        """All classes."""
+        return self.labels
+
+    @property
+    def kind_text(self) -> str:
+        """How many classes."""
+        return f"{len(self.labels)} classes"
+
+    @property
     def sum_name(self) -> str:
         """Probabilities."""
         return "the probabilities of the classes"
@@ -149,6 +159,9 @@ class Multinomial(ClassFamily):
     name: ClassVar[str] = "multinomial"
     link: ClassVar[Link] = "softmax"
     error_name: ClassVar[str] = "unexplained deviance"
+    form: ClassVar[Form] = "softmax"
+    sum_word: ClassVar[str] = "score"
+    start_name: ClassVar[str] = "scores at the start"
 
     def decision(self, scores: Floats) -> Floats:
         """A score for each class."""
@@ -233,6 +246,7 @@ class Binomial(Multinomial):
     """Two classes: points are log-odds of the positive one."""
 
     name: ClassVar[str] = "binomial"
+    form: ClassVar[Form] = "odds"
 
     def decision(self, scores: Floats) -> Floats:
         """The log-odds of the second class."""
@@ -246,6 +260,16 @@ class Binomial(Multinomial):
     def spoken_labels(self) -> tuple[Any, ...]:
         """The positive class, which stands for both."""
         return (self.labels[self.positive],)
+
+    @property
+    def labels_of_sums(self) -> tuple[Any, ...]:
+        """None: one sum decides between both."""
+        return ()
+
+    @property
+    def names_of_sums(self) -> list[str]:
+        """The log-odds of the positive class."""
+        return [self.scale_of(self.positive)]
 
     def contributions(self, values: Floats) -> Floats:
         """Log-odds."""
@@ -314,6 +338,14 @@ class ClassShares(ClassFamily):
     name: ClassVar[str] = "class shares"
     takes_corrections: ClassVar[bool] = False
     error_name: ClassVar[str] = "1 - AUC"
+    form: ClassVar[Form] = "shares"
+    sum_word: ClassVar[str] = "probability"
+    start_name: ClassVar[str] = "intercept"
+
+    @property
+    def kind_text(self) -> str:
+        """How many classes, and how rules are weighed."""
+        return f"{super().kind_text} with equal weights"
 
     @property
     def scale(self) -> str:

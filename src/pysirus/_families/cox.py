@@ -29,6 +29,7 @@ class Cox(Family):
     edit_metric: ClassVar[str] = "concordance"
     prediction_name: ClassVar[str] = "risk score"
     tells_totals: ClassVar[bool] = False
+    value_name: ClassVar[str] = "risk score"
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
     has_hazard: ClassVar[bool] = True
 
@@ -47,6 +48,11 @@ class Cox(Family):
     def with_hazard(self, cumulative: Sequence[float] | None) -> Cox:
         """With another cumulative hazard, at the same times."""
         return self if cumulative is None else replace(self, events=self.events.with_hazard(cumulative))
+
+    @property
+    def kind_text(self) -> str:
+        """Times."""
+        return "times to an event"
 
     @property
     def scale(self) -> str:

@@ -21,6 +21,11 @@ Floats = NDArray[np.float64]
 Link = Literal["identity", "softmax", "log", "hazard"]
 LINKS: tuple[Link, ...] = get_args(Link)
 
+# How predictions follow from the sums of a list, for programs in other languages: the sum is the prediction, or its
+# exponential is; the sums are probabilities of classes, or scores whose softmax they are, and the largest decides; one
+# sum is the log-odds of the positive class of two. A language that can write these can write every family.
+Form = Literal["sum", "exp", "shares", "softmax", "odds"]
+
 
 def _same(scores: Floats) -> Floats:
     return scores

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pysirus._families.base import Family, start_texts
-from pysirus._families.links import Floats, Link
+from pysirus._families.links import Floats, Form, Link
 from pysirus._families.losses import GAMMA, POISSON, Loss
 from pysirus._format import decimals_for, format_number
 from pysirus._plain import one_line
@@ -24,6 +24,8 @@ class LogMean(Family):
     score_metric: ClassVar[str] = "d2"
     edit_metric: ClassVar[str] = "unexplained_deviance"
     largest_score: ClassVar[float] = 700.0  # its exponential is a number still
+    form: ClassVar[Form] = "exp"
+    sum_word: ClassVar[str] = "score"
 
     def mean_fault(self, mean: Any) -> str:
         """It has a logarithm."""

@@ -23,7 +23,8 @@ from pysirus._format import format_label
 from pysirus._message import Learner, Parameter, setting
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
-from pysirus.export._conditions import ExportError, all_sums, of_second
+from pysirus.export._addends import listing_of, of_second
+from pysirus.export._conditions import ExportError
 from pysirus.export._rounding import joint_shares, observed_shares, round_together
 
 LARGEST = 1e9  # points
@@ -58,8 +59,12 @@ class Card:
     @property
     def label(self) -> str:
         """The positive class."""
-        assert self.model.classes is not None
-        return format_label(self.model.classes[self.positive])
+        return format_label(self.classes[self.positive])
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Both classes."""
+        return self.model.family.classes or ()
 
     @cached_property
     def total(self) -> Model:
@@ -139,17 +144,9 @@ def _sizes() -> Iterator[int]:
 
 
 def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> None:
-    if model.link != "softmax" or len(model.classes or ()) != 2:
-        found = (
-            "times to an event"
-            if model.survival is not None
-            else "numbers"
-            if model.classes is None
-            else f"{len(model.classes)} classes"
-        )
-        equal = " with equal weights" if model.classes is not None and model.link == "identity" else ""
+    if model.family.form != "odds":
         raise ExportError(
-            f"A scorecard needs two classes weighed by likelihood; this model predicts {found}{equal}. "
+            f"A scorecard needs two classes weighed by likelihood; this model predicts {model.family.kind_text}. "
             f"Fit {Learner('SirusClassifier')} with {setting('weighting', 'likelihood')} on two classes."
         )
     for name, value in (("pdo", pdo), ("base_odds", base_odds)):
@@ -161,13 +158,13 @@ def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> Non
 
 def _position(model: Model, positive: Any) -> int:
     """Which of the two classes the points are for; by default the positive one."""
-    assert model.classes is not None
+    labels = model.family.classes or ()
     if positive is None:
         return model.positive
-    for k, label in enumerate(model.classes):
+    for k, label in enumerate(labels):
         if label == positive or str(label) == str(positive):
             return k
-    raise ExportError(f"positive must be one of {', '.join(map(repr, model.classes))}, got {positive!r}.")
+    raise ExportError(f"positive must be one of {', '.join(map(repr, labels))}, got {positive!r}.")
 
 
 def _inside_shares(model: Model) -> NDArray[np.float64]:
@@ -193,11 +190,12 @@ def make_card(
     k, factor = _position(model, positive), pdo / math.log(2.0)
     sign = 1.0 if k == 1 else -1.0
     offset = base_score - factor * math.log(base_odds)
-    (sums,) = all_sums(of_second(model))
+    listing = listing_of(of_second(model))
+    parts = [(*branch.inside, *branch.outside) for branch in listing.branches]
     with np.errstate(over="ignore", invalid="ignore"):
-        sides = sign * factor * np.array(sums.parts, dtype=np.float64).reshape(-1, 2)
+        sides = sign * factor * np.array(parts, dtype=np.float64).reshape(-1, 2)
         least = sides.min(axis=1)
-        exact = np.concatenate([[offset + sign * factor * sums.base + least.sum()], sides.max(axis=1) - least])
+        exact = np.concatenate([[offset + sign * factor * listing.start[0] + least.sum()], sides.max(axis=1) - least])
     if not np.abs(exact).max() <= LARGEST:
         raise ExportError(f"The points would be larger than {LARGEST:g}: lower pdo ({pdo:g}) or base_score.")
     gives = sides[:, 0] >= sides[:, 1]  # on which side the points are: where the rule holds
@@ -247,13 +245,12 @@ def _loss(card: Card, error: NDArray[np.float64], X: Any, y: Any) -> Loss:
 
 def _scores(card: Card, y: list[Any], exact: NDArray[np.float64], found: NDArray[np.float64]) -> dict[str, float]:
     """AUC and log loss by the log-odds of the model and by those of the card."""
-    assert card.model.classes is not None
     if len(y) != len(exact):
         raise ExportError(f"y has {len(y)} values, X has {len(exact)} rows.")
     for label in y:
-        if label not in card.model.classes:
+        if label not in card.classes:
             raise ExportError(f"y has the label {label!r}, which the model does not know.")
-    truth = np.array([label == card.model.classes[card.positive] for label in y], dtype=bool)
+    truth = np.array([label == card.classes[card.positive] for label in y], dtype=bool)
     losses = {}
     for name, odds in (("", exact), ("_points", found)):
         losses[f"log_loss{name}"] = float(np.logaddexp(0.0, np.where(truth, -odds, odds)).mean())

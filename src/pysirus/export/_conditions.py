@@ -8,10 +8,8 @@ list, so which of the two is written decides where it goes (the condition's ``un
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from pysirus._data.recipe import DATES, Derived
 from pysirus._message import PlainError
@@ -72,82 +70,6 @@ def resolve(condition: Condition, model: Model) -> Test:
 def tests_of(rule: FittedTerm, model: Model) -> list[Test]:
     """The tests of a rule; all must pass."""
     return [resolve(condition, model) for condition in rule.conditions]
-
-
-@dataclass(frozen=True)
-class Sums:
-    """A prediction or a score, as every format writes it: ``base + sum of inside or outside``, and the linear terms.
-
-    Where ``weights`` is there (Node harvest), the sum is divided by ``root`` plus the weights of the rules that hold,
-    and left out where that is zero.
-    """
-
-    base: float
-    parts: list[tuple[float, float]]  # of each rule, what it adds inside and outside
-    root: float = 0.0
-    weights: list[float] | None = None
-
-
-def sums_of(model: Model, k: int = 0) -> Sums:
-    """The numbers of a prediction; of class ``k`` for classes."""
-
-    def of(value: Any) -> float:
-        return float(value[k]) if isinstance(value, tuple) else float(value)
-
-    weights = [rule.weight or 0.0 for rule in model.rules]
-    if model.aggregation == "mean":
-        mean = of(model.mean)
-        parts = [(w * (of(rule.inside) - mean), 0.0) for w, rule in zip(weights, model.rules)]
-        return Sums(mean, parts, model.root_weight, weights)
-    return Sums(of(model.intercept), [(w * of(r.inside), w * of(r.outside)) for w, r in zip(weights, model.rules)])
-
-
-def is_odds(model: Model) -> bool:
-    """Whether one sum decides between two classes: the log-odds of the positive one, by default the second."""
-    return model.link == "softmax" and len(model.classes or ()) == 2
-
-
-def _score_sums(model: Model) -> list[Sums]:
-    """The sums of a model with a link: what rules add is measured from their average, as ``Model.added`` says it."""
-    base = np.asarray(model.intercept, dtype=np.float64)
-    for rule in model.rules:
-        base = base + (rule.weight or 0.0) * model.average_output(rule)
-    bases = np.atleast_1d(model.family.odds(base))
-    sides = [[np.atleast_1d(side) for side in model.added(rule)] for rule in model.rules]
-    return [
-        Sums(float(start), [(float(inside[k]), float(outside[k])) for inside, outside in sides])
-        for k, start in enumerate(bases)
-    ]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two classes as one score decides between them: the positive one where it is high, the other elsewhere."""
-
-    positive: int
-    other: int
-
-    @property
-    def sign(self) -> str:
-        """How a score compares with 0 where the positive class is predicted; ties go to the first class."""
-        return ">" if self.positive == 1 else ">="
-
-
-def pair_of(model: Model) -> Pair:
-    """The two classes of a model with one score."""
-    return Pair(model.positive, 1 - model.positive)
-
-
-def of_second(model: Model) -> Model:
-    """The model whose score is that of the second of two classes, for formats that show no score."""
-    return replace(model, family=model.family.of_last())
-
-
-def all_sums(model: Model) -> list[Sums]:
-    """The sums that a prediction needs: one; one of each class; of two classes with a score only the log-odds."""
-    if model.link != "identity":
-        return _score_sums(model)
-    return [sums_of(model, k) for k in range(len(model.classes or (None,)))]
 
 
 def check_derived(model: Model, format: str, *, dates: bool = False) -> None:

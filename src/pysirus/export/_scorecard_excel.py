@@ -24,11 +24,8 @@ class CardWorkbook(Workbook):
         self.card = card
         self.sheet = self.book.create_sheet("Scorecard", 0)
 
-    def _n_answers(self) -> int:
-        return 1
-
-    def _sum_name(self, label: Any) -> str:
-        return "points"
+    def _sum_names(self) -> list[str]:
+        return ["points"]
 
     def _answers(self, sums: list[str]) -> list[tuple[str, str]]:
         return [(f"probability of {self.card.label}", f"={self._probability(sums[0])}")]

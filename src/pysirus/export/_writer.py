@@ -1,23 +1,24 @@
 """A model and a dialect in, the parts of a SQL statement out: sums, what they stand for, and the class.
 
-A sum is a CASE WHEN for each rule, added up in the order of the model. What it stands for (``Model.link``) is written
+A sum is a CASE WHEN for each rule, added up in the order of the model. What it stands for (``Family.form``) is written
 in terms of the sums, as expressions or as columns of an inner query.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pysirus._data.dates import WEEKDAYS
 from pysirus._data.recipe import Derived
+from pysirus._families.links import Form
 from pysirus._model.model import Model
-from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.linear import LinearTerm
+from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
 from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import ExportError, Sums, Test, all_sums, is_odds, level_type, pair_of, tests_of
+from pysirus.export._conditions import ExportError, Test, level_type
 from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor
 
 LARGEST_EXPONENT = 700.0  # some engines fail above 709, and below -708
@@ -116,23 +117,31 @@ class Writer:
             return known
         return f"({column} IS NULL OR {known})" if value is column else f"COALESCE({known}, TRUE)"
 
-    def _when(self, rule: FittedTerm) -> str:
-        return " AND ".join(self._test(test) for test in tests_of(rule, self.model)) or "1 = 1"
+    # ------------------------------------------------------------------------------------------------------- addends
 
-    def _term(self, term: LinearTerm) -> str:
-        """A linear term: the column within its limits, times its weight."""
-        least = smallest_factor(term.weight) if self.dialect.underflow_fails else 0.0  # smaller ones make no difference
+    def _when(self, branch: Branch) -> str:
+        return " AND ".join(map(self._test, branch.tests)) or "1 = 1"
+
+    def branch(self, branch: Branch, k: int) -> str:
+        """A rule: what it adds to sum ``k`` where it holds and elsewhere."""
+        inside, outside = self._part(branch.inside[k]), self._part(branch.outside[k])
+        return f"CASE WHEN {self._when(branch)} THEN {inside} ELSE {outside} END"
+
+    def line(self, line: Line, k: int) -> str:
+        """A linear term: the column within its limits, times its slope."""
+        slope = line.slopes[k]
+        least = smallest_factor(slope) if self.dialect.underflow_fails else 0.0  # smaller ones make no difference
 
         def number(value: float) -> str:
             return self.dialect.number(value if abs(value) >= least else 0.0)
 
-        value, write = self.dialect.as_number(self.column(term.feature)), self.dialect.number
-        cases = [f"{value} IS NULL THEN {number(term.missing)}"]
-        cases.append(f"{value} < {write(term.lower)} THEN {number(term.lower)}")
-        cases.append(f"{value} > {write(term.upper)} THEN {number(term.upper)}")
+        value, write = self.dialect.as_number(self.column(line.feature)), self.dialect.number
+        cases = [f"{value} IS NULL THEN {number(line.missing)}"]
+        cases.append(f"{value} < {write(line.lower)} THEN {number(line.lower)}")
+        cases.append(f"{value} > {write(line.upper)} THEN {number(line.upper)}")
         if least > 5e-324:
             cases.append(f"{value} > {write(-least)} AND {value} < {write(least)} THEN {write(0.0)}")
-        return f"{write(term.weight)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {value} END"
+        return f"{write(slope)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {value} END"
 
     # ------------------------------------------------------------------------------------------------ text and sums
 
@@ -163,104 +172,120 @@ class Writer:
         return str(int(value)) if self.whole else self.dialect.number(value)
 
     @cached_property
-    def _sums(self) -> list[Sums]:
-        return all_sums(self.model)
+    def listing(self) -> Listing:
+        """What is added up."""
+        return listing_of(self.model)
 
     def sum(self, k: int = 0) -> str:
         """A sum as an expression: the prediction or its score; that of class ``k`` for classes."""
-        number, sums = self.dialect.number, self._sums[k]
-        whens = [self._when(rule) for rule in self.model.rules]
-        cases = [
-            f"CASE WHEN {when} THEN {self._part(inside)} ELSE {self._part(outside)} END"
-            for when, (inside, outside) in zip(whens, sums.parts)
-        ]
-        if sums.weights is None:
-            return f"({self._added(sums.base, [*cases, *map(self._term, self.model.terms)])})"
-        if not cases:
-            return f"({self._added(sums.base, [])})"
-        zero = number(0.0)
-        weigh = [f"CASE WHEN {when} THEN {number(w)} ELSE {zero} END" for when, w in zip(whens, sums.weights)]
-        total, weight = self._added(0.0, cases), self._added(sums.root, weigh)
+        listing, number = self.listing, self.dialect.number
+        start, addends = listing.start[k], [ADDENDS[type(own)](self, own, k) for own in listing.addends]
+        if listing.weights is None or not addends:
+            return f"({self._added(start, addends)})"
+        zero, branches = number(0.0), zip(listing.branches, listing.weights)
+        weigh = [f"CASE WHEN {self._when(own)} THEN {number(w)} ELSE {zero} END" for own, w in branches]
+        total, weight = self._added(0.0, addends), self._added(listing.root, weigh)
         mean = f"CASE WHEN ({weight}) > {zero} THEN ({total})\n / ({weight}) ELSE {zero} END"
-        return f"({self._added(sums.base, [mean])})"
+        return f"({self._added(start, [mean])})"
 
     # -------------------------------------------------------------------------------------- what the sums stand for
 
+    def names(self, word: str) -> list[str]:
+        """A column for each class; numbered where the engine cannot keep the labels in their names."""
+        labels = self.model.family.classes or ()
+        if all(self.dialect.keeps(f"probability_{label}") for label in labels):
+            return [f"{word}_{label}" for label in labels]
+        return [f"{word}_{k}" for k in range(1, len(labels) + 1)]
+
     def sums(self, prediction: str) -> dict[str, str]:
         """The sums by the name of the column that holds each: the prediction itself, shares or scores."""
-        if not self.model.family.predicts_sum:
-            names = score_names(self.model, self.dialect)
-        else:
-            names = [prediction] if self.model.classes is None else share_names(self.model, self.dialect)
+        family = self.model.family
+        alone = prediction if family.form == "sum" else family.sum_word
+        names = self.names(family.sum_word) if family.labels_of_sums else [alone]
         return {name: self.sum(k) for k, name in enumerate(names)}
 
     def answers(self, sums: list[str], prediction: str) -> dict[str, str]:
         """What follows from the sums, by the name of its column; ``sums`` are expressions or columns."""
-        link = self.model.link
-        if self.model.classes is None:
-            return {prediction: self._exp(sums[0])} if link == "log" else {}
-        found = {}
-        if link == "softmax" and self.dialect.has_exp:
-            found = dict(zip(share_names(self.model, self.dialect), self._probabilities(sums)))
-        return {**found, prediction: self._label_of(sums)}
+        return ANSWERS[self.model.family.form](self, sums, prediction)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether there are columns of probabilities."""
+        return self.dialect.has_exp or not self.model.family.needs_exp
+
+    def shares(self, probabilities: list[str]) -> dict[str, str]:
+        """The columns of the probabilities, where the engine can work them out."""
+        return dict(zip(self.names("probability"), probabilities)) if self.has_shares else {}
 
     @cached_property
-    def _is_moderate(self) -> bool:
+    def is_moderate(self) -> bool:
         """Whether no row can have a score whose exponential some engine refuses: the sizes of all parts are known."""
-        terms = sum(abs(t.weight) * max(abs(t.lower), abs(t.upper), abs(t.missing)) for t in self.model.terms)
-        sizes = [abs(each.base) + sum(max(map(abs, part)) for part in each.parts) for each in self._sums]
-        return max(sizes) + terms <= MODERATE
+        listing = self.listing
+        sizes = [abs(start) + sum(own.size(k) for own in listing.addends) for k, start in enumerate(listing.start)]
+        return max(sizes) <= MODERATE
 
-    def _exp(self, value: str) -> str:
+    def exp(self, value: str) -> str:
         """The exponential of a value, which is a column or in brackets; within limits where it could leave them."""
-        if self._is_moderate:
+        if self.is_moderate:
             return f"EXP({value})"
         low, high = map(self.dialect.number, (-LARGEST_EXPONENT, LARGEST_EXPONENT))
         return f"EXP(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"
 
-    def _probabilities(self, scores: list[str]) -> list[str]:
-        one = self.dialect.number(1.0)
-        if is_odds(self.model):
-            low, high = (f"({one} / ({one} + {self._exp(value)}))" for value in (scores[0], f"(-{scores[0]})"))
-            return [low, high] if pair_of(self.model).positive == 1 else [high, low]
-        if self._is_moderate:
-            parts = [self._exp(score) for score in scores]
-            return [f"({part} / ({' + '.join(parts)}))" for part in parts]
-        found = []  # one over the odds of all classes against this one
-        for k, own in enumerate(scores):
-            odds = [self._exp(f"({other} - {own})") for j, other in enumerate(scores) if j != k]
+    @property
+    def labels(self) -> list[str]:
+        """The classes, as the engine writes them."""
+        return [self._label(label) for label in self.model.family.classes or ()]
+
+
+# ---------------------------------------------------------------------------------- one function for each kind and form
+
+ADDENDS: dict[type, Callable[[Writer, Any, int], str]] = {Branch: Writer.branch, Line: Writer.line}
+
+
+def _nothing(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
+    return {}
+
+
+def _exponential(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
+    return {prediction: writer.exp(sums[0])}
+
+
+def _largest(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
+    """The class of the largest share or score, the first of those that are equal."""
+    labels, cases = writer.labels, []
+    for k, share in enumerate(sums[:-1]):
+        wins = " AND ".join(f"{share} >= {other}" for other in sums[k + 1 :])
+        cases.append(f"WHEN {wins} THEN {labels[k]}")
+    return {prediction: "\n".join(["CASE", *cases, f"ELSE {labels[-1]} END"]) if cases else labels[-1]}
+
+
+def _softmax(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
+    """Probabilities and the class of the largest score."""
+    one, found = writer.dialect.number(1.0), []
+    if writer.is_moderate:
+        parts = [writer.exp(score) for score in sums]
+        found = [f"({part} / ({' + '.join(parts)}))" for part in parts]
+    else:  # one over the odds of all classes against this one
+        for k, own in enumerate(sums):
+            odds = [writer.exp(f"({other} - {own})") for j, other in enumerate(sums) if j != k]
             found.append(f"({one} / ({' + '.join([one, *odds])}))")
-        return found
-
-    def _label_of(self, sums: list[str]) -> str:
-        """The class of the largest share or score, the first of those that are equal; of two the log-odds decide."""
-        assert self.model.classes is not None
-        labels = [self._label(label) for label in self.model.classes]
-        if is_odds(self.model):
-            pair, zero = pair_of(self.model), self.dialect.number(0.0)
-            wins = f"{sums[0]} {pair.sign} {zero}"
-            return f"CASE WHEN {wins} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
-        cases = []
-        for k, share in enumerate(sums[:-1]):
-            wins = " AND ".join(f"{share} >= {other}" for other in sums[k + 1 :])
-            cases.append(f"WHEN {wins} THEN {labels[k]}")
-        return "\n".join(["CASE", *cases, f"ELSE {labels[-1]} END"]) if cases else labels[-1]
+    return {**writer.shares(found), **_largest(writer, sums, prediction)}
 
 
-def _names(word: str, model: Model, dialect: Dialect) -> list[str]:
-    """A column for each class; numbered where the engine cannot keep the labels in their names."""
-    assert model.classes is not None
-    names = [f"{word}_{label}" for label in model.classes]
-    if all(dialect.keeps(f"probability_{label}") for label in model.classes):
-        return names
-    return [f"{word}_{k}" for k in range(1, len(names) + 1)]
+def _odds(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
+    """Probabilities and the class that the log-odds decide for."""
+    (score,), pair, labels = sums, pair_of(writer.model.family), writer.labels
+    one, zero = map(writer.dialect.number, (1.0, 0.0))
+    low, high = (f"({one} / ({one} + {writer.exp(value)}))" for value in (score, f"(-{score})"))
+    found = [low, high] if pair.positive == 1 else [high, low]
+    wins = f"CASE WHEN {score} {pair.sign} {zero} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
+    return {**writer.shares(found), prediction: wins}
 
 
-def share_names(model: Model, dialect: Dialect) -> list[str]:
-    """The columns of the class probabilities."""
-    return _names("probability", model, dialect)
-
-
-def score_names(model: Model, dialect: Dialect) -> list[str]:
-    """The columns that hold the scores of a model with a link."""
-    return ["score"] if model.classes is None or is_odds(model) else _names("score", model, dialect)
+ANSWERS: dict[Form, Callable[[Writer, list[str], str], dict[str, str]]] = {
+    "sum": _nothing,
+    "exp": _exponential,
+    "shares": _largest,
+    "softmax": _softmax,
+    "odds": _odds,
+}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import io
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,13 @@ import numpy as np
 from pysirus._data.dates import DAY, WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._data.table import Feature, Table
+from pysirus._families.links import Form
 from pysirus._message import FEWER
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._terms.fitted import FittedTerm
+from pysirus.export._addends import Branch, Line, listing_of, pair_of
 from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import (
-    ExportError,
-    Test,
-    all_sums,
-    is_odds,
-    level_type,
-    pair_of,
-    tests_of,
-    used_features,
-)
+from pysirus.export._conditions import ExportError, Test, level_type, used_features
 from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
@@ -123,9 +116,9 @@ class Workbook:
         self.tests = self.book.create_sheet("Conditions")
         self.features = used_features(model)
         self.inputs = list(dict.fromkeys(column_of(model, index) for index in self.features))
-        self.sums = all_sums(model)
-        self.labels = model.classes or ("prediction",)
-        self.parts = (self.labels[model.positive],) if is_odds(model) else self.labels  # what has a sum
+        self.listing = listing_of(model)
+        self.labels = model.family.classes or ()
+        self.parts = [label if self.labels else "prediction" for label in model.family.spoken_labels]  # what has a sum
 
     def fill(self, rows: list[list[Any]] | None) -> None:
         for index in self.features:
@@ -140,38 +133,38 @@ class Workbook:
     def _write_rules(self) -> None:
         """One row per rule, from row 4; its outputs for each sum in columns G, H, ..., then weight times output."""
         sheet, model = self.rules, self.model
-        start = {"identity": "intercept", "softmax": "scores at the start"}.get(model.link, "score at the start")
-        write_text(sheet["A1"], "mean" if model.aggregation == "mean" else start)
+        write_text(sheet["A1"], model.family.start_name if self.listing.weights is None else "mean")
         pairs = [f"{side}: {label}" for label in self.parts for side in ("adds inside", "adds outside")]
         outputs = [f"{side}: {label}" for label in self.parts for side in ("inside", "outside")]
         for c, name in enumerate(["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs], start=1):
             write_text(sheet.cell(3, c), name)
         first = self.first_part = 7 + len(outputs)
-        for k, sums in enumerate(self.sums):
-            sheet.cell(1, first + 2 * k, sums.base)
-        for r, (rule, texts) in enumerate(zip(model.rules, rule_rows(model))):
-            row = r + 4
+        for k, start in enumerate(self.listing.start):
+            sheet.cell(1, first + 2 * k, start)
+        for r, (branch, texts) in enumerate(zip(self.listing.branches, rule_rows(model))):
+            row, rule = r + 4, branch.rule
             often: float | str = rule.frequency_text if rule.given else rule.frequency
             values = [r + 1, one_line(rule.condition_text), texts.inside, texts.outside, often, rule.weight]
             for c, value in enumerate(values, start=1):
                 if value == value:  # a frequency that is not known stays empty
                     write_text(sheet.cell(row, c), value)
             for k in range(len(self.parts)):
-                for side, output in enumerate(self._outputs(rule, r, k)):
+                for side, output in enumerate(self._outputs(branch, k)):
                     sheet.cell(row, 7 + 2 * k + side, output)
                     cell = f"{_letters(7 + 2 * k + side)}{row}"
                     sheet.cell(row, first + 2 * k + side, self._part(row, cell, first, side))
 
-    def _outputs(self, rule: FittedTerm, r: int, k: int) -> list[float]:
+    def _outputs(self, branch: Branch, k: int) -> list[float]:
         """What a rule says to sum ``k`` inside and outside; with a link it is measured from its average."""
-        if self.model.link != "identity":
+        rule = branch.rule
+        if self.model.family.is_scored:
             weight = rule.weight or 1.0  # one that was given may have none: it adds 0
-            return [part / weight for part in self.sums[k].parts[r]]
+            return [branch.inside[k] / weight, branch.outside[k] / weight]
         return [float(o[k] if isinstance(o, tuple) else o) for o in (rule.inside, rule.outside) if o is not None]
 
     def _part(self, row: int, cell: str, first: int, side: int) -> str:
         """What a rule adds, inside (0) or outside (1): weight times output; by the mean, times its distance to it."""
-        if self.model.aggregation == "sum":
+        if self.listing.weights is None:
             return f"=$F{row}*{cell}"
         return f"=$F{row}*({cell}-${_letters(first)}$1)" if side == 0 else "=0"
 
@@ -212,51 +205,53 @@ class Workbook:
         for c, name in enumerate(["feature", "test", "at least", "below", "levels"], start=1):
             write_text(sheet.cell(1, c), name)
         column = {index: _letters(1 + self.inputs.index(column_of(self.model, index))) for index in self.features}
-        first_sum = len(self.inputs) + 1 + self._n_answers()
-        first_rule = first_sum + len(self.parts)
-        fires = []
-        for r, rule in enumerate(self.model.rules, start=1):
-            tests = [self._test_formula(test, column[test.index]) for test in tests_of(rule, self.model)]
-            fires.append((f"rule {r}", f"=AND({','.join(tests)})" if tests else "=TRUE"))
-        sums = [(self._sum_name(label), self._sum(k, first_rule)) for k, label in enumerate(self.parts)]
-        cells = [f"${_letters(first_sum + k)}2" for k in range(len(sums))]
-        return [*self._answers(cells), *sums, *fires, *self._term_formulas(column)]
+        n_sums, n_answers = len(self.parts), len(self._answers([f"sum {k}" for k in range(len(self.parts))]))
+        first_sum = len(self.inputs) + 1 + n_answers
+        addends = [
+            ADDENDS[type(addend)](self, addend, r, column) for r, addend in enumerate(self.listing.addends, start=1)
+        ]
+        sums = [(name, self._sum(k, first_sum + n_sums)) for k, name in enumerate(self._sum_names())]
+        cells = [f"${_letters(first_sum + k)}2" for k in range(n_sums)]
+        return [*self._answers(cells), *sums, *addends]
+
+    def branch(self, branch: Branch, r: int, column: dict[int, str]) -> tuple[str, str]:
+        """Whether a rule fires."""
+        tests = [self._test_formula(test, column[test.index]) for test in branch.tests]
+        return f"rule {r}", f"=AND({','.join(tests)})" if tests else "=TRUE"
+
+    def line(self, line: Line, r: int, column: dict[int, str]) -> tuple[str, str]:
+        """A linear term: the column within its limits, times its slope; the numbers stand on Conditions."""
+        sheet, cell = self.tests, f"${column[line.index]}2"
+        row = sheet.max_row + 1
+        write_text(sheet.cell(row, 1), line.feature)
+        write_text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight")
+        for c, limit in enumerate((line.lower, line.upper, line.missing, line.slopes[0]), start=3):
+            sheet.cell(row, c, limit)
+        lower, upper, missing, weight = (f"Conditions!${letter}${row}" for letter in "CDEF")
+        value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
+        return f"term {line.feature}", f"={weight}*{value}"
 
     # ------------------------------------------------------------------------------------- what the sums stand for
 
-    def _n_answers(self) -> int:
-        """How many columns stand between the features and the sums."""
-        if self.model.link == "softmax":
-            return 1 + len(self.labels)
-        return int(self.model.classes is not None or self.model.link == "log")
-
-    def _sum_name(self, label: Any) -> str:
-        if self.model.link != "identity":
-            if self.model.classes is None:
-                return "score" if self.model.survival is None else "prediction"
-            return f"{'log-odds' if is_odds(self.model) else 'score'} of {label}"
-        return "prediction" if self.model.classes is None else f"probability of {label}"
+    def _sum_names(self) -> list[str]:
+        return self.model.family.names_of_sums
 
     def _answers(self, sums: list[str]) -> list[tuple[str, str]]:
         """What follows from the cells of the sums: the class, probabilities; exponents stay below where Excel fails."""
-        if self.model.classes is None:
-            return [("prediction", f"=EXP(MIN({sums[0]},700))")] if self.model.link == "log" else []
-        first, span = self._class_row(), f"{sums[0]}:{sums[-1]}"
-        if is_odds(self.model):
-            pair = pair_of(self.model)
-            label = f"=IF({sums[0]}{pair.sign}0,Rules!$A${first + pair.positive},Rules!$A${first + pair.other})"
-            odds = [[sums[0]], [f"-{sums[0]}"]][:: 1 if pair.positive == 1 else -1]
-        else:
-            label = f"=INDEX(Rules!$A${first}:$A${first + len(self.labels) - 1},MATCH(MAX({span}),{span},0))"
-            odds = [[f"{other}-{own}" for other in sums if other != own] for own in sums]
-        found = [("prediction", label)]
-        if self.model.link == "softmax":
-            for name, each in zip(self.labels, odds):
-                total = "+".join(["1", *(f"EXP(MIN({gap},700))" for gap in each)])
-                found.append((f"probability of {name}", f"=1/({total})"))
-        return found
+        return ANSWERS[self.model.family.form](self, sums)
 
-    def _class_row(self) -> int:
+    def largest(self, sums: list[str]) -> list[tuple[str, str]]:
+        """The class of the largest sum."""
+        first, span = self.class_row(), f"{sums[0]}:{sums[-1]}"
+        labels = f"Rules!$A${first}:$A${first + len(self.labels) - 1}"
+        return [("prediction", f"=INDEX({labels},MATCH(MAX({span}),{span},0))")]
+
+    def shares(self, odds: list[list[str]]) -> list[tuple[str, str]]:
+        """The probability of each class, from the log-odds of each other one against it."""
+        totals = ["+".join(["1", *(f"EXP(MIN({gap},700))" for gap in each)]) for each in odds]
+        return [(f"probability of {label}", f"=1/({total})") for label, total in zip(self.labels, totals)]
+
+    def class_row(self) -> int:
         """Where the labels stand, below the rules."""
         first = len(self.model.rules) + 6
         write_text(self.rules.cell(first - 1, 1), "classes")
@@ -266,32 +261,17 @@ class Workbook:
 
     def _sum(self, k: int, first_rule: int) -> str:
         inside, outside = _letters(self.first_part + 2 * k), _letters(self.first_part + 2 * k + 1)
-        base, terms, weights = f"Rules!${inside}$1", [], [repr(self.model.root_weight)]
-        for r in range(len(self.model.rules)):
+        base, terms, weights = f"Rules!${inside}$1", [], [repr(self.listing.root)]
+        for r in range(len(self.listing.branches)):
             fired = f"${_letters(first_rule + r)}2"
             terms.append(f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})")
             weights.append(f"IF({fired},Rules!$F${r + 4},0)")
-        if self.model.aggregation == "mean":
+        if self.listing.weights is not None:
             weight = "+".join(weights)
             return f"={base}+IF({weight}>0,({'+'.join(terms) or '0'})/({weight}),0)"
-        first_term = first_rule + len(self.model.rules)
-        terms += [f"${_letters(first_term + t)}2" for t in range(len(self.model.terms))]
+        first_line = first_rule + len(self.listing.branches)
+        terms += [f"${_letters(first_line + t)}2" for t in range(len(self.listing.lines))]
         return "=" + "+".join([base, *terms])
-
-    def _term_formulas(self, column: dict[int, str]) -> list[tuple[str, str]]:
-        """A linear term each: the column within its limits, times its weight; the numbers stand on Conditions."""
-        formulas = []
-        for term in self.model.terms:
-            sheet, cell = self.tests, f"${column[term.index]}2"
-            row = sheet.max_row + 1
-            write_text(sheet.cell(row, 1), term.feature)
-            write_text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight")
-            for c, limit in enumerate((term.lower, term.upper, term.missing, term.weight), start=3):
-                sheet.cell(row, c, limit)
-            lower, upper, missing, weight = (f"Conditions!${letter}${row}" for letter in "CDEF")
-            value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
-            formulas.append((f"term {term.feature}", f"={weight}*{value}"))
-        return formulas
 
     # ----------------------------------------------------------------------------------------------------- Predict
 
@@ -328,6 +308,42 @@ class Workbook:
         self.rules.column_dimensions["A"].width = 12
         longest = max((len(rule.condition_text) for rule in self.model.rules), default=10)
         self.rules.column_dimensions["B"].width = min(80, longest + 2)
+
+
+Formulas = list[tuple[str, str]]  # header and formula
+
+
+def _nothing(book: Workbook, sums: list[str]) -> Formulas:
+    return []
+
+
+def _exponential(book: Workbook, sums: list[str]) -> Formulas:
+    return [("prediction", f"=EXP(MIN({sums[0]},700))")]
+
+
+def _softmax(book: Workbook, sums: list[str]) -> Formulas:
+    odds = [[f"{other}-{own}" for other in sums if other != own] for own in sums]
+    return [*book.largest(sums), *book.shares(odds)]
+
+
+def _odds(book: Workbook, sums: list[str]) -> Formulas:
+    (score,), pair, first = sums, pair_of(book.model.family), book.class_row()
+    label = f"=IF({score}{pair.sign}0,Rules!$A${first + pair.positive},Rules!$A${first + pair.other})"
+    odds = [[score], [f"-{score}"]][:: 1 if pair.positive == 1 else -1]
+    return [("prediction", label), *book.shares(odds)]
+
+
+ADDENDS: dict[type, Callable[[Workbook, Any, int, dict[int, str]], tuple[str, str]]] = {
+    Branch: Workbook.branch,
+    Line: Workbook.line,
+}
+ANSWERS: dict[Form, Callable[[Workbook, list[str]], Formulas]] = {
+    "sum": _nothing,
+    "exp": _exponential,
+    "shares": Workbook.largest,
+    "softmax": _softmax,
+    "odds": _odds,
+}
 
 
 def rows_of(model: Model, X: Any) -> list[list[Any]]:

@@ -7,23 +7,15 @@ the empty string for missing. Numbers and true/false as levels are doubles too. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from pysirus._families.links import Form
 from pysirus._model.model import Model
-from pysirus._terms.linear import LinearTerm
-from pysirus.export._conditions import (
-    ExportError,
-    Test,
-    all_sums,
-    check_doubles,
-    is_odds,
-    level_type,
-    of_second,
-    tests_of,
-    used_features,
-)
+from pysirus.export._addends import Branch, Line, listing_of, of_second
+from pysirus.export._conditions import ExportError, Test, check_doubles, level_type, used_features
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 
@@ -116,33 +108,38 @@ class _Graph:
 
     def total(self, anchor: str) -> str:
         """The sums, [rows, 1] or [rows, classes], added in the order of the model."""
-        each = all_sums(of_second(self.model))
+        listing = listing_of(of_second(self.model))
         # a constant for every row: zero times the anchor has the right number of rows
         zeros = self.add("Mul", self.add("Cast", anchor, to=self.onnx.TensorProto.DOUBLE), self.constant(0.0))
-        base = self.add("Add", zeros, self.constant([[sums.base for sums in each]]))
-        mean = each[0].weights is not None
-        result, weight = (zeros if mean else base), self.add("Add", zeros, self.constant(each[0].root))
-        for r, rule in enumerate(self.model.rules):
-            fires = self.all([self.test(test) for test in tests_of(rule, self.model)])
-            inside = self.constant([[sums.parts[r][0] for sums in each]])
-            outside = self.constant([[sums.parts[r][1] for sums in each]])
-            result = self.add("Add", result, self.add("Where", fires, inside, outside))
-            if each[0].weights is not None:
-                own = self.constant([[each[0].weights[r]]])
+        base = self.add("Add", zeros, self.constant([listing.start]))
+        weights = listing.weights
+        result, weight = (base if weights is None else zeros), self.add("Add", zeros, self.constant(listing.root))
+        for r, addend in enumerate(listing.addends):
+            parts, fires = ADDENDS[type(addend)](self, addend)
+            result = self.add("Add", result, parts)
+            if weights is not None:
+                own = self.constant([[weights[r]]])
                 weight = self.add("Add", weight, self.add("Where", fires, own, self.constant([[0.0]])))
-        for term in self.model.terms:
-            result = self.add("Add", result, self.linear(term))
-        if not mean:
+        if weights is None:
             return result
         some = self.add("Greater", weight, self.constant([[0.0]]))
         divided = self.add("Div", result, self.add("Where", some, weight, self.constant([[1.0]])))
         return self.add("Add", base, self.add("Where", some, divided, self.constant([[0.0]])))
 
-    def linear(self, term: LinearTerm) -> str:
-        """A linear term: the column within its limits, times its weight."""
-        value = self.add("Clip", self.values[term.index], self.constant(term.lower), self.constant(term.upper))
-        filled = self.add("Where", self.known[term.index], value, self.constant([[term.missing]]))
-        return self.add("Mul", filled, self.constant([[term.weight]]))
+    def branch(self, branch: Branch) -> tuple[str, str]:
+        """What a rule adds, and where it holds."""
+        fires = self.all([self.test(test) for test in branch.tests])
+        inside, outside = self.constant([branch.inside]), self.constant([branch.outside])
+        return self.add("Where", fires, inside, outside), fires
+
+    def line(self, line: Line) -> tuple[str, str]:
+        """A linear term: the column within its limits, times its slope; and where the column is known."""
+        value = self.add("Clip", self.values[line.index], self.constant(line.lower), self.constant(line.upper))
+        filled = self.add("Where", self.known[line.index], value, self.constant([[line.missing]]))
+        return self.add("Mul", filled, self.constant([line.slopes])), self.known[line.index]
+
+
+ADDENDS: dict[type, Callable[[_Graph, Any], tuple[str, str]]] = {Branch: _Graph.branch, Line: _Graph.line}
 
 
 def _check_name(name: str) -> None:
@@ -151,20 +148,20 @@ def _check_name(name: str) -> None:
         raise ExportError(f"Column {name!r} cannot be the name of an ONNX input: rename it not to start with '_'.")
 
 
-def _outputs(graph: _Graph, total: str) -> list[Any]:
-    """What the sums stand for; of two classes with one score, the log-odds, the first has score 0."""
-    helper, proto, classes = graph.helper, graph.onnx.TensorProto, graph.model.classes
-    if classes is None:
-        total = graph.add("Exp", total) if graph.model.link == "log" else total
-        shape = graph.constant([-1])
-        graph.nodes.append(helper.make_node("Reshape", [total, shape], ["prediction"]))
-        return [helper.make_tensor_value_info("prediction", proto.DOUBLE, [None])]
-    if is_odds(graph.model):
-        total = graph.add("Concat", graph.add("Mul", total, graph.constant(0.0)), total, axis=1)
-    if graph.model.link == "softmax":
-        graph.nodes.append(helper.make_node("Softmax", [total], ["probabilities"], axis=1))
-    else:
-        graph.nodes.append(helper.make_node("Identity", [total], ["probabilities"]))
+def _number(graph: _Graph, total: str) -> list[Any]:
+    helper, shape = graph.helper, graph.constant([-1])
+    graph.nodes.append(helper.make_node("Reshape", [total, shape], ["prediction"]))
+    return [helper.make_tensor_value_info("prediction", graph.onnx.TensorProto.DOUBLE, [None])]
+
+
+def _exponential(graph: _Graph, total: str) -> list[Any]:
+    return _number(graph, graph.add("Exp", total))
+
+
+def _classes(graph: _Graph, total: str, node: Any) -> list[Any]:
+    """The label of the largest sum; a node makes the probabilities."""
+    helper, proto, classes = graph.helper, graph.onnx.TensorProto, graph.model.family.classes or ()
+    graph.nodes.append(node)
     best = graph.add("ArgMax", total, axis=1, keepdims=0)
     labels = _label_array(classes)
     graph.nodes.append(helper.make_node("Gather", [graph.constant(labels), best], ["label"]))
@@ -173,6 +170,29 @@ def _outputs(graph: _Graph, total: str) -> list[Any]:
         helper.make_tensor_value_info("label", kind, [None]),
         helper.make_tensor_value_info("probabilities", proto.DOUBLE, [None, len(classes)]),
     ]
+
+
+def _shares(graph: _Graph, total: str) -> list[Any]:
+    return _classes(graph, total, graph.helper.make_node("Identity", [total], ["probabilities"]))
+
+
+def _softmax(graph: _Graph, total: str) -> list[Any]:
+    return _classes(graph, total, graph.helper.make_node("Softmax", [total], ["probabilities"], axis=1))
+
+
+def _odds(graph: _Graph, total: str) -> list[Any]:
+    """The sum is the log-odds of the second class: the first has score 0."""
+    return _softmax(graph, graph.add("Concat", graph.add("Mul", total, graph.constant(0.0)), total, axis=1))
+
+
+# what writes the outputs of each form, and their names
+OUTPUTS: dict[Form, tuple[Callable[[_Graph, str], list[Any]], set[str]]] = {
+    "sum": (_number, {"prediction"}),
+    "exp": (_exponential, {"prediction"}),
+    "shares": (_shares, {"label", "probabilities"}),
+    "softmax": (_softmax, {"label", "probabilities"}),
+    "odds": (_odds, {"label", "probabilities"}),
+}
 
 
 def _label_array(classes: tuple[Any, ...]) -> Any:
@@ -195,13 +215,13 @@ def to_onnx(model: Model) -> bytes:
         raise ExportError(
             "The model has neither rules nor terms: an ONNX graph without inputs cannot say how many rows there are."
         )
-    names = {"prediction"} if model.classes is None else {"label", "probabilities"}
+    write, names = OUTPUTS[model.family.form]
     taken = names & {model.features[i].name for i in features}
     if taken:
         raise ExportError(f"Column '{taken.pop()}' has the name of an ONNX output: rename it.")
     graph = _Graph(model)
     inputs = [graph.input_of(index) for index in features]
-    outputs = _outputs(graph, graph.total(graph.known[features[0]]))
+    outputs = write(graph, graph.total(graph.known[features[0]]))
     body = onnx.helper.make_graph(graph.nodes, "pysirus", inputs, outputs, list(graph.constants.values()))
     opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     document = onnx.helper.make_model(body, opset_imports=opsets, ir_version=IR, producer_name="pysirus")

@@ -6,27 +6,24 @@ missing values; an unseen category is passed on as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from pysirus._families.links import Form
 from pysirus._model.model import Model
-from pysirus._terms.fitted import FittedTerm
-from pysirus.export._conditions import (
-    ExportError,
-    Sums,
-    Test,
-    all_sums,
-    check_doubles,
-    is_odds,
-    level_type,
-    number,
-    of_second,
-    sums_of,
-    tests_of,
-    used_features,
-)
+from pysirus.export._addends import Branch, Line, Listing, Numbers, listing_of, of_second
+from pysirus.export._conditions import ExportError, Test, check_doubles, level_type, number, used_features
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
+# how each form is written
+METHODS: dict[Form, dict[str, str]] = {
+    "sum": {"functionName": "regression"},
+    "exp": {"functionName": "regression", "normalizationMethod": "exp"},
+    "shares": {"functionName": "classification", "normalizationMethod": "simplemax"},
+    "softmax": {"functionName": "classification", "normalizationMethod": "softmax"},
+    "odds": {"functionName": "classification", "normalizationMethod": "softmax"},
+}
 TYPES = {str: "string", int: "integer", float: "double", bool: "boolean"}
 
 
@@ -92,23 +89,33 @@ def _test(test: Test, model: Model) -> ET.Element:
     return _apply("if", known, _known(test, model), outcome)
 
 
-def _derived(model: Model, k: int, sums: Sums) -> list[ET.Element]:
-    """For each rule and linear term a field that holds what it adds (to class ``k``)."""
+def _branch(branch: Branch, k: int, model: Model) -> ET.Element:
+    return _if(branch, model, branch.inside[k], branch.outside[k])
+
+
+def _line(line: Line, k: int, model: Model) -> ET.Element:
+    clipped = _apply("min", _apply("max", _field(line.feature), _constant(line.lower)), _constant(line.upper))
+    value = _apply("if", _apply("isNotMissing", _field(line.feature)), clipped, _constant(line.missing))
+    return _apply("*", _constant(line.slopes[k]), value)
+
+
+ADDENDS: dict[type, Callable[[Any, int, Model], ET.Element]] = {Branch: _branch, Line: _line}
+
+
+def _derived(model: Model, listing: Listing) -> list[ET.Element]:
+    """For each sum and addend a field that holds what is added."""
     fields = []
-    for r, (rule, (inside, outside)) in enumerate(zip(model.rules, sums.parts), start=1):
-        field = _double_field(_rule_name(model, r, k), _if(rule, model, inside, outside))
-        field.set("displayName", _text(rule.condition_text))
-        fields.append(field)
-    for r, term in enumerate(model.terms, start=len(model.rules) + 1):
-        clipped = _apply("min", _apply("max", _field(term.feature), _constant(term.lower)), _constant(term.upper))
-        known = _apply("isNotMissing", _field(term.feature))
-        value = _apply("if", known, clipped, _constant(term.missing))
-        fields.append(_double_field(_rule_name(model, r, k), _apply("*", _constant(term.weight), value)))
+    for k in range(listing.n_sums):
+        for r, addend in enumerate(listing.addends, start=1):
+            field = _double_field(_part_name(model, r, k), ADDENDS[type(addend)](addend, k, model))
+            if r <= len(listing.branches):
+                field.set("displayName", _text(listing.branches[r - 1].rule.condition_text))
+            fields.append(field)
     return fields
 
 
-def _if(rule: FittedTerm, model: Model, inside: float, outside: float) -> ET.Element:
-    tests = [_test(test, model) for test in tests_of(rule, model)]
+def _if(branch: Branch, model: Model, inside: float, outside: float) -> ET.Element:
+    tests = [_test(test, model) for test in branch.tests]
     condition = tests[0] if len(tests) == 1 else _apply("and", *tests)
     return _apply("if", condition, _constant(inside), _constant(outside))
 
@@ -119,26 +126,27 @@ def _double_field(name: str, content: ET.Element) -> ET.Element:
     return field
 
 
-def _mean_fields(model: Model) -> list[ET.Element]:
+def _mean_fields(model: Model, listing: Listing, weights: Numbers) -> list[ET.Element]:
     """For Node harvest: the weights of the rules that hold, and the weighted mean that the model adds to its base."""
-    sums, n = sums_of(model), len(model.rules)
-    assert sums.weights is not None
-    names = [_rule_name(model, n + r, 0) for r in range(1, n + 1)]
+    n = len(weights)
+    name = [_part_name(model, r) for r in range(2 * n + 3)]
     fields = [
-        _double_field(name, _if(rule, model, weight, 0.0))
-        for name, rule, weight in zip(names, model.rules, sums.weights)
+        _double_field(name[n + r], _if(branch, model, weight, 0.0))
+        for r, (branch, weight) in enumerate(zip(listing.branches, weights), start=1)
     ]
-    weight = _apply("sum", _constant(sums.root), *map(_field, names))
-    total = _apply("sum", _constant(0.0), *(_field(_rule_name(model, r, 0)) for r in range(1, n + 1)))
-    fields.append(_double_field(_rule_name(model, 2 * n + 1, 0), weight))
-    some = _apply("greaterThan", _field(_rule_name(model, 2 * n + 1, 0)), _constant(0.0))
-    mean = _apply("/", total, _field(_rule_name(model, 2 * n + 1, 0)))
-    return [*fields, _double_field(_rule_name(model, 2 * n + 2, 0), _apply("if", some, mean, _constant(0.0)))]
+    weight = _apply("sum", _constant(listing.root), *map(_field, name[n + 1 : 2 * n + 1]))
+    total = _apply("sum", _constant(0.0), *map(_field, name[1 : n + 1]))
+    fields.append(_double_field(name[-2], weight))
+    some = _apply("greaterThan", _field(name[-2]), _constant(0.0))
+    mean = _apply("/", total, _field(name[-2]))
+    return [*fields, _double_field(name[-1], _apply("if", some, mean, _constant(0.0)))]
 
 
-def _rule_name(model: Model, r: int, k: int) -> str:
+def _part_name(model: Model, r: int, k: int = 0) -> str:
+    """The field that holds what addend ``r`` adds to sum ``k``."""
     names = {_target(model), *(feature.name for feature in model.features)}
-    name = f"part {r}" if model.classes is None else f"part {r} class {k + 1}"
+    labels = model.family.classes or ()
+    name = f"part {r} class {labels.index(model.family.spoken_labels[k]) + 1}" if labels else f"part {r}"
     while name in names:
         name += "'"
     return name
@@ -155,14 +163,19 @@ def _data_dictionary(model: Model, features: list[int]) -> ET.Element:
         field = ET.SubElement(dictionary, "DataField", name=_text(feature.name), optype="categorical", dataType=kind)
         for level in feature.levels:
             ET.SubElement(field, "Value", value=_text(level))
-    target = {"name": _target(model), "optype": "continuous", "dataType": "double"}
-    if model.classes is not None:
-        target.update(optype="categorical", dataType=_label_type(model.classes))
-    field = ET.SubElement(dictionary, "DataField", target)
-    for label in model.classes or ():
+    labels = model.family.classes or ()
+    field = ET.SubElement(dictionary, "DataField", {"name": _target(model), **_kind(labels)})
+    for label in labels:
         ET.SubElement(field, "Value", value=_text(label))
     dictionary.set("numberOfFields", str(len(dictionary)))
     return dictionary
+
+
+def _kind(labels: tuple[Any, ...]) -> dict[str, str]:
+    """The attributes of a field that holds the prediction."""
+    if not labels:
+        return {"optype": "continuous", "dataType": "double"}
+    return {"optype": "categorical", "dataType": _label_type(labels)}
 
 
 def _label_type(classes: tuple[Any, ...]) -> str:
@@ -185,25 +198,19 @@ def _schema(model: Model, features: list[int]) -> ET.Element:
     return schema
 
 
-def _class_sums(model: Model) -> list[tuple[int, Sums]]:
-    """The sums, each with the number of its class; log-odds are those of the second."""
-    return list(enumerate(all_sums(of_second(model)), start=int(is_odds(model))))
-
-
-def _tables(model: Model) -> list[ET.Element]:
-    tables = []
-    if is_odds(model):  # softmax of 0 and the log-odds
-        assert model.classes is not None
-        tables.append(ET.Element("RegressionTable", intercept="0.0", targetCategory=_text(model.classes[0])))
-    for k, sums in _class_sums(model):
-        table = ET.Element("RegressionTable", intercept=number(sums.base))
-        if model.classes is not None:
-            table.set("targetCategory", _text(model.classes[k]))
-        fields = range(1, len(model.rules) + len(model.terms) + 1)
-        if model.aggregation == "mean":
-            fields = range(2 * len(model.rules) + 2, 2 * len(model.rules) + 3)
-        for r in fields:
-            ET.SubElement(table, "NumericPredictor", name=_rule_name(model, r, k), coefficient="1.0")
+def _tables(model: Model, listing: Listing) -> list[ET.Element]:
+    """How each number or class is added up; where log-odds decide, the other class has score 0."""
+    tables, n = [], len(listing.addends)
+    parts = range(1, n + 1) if listing.weights is None else range(2 * n + 2, 2 * n + 3)
+    for label in model.family.classes or (None,):
+        table = ET.Element("RegressionTable", intercept="0.0")
+        if label is not None:
+            table.set("targetCategory", _text(label))
+        if label in model.family.spoken_labels:
+            k = model.family.spoken_labels.index(label)
+            table.set("intercept", number(listing.start[k]))
+            for r in parts:
+                ET.SubElement(table, "NumericPredictor", name=_part_name(model, r, k), coefficient="1.0")
         tables.append(table)
     return tables
 
@@ -214,11 +221,9 @@ def _share_name(label: Any) -> str:
 
 
 def _output(model: Model) -> ET.Element:
-    output = ET.Element("Output")
-    predicted = ET.SubElement(output, "OutputField", name="prediction", feature="predictedValue")
-    predicted.set("optype", "continuous" if model.classes is None else "categorical")
-    predicted.set("dataType", "double" if model.classes is None else _label_type(model.classes))
-    for label in model.classes or ():
+    output, labels = ET.Element("Output"), model.family.classes or ()
+    ET.SubElement(output, "OutputField", {"name": "prediction", "feature": "predictedValue", **_kind(labels)})
+    for label in labels:
         field = ET.SubElement(output, "OutputField", name=_share_name(label), feature="probability")
         field.set("value", _text(label))
         field.set("optype", "continuous")
@@ -228,28 +233,23 @@ def _output(model: Model) -> ET.Element:
 
 def to_pmml(model: Model) -> str:
     """A PMML document; the prediction is the output field ``prediction``."""
-    features = used_features(model)
-    outputs = {"prediction", *(_share_name(label) for label in model.classes or ())}
+    model, features = of_second(model), used_features(model)
+    outputs = {"prediction", *(_share_name(label) for label in model.family.classes or ())}
     taken = outputs & {model.features[i].name for i in features}
     if taken:
         raise ExportError(f"Column '{taken.pop()}' has the name of a PMML output: rename it.")
-    root = ET.Element("PMML", xmlns=NAMESPACE, version="4.4")
+    root, listing = ET.Element("PMML", xmlns=NAMESPACE, version="4.4"), listing_of(model)
     header = ET.SubElement(root, "Header", description="Rules by pysirus")
     ET.SubElement(header, "Application", name="pysirus")
     root.append(_data_dictionary(model, features))
-    regression = ET.SubElement(root, "RegressionModel", modelName="pysirus")
-    regression.set("functionName", "regression" if model.classes is None else "classification")
-    if model.classes is not None or model.link == "log":
-        methods = {"identity": "simplemax", "softmax": "softmax", "log": "exp"}
-        regression.set("normalizationMethod", methods[model.link])
+    regression = ET.SubElement(root, "RegressionModel", {"modelName": "pysirus", **METHODS[model.family.form]})
     regression.append(_schema(model, features))
     regression.append(_output(model))
     local = ET.SubElement(regression, "LocalTransformations")
-    for k, sums in _class_sums(model):
-        local.extend(_derived(model, k, sums))
-    if model.aggregation == "mean":
-        local.extend(_mean_fields(model))
-    regression.extend(_tables(model))
+    local.extend(_derived(model, listing))
+    if listing.weights is not None:
+        local.extend(_mean_fields(model, listing, listing.weights))
+    regression.extend(_tables(model, listing))
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode").replace("\r", "&#13;")  # or a reader would take it for a line feed
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

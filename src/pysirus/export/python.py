@@ -14,22 +14,12 @@ from typing import Any
 from pysirus._data.dates import WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._data.zones import offset_minutes
+from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._terms.linear import LinearTerm
+from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
 from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import (
-    Sums,
-    Test,
-    all_sums,
-    check_labels,
-    is_odds,
-    level_type,
-    number,
-    pair_of,
-    tests_of,
-    used_features,
-)
+from pysirus.export._conditions import Test, check_labels, level_type, number, used_features
 from pysirus.export._table import link_lines, rule_lines
 
 EPOCH = "1970-01-01"
@@ -76,34 +66,37 @@ def _test(test: Test) -> str:
     return f"({value} is None or {known})" if test.missing else f"({value} is not None and {known})"
 
 
-def _linear(term: LinearTerm) -> str:
-    value, clipped = f"x{term.index}", f"min(max(x{term.index}, {number(term.lower)}), {number(term.upper)})"
-    return f"{number(term.weight)} * ({number(term.missing)} if {value} is None else {clipped})"
+def _branch(branch: Branch, k: int, name: str) -> str:
+    return f"({number(branch.inside[k])} if {name} else {number(branch.outside[k])})"
 
 
-def _sum(model: Model, name: str, sums: Sums) -> list[str]:
+def _line(line: Line, k: int, name: str) -> str:
+    value, clipped = f"x{line.index}", f"min(max(x{line.index}, {number(line.lower)}), {number(line.upper)})"
+    return f"{number(line.slopes[k])} * ({number(line.missing)} if {value} is None else {clipped})"
+
+
+ADDENDS: dict[type, Callable[[Any, int, str], str]] = {Branch: _branch, Line: _line}
+
+
+def _sum(listing: Listing, name: str, k: int = 0) -> list[str]:
     """Lines that add a sum up in ``name``: one at a time, for Python cannot compile a sum of thousands."""
-    parts = enumerate(sums.parts, start=1)
-    terms = [f"({number(inside)} if rule{r} else {number(outside)})" for r, (inside, outside) in parts]
-    if sums.weights is None:
-        return [
-            f"    {name} = {number(sums.base)}",
-            *(f"    {name} += {t}" for t in [*terms, *map(_linear, model.terms)]),
-        ]
-    lines = ["    total = 0.0", f"    weight = {number(sums.root)}", *(f"    total += {term}" for term in terms)]
-    lines += [f"    weight += {number(w)} if rule{r} else 0.0" for r, w in enumerate(sums.weights, start=1)]
-    return [*lines, f"    {name} = _mean({number(sums.base)}, total, weight)"]
+    added = [ADDENDS[type(own)](own, k, f"rule{r}") for r, own in enumerate(listing.addends, start=1)]
+    start = number(listing.start[k])
+    if listing.weights is None:
+        return [f"    {name} = {start}", *(f"    {name} += {part}" for part in added)]
+    lines = ["    total = 0.0", f"    weight = {number(listing.root)}", *(f"    total += {part}" for part in added)]
+    lines += [f"    weight += {number(w)} if rule{r} else 0.0" for r, w in enumerate(listing.weights, start=1)]
+    return [*lines, f"    {name} = _mean({start}, total, weight)"]
 
 
-def _body(model: Model) -> list[str]:
+def _body(model: Model, listing: Listing) -> list[str]:
     lines = []
     for i in used_features(model):
         own, cell = date_of(model, i), f"row.get({column_of(model, i)!r})"
         read = "_number" if model.features[i].kind == "numeric" else "_known"
         lines.append(f"    x{i} = {read}({cell})" if own is None else f"    x{i} = {_date_call(own, cell)}")
-    rules = model.rules
-    for r, (rule, line) in enumerate(zip(rules, rule_lines(rules, model)), start=1):
-        condition = " and ".join(map(_test, tests_of(rule, model))) or "True"
+    for r, (branch, line) in enumerate(zip(listing.branches, rule_lines(model.rules, model)), start=1):
+        condition = " and ".join(map(_test, branch.tests)) or "True"
         lines += [f"    # {one_line(line)}", f"    rule{r} = {condition}"]
     return lines
 
@@ -194,48 +187,57 @@ EXP = '''def _exp(value):
 '''
 
 
-def _regression(model: Model, name: str) -> str:
-    lines = [
+def _value(model: Model, name: str, returned: str) -> list[str]:
+    """A function that gives one number."""
+    listing = listing_of(model)
+    return [
         f"def {name}(row):",
-        f'    """The {"predicted value" if model.survival is None else "risk score"}."""',
-        *_body(model),
-        *_sum(model, "value", all_sums(model)[0]),
-        f"    return {'_exp(value)' if model.link == 'log' else 'value'}",
+        f'    """The {model.family.value_name}."""',
+        *_body(model, listing),
+        *_sum(listing, "value"),
+        f"    return {returned}",
     ]
-    return "\n".join(lines)
+
+
+def _number(model: Model, name: str) -> list[str]:
+    return _value(model, name, "value")
+
+
+def _exponential(model: Model, name: str) -> list[str]:
+    return _value(model, name, "_exp(value)")
 
 
 def _sums(model: Model, name: str, title: str) -> list[str]:
     """A function that gives a number for each class, by its label."""
-    assert model.classes is not None
-    pairs = ", ".join(f"({label!r}, sum{k})" for k, label in enumerate(model.classes))
-    entries = [line for k, sums in enumerate(all_sums(model)) for line in _sum(model, f"sum{k}", sums)]
-    return [f"def {name}(row):", f'    """{title}"""', *_body(model), *entries, f"    return dict([{pairs}])", "", ""]
+    listing, labels = listing_of(model), model.family.labels_of_sums
+    pairs = ", ".join(f"({label!r}, sum{k})" for k, label in enumerate(labels))
+    entries = [line for k in range(listing.n_sums) for line in _sum(listing, f"sum{k}", k)]
+    body = [*_body(model, listing), *entries]
+    return [f"def {name}(row):", f'    """{title}"""', *body, f"    return dict([{pairs}])", "", ""]
 
 
-def _classification(model: Model, name: str) -> str:
-    lines = [
+def _shares(model: Model, name: str) -> list[str]:
+    """Classes whose sums are their probabilities."""
+    return [
         *_sums(model, f"{name}_proba", "The probability of each class."),
         f"def {name}(row):",
         '    """The most likely class; the first of those that are equal."""',
         f"    shares = {name}_proba(row)",
         "    return max(shares, key=shares.get)",
     ]
-    return "\n".join(lines)
 
 
-def _two_classes(model: Model, name: str) -> str:
+def _odds(model: Model, name: str) -> list[str]:
     """Two classes that one score, the log-odds of the positive one, decides between."""
-    assert model.classes is not None
-    pair = pair_of(model)
-    other, positive = repr(model.classes[pair.other]), repr(model.classes[pair.positive])
+    listing, pair, labels = listing_of(model), pair_of(model.family), model.family.classes or ()
+    other, positive = repr(labels[pair.other]), repr(labels[pair.positive])
     shares = [f"({other}, 1.0 / (1.0 + _exp(score)))", f"({positive}, 1.0 / (1.0 + _exp(-score)))"]
-    title = repr(f"The log-odds of {model.classes[pair.positive]!r}.")[1:-1].replace('"', '\\"')
-    lines = [
+    title = repr(f"The log-odds of {positive}.")[1:-1].replace('"', '\\"')
+    return [
         f"def {name}_score(row):",
         f'    """{title}"""',
-        *_body(model),
-        *_sum(model, "score", all_sums(model)[0]),
+        *_body(model, listing),
+        *_sum(listing, "score"),
         "    return score",
         "",
         "",
@@ -249,12 +251,11 @@ def _two_classes(model: Model, name: str) -> str:
         '    """The more likely class; the first where both are equal."""',
         f"    return {positive} if {name}_score(row) {pair.sign} 0.0 else {other}",
     ]
-    return "\n".join(lines)
 
 
-def _several_classes(model: Model, name: str) -> str:
+def _softmax(model: Model, name: str) -> list[str]:
     """Classes with a score each."""
-    lines = [
+    return [
         *_sums(model, f"{name}_score", "The score of each class."),
         f"def {name}_proba(row):",
         '    """The probability of each class."""',
@@ -270,16 +271,15 @@ def _several_classes(model: Model, name: str) -> str:
         f"    scores = {name}_score(row)",
         "    return max(scores, key=scores.get)",
     ]
-    return "\n".join(lines)
 
 
-def _function(model: Model) -> Callable[[Model, str], str]:
-    """What writes the function, by what the sums stand for."""
-    if model.classes is None:
-        return _regression
-    if model.link == "identity":
-        return _classification
-    return _two_classes if is_odds(model) else _several_classes
+FUNCTIONS: dict[Form, Callable[[Model, str], list[str]]] = {
+    "sum": _number,
+    "exp": _exponential,
+    "shares": _shares,
+    "softmax": _softmax,
+    "odds": _odds,
+}
 
 
 def to_python(model: Model, *, name: str = "predict") -> str:
@@ -303,11 +303,11 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     parts = [TITLE.format(title=title, name=name)]
     dated = any(date_of(model, i) is not None for i in used_features(model))
     parts += [DATE_IMPORTS] if dated else []
-    parts += ["from math import exp\n\n", READ, EXP] if not model.family.predicts_sum else [READ]
+    parts += ["from math import exp\n\n", READ, EXP] if model.family.needs_exp else [READ]
     parts += [DATE] if dated else []
     parts += [MEAN] if model.aggregation == "mean" else []
     parts += [f"# {one_line(line)}\n" for line in link_lines(model)]
-    return "".join([*parts, _function(model)(model, name), "\n"])
+    return "".join([*parts, "\n".join(FUNCTIONS[model.family.form](model, name)), "\n"])
 
 
 def _check(model: Model, name: Any) -> None:

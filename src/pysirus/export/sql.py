@@ -12,7 +12,7 @@ from dataclasses import replace
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus.export._clock import column_of
-from pysirus.export._conditions import ExportError, check_labels, is_odds, used_features
+from pysirus.export._conditions import ExportError, check_labels, used_features
 from pysirus.export._dialects import (
     NAME_BYTES,
     NAME_ONE,
@@ -24,7 +24,7 @@ from pysirus.export._dialects import (
 )
 from pysirus.export._sqlglot import check_dialect, folds, translate
 from pysirus.export._table import link_lines, rule_lines
-from pysirus.export._writer import Writer, score_names, share_names
+from pysirus.export._writer import Writer
 
 SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
 ANY = "some engines"
@@ -68,31 +68,32 @@ def _check_levels(model: Model, engine: str) -> None:
                 )
 
 
-def _check(model: Model, dialect: Dialect, engine: str) -> None:
+def _check(writer: Writer, engine: str) -> None:
     """Reject what the engine, or with no dialect any engine, would read in another way."""
+    model, dialect = writer.model, writer.dialect
     _check_inputs(model, dialect, engine)
     portable = dialect.portable
     if portable or (dialect.name == PIVOT.name and folds(engine)):
         _check_levels(model, engine)
-    if portable and model.classes is not None:
-        long = [name for name in share_names(model, dialect) if not POSTGRES.keeps(name)]
-        if long:
-            raise ExportError(
-                f"Column {long[0]!r} would have a name of more than {NAME_BYTES} bytes, which some engines cut. "
-                f"Fit with shorter labels. {NAME_ONE}"
-            )
+    long = [name for name in writer.names("probability") if not POSTGRES.keeps(name)]
+    if portable and long:
+        raise ExportError(
+            f"Column {long[0]!r} would have a name of more than {NAME_BYTES} bytes, which some engines cut. "
+            f"Fit with shorter labels. {NAME_ONE}"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------- statements
 
 
 def _expression(writer: Writer, prediction: str) -> str:
-    model, dialect = writer.model, writer.dialect
+    """What to paste into a SELECT: of numbers the prediction alone, of classes all columns."""
     sums = writer.sums(prediction)
-    answers = writer.answers(list(sums.values()), prediction)
-    if model.classes is None:
-        return answers.get(prediction) or sums[prediction]
-    columns = {**sums, **answers}
+    columns = {**sums, **writer.answers(list(sums.values()), prediction)}
+    return _listed(columns, writer.dialect) if writer.model.family.shape else columns[prediction]
+
+
+def _listed(columns: dict[str, str], dialect: Dialect) -> str:
     return ",\n".join(f"{value} AS {dialect.identifier(name)}" for name, value in columns.items())
 
 
@@ -105,43 +106,37 @@ def _query(writer: Writer, table: str, prediction: str) -> str:
     sums = writer.sums(prediction)
     answers = outer.answers([outer.column(column) for column in sums], prediction)
     _check_added(model, [*sums, *answers])
-
-    def listed(columns: dict[str, str]) -> str:
-        return ",\n".join(f"{value} AS {dialect.identifier(column)}" for column, value in columns.items())
-
-    inner = f"SELECT {source}.*,\n{listed(sums)}\nFROM {name} AS {source}"
-    return f"SELECT {scored}.*,\n{listed(answers)}\nFROM (\n{inner}\n) AS {scored}" if answers else inner
+    inner = f"SELECT {source}.*,\n{_listed(sums, dialect)}\nFROM {name} AS {source}"
+    if not answers:
+        return inner
+    return f"SELECT {scored}.*,\n{_listed(answers, dialect)}\nFROM (\n{inner}\n) AS {scored}"
 
 
-def _comments(model: Model, dialect: Dialect) -> str:
-    lines = [
-        f"{model.family.predicted_text}, by pysirus",
-        *link_lines(model),
-        *rule_lines(model.rules, model),
-    ]
-    if model.classes is not None and (model.link == "identity" or dialect.has_exp):
-        names = zip(share_names(model, dialect), model.classes)
-        lines += [f"{name}: {label}" for name, label in names if name != f"probability_{label}"]
-    if model.classes is not None and model.link != "identity" and not is_odds(model):
-        names = zip(score_names(model, dialect), model.classes)
-        lines += [f"{name}: {label}" for name, label in names if name != f"score_{label}"]
+def _comments(writer: Writer) -> str:
+    """What is predicted, the rules, and the classes of numbered columns."""
+    model, family = writer.model, writer.model.family
+    lines = [f"{family.predicted_text}, by pysirus", *link_lines(model), *rule_lines(model.rules, model)]
+    words = [*(["probability"] if writer.has_shares else []), *([family.sum_word] if family.labels_of_sums else [])]
+    for word in dict.fromkeys(words):
+        names = zip(writer.names(word), family.classes or ())
+        lines += [f"{name}: {label}" for name, label in names if name != f"{word}_{label}"]
     return "".join(f"-- {one_line(line)}\n" for line in lines)
 
 
 def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_functions: bool) -> Dialect:
     """The dialect, and whether exponentials are written in it; where the engine may have none they are refused."""
-    if model.family.predicts_sum:
+    if not model.family.needs_exp:
         return dialect
+    classes = bool(model.family.shape)  # without exponentials they have their scores and the class
     if math_functions:
         dialect = replace(dialect, has_exp=True)
-    if not dialect.has_exp and (probability or model.link == "log"):
-        what = "The probability" if model.link == "softmax" else "The prediction"
+    if not dialect.has_exp and (probability or not classes):
         raise ExportError(
-            f"{what} needs exp(), which {dialect.name} has only where it is built with math functions. Say "
-            "math_functions=True if yours is (SELECT exp(1) works)"
-            + (", or leave probability out to get the score and the class." if model.link == "softmax" else ".")
+            f"The {'probability' if classes else 'prediction'} needs exp(), which {dialect.name} has only where it is "
+            "built with math functions. Say math_functions=True if yours is (SELECT exp(1) works)"
+            + (", or leave probability out to get the score and the class." if classes else ".")
         )
-    return replace(dialect, has_exp=False) if probability is False and model.link == "softmax" else dialect
+    return replace(dialect, has_exp=False) if probability is False and classes else dialect
 
 
 def to_sql(
@@ -183,8 +178,8 @@ def to_sql(
     text : str
     """
     check_labels(model, "SQL")
-    words = _with_exp(model, dialect_named(dialect), probability, math_functions)
-    return f"{_comments(model, words)}{_statement(Writer(model, words), dialect, table, prediction)}\n"
+    writer = Writer(model, _with_exp(model, dialect_named(dialect), probability, math_functions))
+    return f"{_comments(writer)}{_statement(writer, dialect, table, prediction)}\n"
 
 
 def _statement(writer: Writer, dialect: str | None, table: str | None, prediction: str) -> str:
@@ -192,7 +187,7 @@ def _statement(writer: Writer, dialect: str | None, table: str | None, predictio
     translated = dialect is not None and dialect_named(dialect) is PIVOT
     if dialect is not None and translated:
         check_dialect(dialect)
-    _check(writer.model, writer.dialect, dialect or ANY)
+    _check(writer, dialect or ANY)
     if table is None:
         statement = _expression(writer, prediction)
         if dialect is not None and translated:

@@ -1,0 +1,134 @@
+"""A model in, what every format writes out: from where sums start, what is added to each, and what they stand for.
+
+A prediction is read from one sum or several (``Family.form`` says how). Each starts somewhere, and every addend adds
+its part to each of them, in the order of the model. A format writes each kind of addend by one function of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pysirus._families.base import Family
+from pysirus._model.model import Model
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.linear import LinearTerm
+from pysirus.export._conditions import Test, resolve
+
+Numbers = tuple[float, ...]  # one for each sum
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Adds one thing where all tests pass and another elsewhere: a rule."""
+
+    rule: FittedTerm
+    tests: tuple[Test, ...]
+    inside: Numbers
+    outside: Numbers
+
+    def size(self, k: int) -> float:
+        """The most that it adds to sum ``k``, without its sign."""
+        return max(abs(self.inside[k]), abs(self.outside[k]))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Adds a column, held within limits, times a slope: a linear term. ``missing`` replaces a missing value."""
+
+    feature: str
+    index: int
+    lower: float
+    upper: float
+    missing: float
+    slopes: Numbers
+
+    def size(self, k: int) -> float:
+        """The most that it adds to sum ``k``, without its sign."""
+        return abs(self.slopes[k]) * max(abs(self.lower), abs(self.upper), abs(self.missing))
+
+
+Addend = Branch | Line
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a model adds up.
+
+    Where ``weights`` is there (Node harvest), what is added to the start is divided by ``root`` plus the weights of the
+    branches that hold, and left out where that is zero.
+    """
+
+    family: Family
+    start: Numbers
+    branches: tuple[Branch, ...]
+    lines: tuple[Line, ...] = ()
+    root: float = 0.0
+    weights: Numbers | None = None
+
+    @property
+    def addends(self) -> tuple[Addend, ...]:
+        """All that is added, in the order of the model."""
+        return (*self.branches, *self.lines)
+
+    @property
+    def n_sums(self) -> int:
+        """How many sums there are."""
+        return len(self.start)
+
+
+def listing_of(model: Model) -> Listing:
+    """What a model adds up; what rules add to a score is measured from their average, as ``Model.added`` says it."""
+    family, rules = model.family, model.rules
+    tests = [tuple(resolve(condition, model) for condition in rule.conditions) for rule in rules]
+    if model.aggregation == "mean":
+        (mean,), weights = _numbers(model.mean), tuple(rule.weight or 0.0 for rule in rules)
+        gaps = [(w * (_numbers(rule.inside)[0] - mean),) for w, rule in zip(weights, rules)]
+        branches = tuple(Branch(rule, own, gap, (0.0,)) for rule, own, gap in zip(rules, tests, gaps))
+        return Listing(family, (mean,), branches, root=model.root_weight, weights=weights)
+    sides = [family.added(rule) if family.is_scored else _weighted(rule) for rule in rules]
+    branches = tuple(
+        Branch(rule, own, _numbers(inside), _numbers(outside))
+        for rule, own, (inside, outside) in zip(rules, tests, sides)
+    )
+    start = model.average_score if family.is_scored else model.intercept
+    return Listing(family, _numbers(start), branches, tuple(map(_line, model.terms)))
+
+
+def _numbers(values: Any) -> Numbers:
+    return tuple(np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist())
+
+
+def _weighted(rule: FittedTerm) -> tuple[Any, Any]:
+    """The outputs of a rule times its weight."""
+    weight = rule.weight or 0.0
+    return weight * np.asarray(rule.inside, dtype=np.float64), weight * np.asarray(rule.outside, dtype=np.float64)
+
+
+def _line(term: LinearTerm) -> Line:
+    return Line(term.feature, term.index, term.lower, term.upper, term.missing, (term.weight,))
+
+
+def of_second(model: Model) -> Model:
+    """The model whose score is that of the second of two classes, for formats that show no score."""
+    return replace(model, family=model.family.of_last())
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two classes as one score decides between them: the positive one where it is high, the other elsewhere."""
+
+    positive: int
+    other: int
+
+    @property
+    def sign(self) -> str:
+        """How a score compares with 0 where the positive class is predicted; ties go to the first class."""
+        return ">" if self.positive == 1 else ">="
+
+
+def pair_of(family: Family) -> Pair:
+    """The two classes of a family with one score."""
+    return Pair(family.positive, 1 - family.positive)
