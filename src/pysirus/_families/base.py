@@ -52,10 +52,13 @@ class Family(ABC):
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
     largest_score: ClassVar[float] = math.inf  # that predicts a number
 
-    target: str
-    mean: float | tuple[float, ...]  # of the target, or class proportions
+    target: str = "y"
+    mean: float | tuple[float, ...] = 1.0  # of the target, or class proportions; any before the fit
 
     # -------------------------------------------------------------------------------------------------------- numbers
+
+    def check(self, values: Floats) -> None:  # noqa: B027 - most numbers are welcome
+        """Reject numbers that the target cannot be."""
 
     @property
     def deviance_loss(self) -> Loss | None:

@@ -33,7 +33,7 @@ class Cox(Family):
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
     has_hazard: ClassVar[bool] = True
 
-    events: Survival
+    events: Survival = None  # type: ignore[assignment]  # known after the fit
 
     @property
     def survival(self) -> Survival:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+from pysirus._data.column import DataError, first_row
 from pysirus._families.base import Family, start_texts
 from pysirus._families.links import Floats, Form, Link
 from pysirus._families.losses import GAMMA, POISSON, Loss
 from pysirus._format import decimals_for, format_number
+from pysirus._message import TARGET, row_named, setting
 from pysirus._plain import one_line
 from pysirus._terms.outcome import format_factors
+
+Self = TypeVar("Self", bound="LogMean")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,27 @@ class LogMean(Family):
     largest_score: ClassVar[float] = 700.0  # its exponential is a number still
     form: ClassVar[Form] = "exp"
     sum_word: ClassVar[str] = "score"
+
+    takes_zero: ClassVar[bool] = True
+    advice: ClassVar[str] = ""  # where a value is refused
+
+    @classmethod
+    def from_facts(cls: type[Self], target: str, mean: Any, facts: Mapping[str, Any]) -> Self:
+        """The family of a model, from what it remembers."""
+        return cls(target, mean)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a model remembers of its family."""
+        return {"loss": self.name}
+
+    def check(self, values: Floats) -> None:
+        """Reject what the loss is not for."""
+        bad = values < 0 if self.takes_zero else values <= 0
+        if bad.any():
+            row, wanted = first_row(bad), "at least 0" if self.takes_zero else "above 0"
+            found = f"{values[row]:g} in {row_named(row)}"
+            raise DataError(f"With {setting('loss', self.name)} {TARGET} must be {wanted}, found {found}.{self.advice}")
 
     def mean_fault(self, mean: Any) -> str:
         """It has a logarithm."""
@@ -95,4 +120,6 @@ class Gamma(LogMean):
     """An amount above zero for each row."""
 
     name: ClassVar[str] = "gamma"
+    takes_zero: ClassVar[bool] = False
+    advice: ClassVar[str] = f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
     loss: ClassVar[Loss] = GAMMA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pysirus._families.base import Family
@@ -10,9 +11,9 @@ from pysirus._families.cox import Cox
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Link
 from pysirus._families.log_mean import Gamma, LogMean, Poisson
-from pysirus._families.losses import POISSON, Loss
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma)}
+NO_FACTS: Mapping[str, Any] = {}
 
 
 def family_of(
@@ -21,15 +22,15 @@ def family_of(
     mean: float | tuple[float, ...],
     *,
     classes: tuple[Any, ...] | None = None,
-    loss: Loss = POISSON,
+    facts: Mapping[str, Any] = NO_FACTS,
     survival: Any = None,  # of times to an event; the checks of a file do without
     positive_class: Any = None,
 ) -> Family:
-    """The family of a fitted model; of counts and amounts the loss says which."""
+    """The family of a fitted model; of counts and amounts its facts say which."""
     if link == "hazard":
         return Cox(target, mean, survival)
     if link == "log":
-        return BY_LOSS[loss.name](target, mean)
+        return BY_LOSS[facts.get("loss", "poisson")].from_facts(target, mean, facts)
     if link == "identity" and classes is None:
         return Gaussian(target, mean)
     labels = classes or ()

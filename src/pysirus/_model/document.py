@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysirus._families.links import LINKS
+from pysirus._families.of_model import BY_LOSS
 from pysirus._model.agreement import check_agreement
 from pysirus._model.constraint_fields import CONSTRAINTS
 from pysirus._model.fields import (
@@ -154,7 +155,7 @@ FACTS = fields(
         "versions": mapping(text),
         "struck_rules": items(text),
         "edits": items(EDIT),
-        "loss": one_of("poisson", "gamma"),
+        "loss": one_of(*BY_LOSS),
         "approximate_weights": flag,
         "out_of_fold": OUT_OF_FOLD,
         "max_rules": whole(1, 2**31),

@@ -15,7 +15,6 @@ import numpy as np
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
-from pysirus._families.losses import Loss
 from pysirus._families.of_model import family_of
 from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
@@ -297,7 +296,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
             document["target"],
             _from_output(document["mean"]),
             classes=classes,
-            loss=Loss(document["facts"].get("loss", "poisson")),
+            facts=document["facts"],
             survival=survival,
             positive_class=positive,
         ),

@@ -19,6 +19,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._constraints.constraints import NO_CONSTRAINTS
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
+from pysirus._families.log_mean import LogMean
 from pysirus._learn.kinds.class_likelihood import ClassLikelihood
 from pysirus._learn.kinds.class_shares import ClassShares
 from pysirus._learn.kinds.kind import Kind
@@ -65,7 +66,8 @@ def kind_of(model: Model) -> Kind:
     if model.link == "hazard":
         return SurvivalTimes(model.followed.event_value)
     if model.link == "log" and "loss" in model.facts:
-        return PositiveNumbers(model.facts["loss"])
+        assert isinstance(model.family, LogMean)
+        return PositiveNumbers(model.family)
     raise ParameterError(
         f"This model does not say which loss it was fitted by. Fit it again with {Parameter('required_rules')}."
     )

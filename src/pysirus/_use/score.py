@@ -14,7 +14,6 @@ from pysirus._data.zero_weights import without_weightless
 from pysirus._families.metrics.rows import Metrics, Predicted
 from pysirus._families.metrics.survival import SCORE_DIGITS, censoring, count_pairs, integrated_brier_score
 from pysirus._learn.kinds.held_out import figures_of
-from pysirus._learn.kinds.positive import check_positive
 from pysirus._message import TARGET
 from pysirus._model.held_out import format_figures
 from pysirus._model.model import Model
@@ -145,8 +144,7 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         if model.classes is not None:
             return _Compared(found, read_codes(model, y, n_rows), None, weights)
         truth = read_numbers(y, n_rows)
-        if (loss := model.family.deviance_loss) is not None:
-            check_positive(truth, loss.name)
+        model.family.check(truth)
         return _Compared(found, truth, None, weights)
 
 

@@ -21,6 +21,7 @@ from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
 from pysirus._families.links import log_odds
+from pysirus._families.of_model import BY_LOSS
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
 from pysirus._learn.kinds.class_likelihood import ClassLikelihood
@@ -124,7 +125,7 @@ class RegressionBase(RuleRegressor, SirusBase):
 
     @property
     def _kind(self) -> Numbers | PositiveNumbers:
-        return Numbers() if self.loss == "squared_error" else PositiveNumbers(self.loss)
+        return PositiveNumbers(BY_LOSS[self.loss]()) if self.loss in BY_LOSS else Numbers()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² or, for counts and amounts, D²: the share of the deviance that is explained.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pysirus._families.base import Family
 from pysirus._families.links import Link
-from pysirus._families.losses import POISSON, Loss
+from pysirus._families.losses import Loss
 from pysirus._families.metrics.gain import FoldRows, Gain, gain_of
 from pysirus._families.of_model import family_of
 from pysirus._learn.residual import Residual
@@ -119,8 +119,7 @@ class Kind(ABC):
 
     def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> Family:
         """What the target of one of the weighted prefixes is."""
-        loss, labels = self.deviance_loss or POISSON, training.response.labels
-        return family_of(self.link, training.target, weighted.mean, classes=labels, loss=loss)
+        return family_of(self.link, training.target, weighted.mean, classes=training.response.labels)
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes."""

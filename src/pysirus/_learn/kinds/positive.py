@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._data.column import DataError, first_row
+from pysirus._data.column import DataError
 from pysirus._families.links import Link
+from pysirus._families.log_mean import LogMean
 from pysirus._families.losses import Loss
 from pysirus._families.metrics.numbers import deviance_about_mean
 from pysirus._families.metrics.rows import weights_or_ones
@@ -24,7 +25,7 @@ from pysirus._learn.kinds.kind import LabelTotals, PooledError
 from pysirus._learn.kinds.likelihood import LikelihoodKind
 from pysirus._learn.kinds.numbers import NumberKind, NumbersOfPart
 from pysirus._learn.training import Training
-from pysirus._message import TARGET, row_named, setting
+from pysirus._message import TARGET
 from pysirus._model.model import Model
 from pysirus._response.response import NumberResponse, Response
 from pysirus._weights.moments import Moments
@@ -34,28 +35,15 @@ from pysirus._weights.weighted import WeightedPrefixes
 Floats = NDArray[np.float64]
 
 
-def check_positive(values: Floats, loss: str) -> None:
-    """Counts are not negative, amounts are above zero."""
-    bad = values < 0 if loss == "poisson" else values <= 0
-    if bad.any():
-        row = first_row(bad)
-        wanted = "at least 0" if loss == "poisson" else "above 0"
-        advice = (
-            "" if loss == "poisson" else f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
-        )
-        found = f"{values[row]:g} in {row_named(row)}"
-        raise DataError(f"With {setting('loss', loss)} {TARGET} must be {wanted}, found {found}.{advice}")
-
-
 @dataclass(frozen=True)
 class PositiveOfPart(NumbersOfPart):
     """Reads counts or amounts from a part of the rows."""
 
-    loss: str
+    asked: LogMean
 
     def __call__(self, y: Any, weights: Any, n_rows: int) -> NumberResponse:
         response = super().__call__(y, weights, n_rows)
-        check_positive(response.values, self.loss)
+        self.asked.check(response.values)
         return response
 
 
@@ -71,13 +59,13 @@ class JudgedNumbers(NamedTuple):
 class PositiveNumbers(NumberKind, LikelihoodKind):
     """One count or positive amount per row."""
 
-    loss: str  # "poisson" or "gamma"
+    asked: LogMean
     link: ClassVar[Link] = "log"
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
         """Counts of at least 0 that are not all 0, or amounts above 0."""
         response = super().read(y, sample_weight, n_rows)
-        check_positive(response.values, self.loss)
+        self.asked.check(response.values)
         self.check_range(*response.range)
         return response
 
@@ -88,17 +76,21 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PositiveOfPart:
         """Numbers need nothing of other parts."""
-        return PositiveOfPart(self.loss)
+        return PositiveOfPart(self.asked)
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes, which remembers its loss."""
         model = super().model(training, weighted, row, n_trees)
-        return replace(model, facts={**model.facts, "loss": self.loss})
+        return replace(model, facts={**model.facts, **self.asked.facts})
+
+    def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> LogMean:
+        """That which was asked for, with the mean."""
+        return replace(self.asked, target=training.target, mean=weighted.mean)
 
     @property
     def deviance_loss(self) -> Loss:
         """The loss that was asked for."""
-        return Loss(self.loss)
+        return self.asked.loss
 
     def loss_of(self, response: Response) -> Loss:
         """The loss that was asked for."""
