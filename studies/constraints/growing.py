@@ -23,7 +23,7 @@ class NumpyForest(GrowingForest):
         self._binned, self._recipe = training.binned, recipe
         values, codes = training.response.forest_arrays()
         self._y = np.asarray(codes if values is None else values, dtype=np.float64).ravel()
-        self._signs = training.constraints.directions if directed else {}
+        self._signs = training.constraints.directions if directed and training.constraints else {}
 
     def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
         return np.array([self._tree(first_tree + i) for i in range(n_trees)], dtype=np.int32)

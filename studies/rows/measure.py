@@ -25,7 +25,6 @@ from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.tuning.fold import holds_in
 from pysirus._response.response import Response
-from pysirus._terms.dependence import Span
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
 
@@ -90,12 +89,11 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
     plain = select_rules(training, paths, Limits(max(SIZES)))
     rules = with_outputs(plain.rules, plain.moments, training.response)
     listed = kind.weigh(training, rules, plain.moments, [min(size, len(rules)) for size in SIZES])
-    span = Span()
-    limits = StageLimits(max(SIZES), min(n_trees, STAGE_TREES), max(SIZES), Limits(1))
+    limits = StageLimits(max(SIZES), Limits(1), max(SIZES), paths.n_trees, min(n_trees, STAGE_TREES))
     start_stages = time.process_time()
-    one = select_rules(training, paths, Limits(1), span)
+    one = select_rules(training, paths, Limits(1))
     first = kind.weigh(training, with_outputs(one.rules, one.moments, training.response), one.moments, [len(one.rules)])
-    stages = add_stages(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
+    stages = add_stages(training, first, one.span, kind=kind, recipe=recipe, limits=limits)
     done = time.process_time()
 
     chosen = [stages[min(size, len(stages)) - 1] for size in SIZES]

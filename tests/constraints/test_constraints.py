@@ -41,7 +41,7 @@ def test_directions_by_name_and_by_position_are_the_same():
     assert read(monotonic_cst={"age": 1, "debt": -1, "grade": 1, "job": 0, "sport": -1}).directions == expected
     assert read(monotonic_cst=[1, -1, 1, 0, -1]).directions == expected
     assert read(monotonic_cst=np.array([1, -1, 1, 0, -1]), n_classes=2).directions == expected
-    assert not read(monotonic_cst={"age": 0}).is_limited and not read().is_limited
+    assert read(monotonic_cst={"age": 0}) is None and read() is None
 
 
 def test_groups_by_name_and_position_and_the_rest_is_a_group():

@@ -49,11 +49,6 @@ class Constraints:
         """What a rule adds where it holds, beyond what it adds elsewhere, to what directions are about."""
         return -gap_of(rule) if self.of_first else gap_of(rule)
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything is ruled out."""
-        return bool(self.directions) or self.together.is_limited or bool(self.forbidden)
-
     def allows_form(self, rule: FittedTerm) -> bool:
         """Whether a rule without outputs may obey."""
         if not self.together.allows([condition.index for condition in rule.conditions]):
@@ -120,9 +115,6 @@ class Constraints:
 def _keys(rule: FittedTerm) -> frozenset[Hashable]:
     """What the conditions of a rule ask: either side of their cuts, with missing values or without."""
     return frozenset((c.index, frozenset((c.lower_cut, c.upper_cut)), c.only_missing) for c in rule.conditions)
-
-
-NO_CONSTRAINTS = Constraints()
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pysirus._bins.cuts import Cuts
-from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
+from pysirus._constraints.constraints import Constraints
 from pysirus._data.column import Column, ColumnKind
 from pysirus._data.names import names_in
 from pysirus._data.read import did_you_mean
@@ -56,15 +56,17 @@ class ConstraintParams:
     required_rules: Any = None
     positive_class: Any = None  # what directions and effects are about, of two classes
 
-    def read(self, columns: Sequence[HasKind], labels: Sequence[Any] | None) -> Constraints:
-        """The constraints on the columns of a table; ``labels`` are those of classes."""
+    def read(self, columns: Sequence[HasKind], labels: Sequence[Any] | None) -> Constraints | None:
+        """The constraints on the columns of a table, if there are any; ``labels`` are those of classes."""
+        if self.monotonic_cst is None and self.interaction_cst is None and self.forbidden is None:
+            return None
         directions = read_directions(self.monotonic_cst, columns, len(labels or ()))
         names = [column.name for column in columns]
         together = read_together(self.interaction_cst, names)
         apart = frozenset(own for own in (as_columns(item, names) for item in listed(self.forbidden)) if own)
         together = replace(together, apart=apart) if apart else together
         if not directions and not together.is_limited:
-            return NO_CONSTRAINTS
+            return None
         is_first = self.positive_class is not None and label_number(self.positive_class, labels or ()) == 0
         return Constraints(directions, together, of_first=is_first)
 
@@ -219,11 +221,11 @@ def with_whole_order(column: Column) -> Column:
     return replace(column, kind="ordered", values=table[column.values], levels=order, order=order)
 
 
-def order_columns(table: Table, directions: Mapping[int, int]) -> Table:
+def order_columns(table: Table, constraints: Constraints | None) -> Table:
     """The columns of a table, those with a direction in their whole order."""
-    if not directions:
+    if constraints is None or not constraints.directions:
         return table
-    columns = (with_whole_order(c) if i in directions else c for i, c in enumerate(table.columns))
+    columns = (with_whole_order(c) if i in constraints.directions else c for i, c in enumerate(table.columns))
     return replace(table, columns=tuple(columns))
 
 
@@ -254,8 +256,8 @@ def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> F
 
 
 def read_given(
-    known: ConstraintParams, constraints: Constraints, cuts: Sequence[Cuts]
-) -> tuple[Constraints, tuple[FittedTerm, ...]]:
+    known: ConstraintParams, constraints: Constraints | None, cuts: Sequence[Cuts]
+) -> tuple[Constraints | None, tuple[FittedTerm, ...]]:
     """The constraints with conditions that are forbidden, and the rules that are required, in the cuts of training."""
     if known.forbidden is None and known.required_rules is None:
         return constraints, ()
@@ -268,7 +270,7 @@ def read_given(
             f"{Parameter('forbidden')}: '{fixed.text}' has an effect. Give the conditions alone: "
             f"'{fixed.condition_text}'."
         )
-    constraints = replace(constraints, forbidden=forbidden) if forbidden else constraints
+    constraints = replace(constraints or Constraints(), forbidden=forbidden) if forbidden else constraints
     required = as_rules(known.required_rules, columns, "required_rules")
     required = [about_class(rule, known.positive_class) for rule in required]
     return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)

@@ -20,7 +20,6 @@ from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
-from pysirus._terms.dependence import Span
 from pysirus._weights.weighted import with_outputs
 
 PutInBins = Callable[[Settings], Training]
@@ -60,17 +59,16 @@ def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted
         paths = grow_paths(training, settings, if_constant=kind.if_constant, mean=kind.mean_name)
 
         # Rule selection and post-treatment: frequent paths that are no combinations of those before them.
-        span = Span()
-        selected = select_rules(training, paths, plan.size, span)
+        selected = select_rules(training, paths, plan.size)
 
         # Rule aggregation: the means inside and outside of each rule, then weights that are not negative.
         rules = with_outputs(selected.rules, selected.moments, training.response)
         first = kind.weigh(training, rules, selected.moments, [len(rules)])
 
         # Stages: the same on what the list leaves unexplained (docs/stages.md). One stage is the paper.
-        limits = StageLimits(plan.n_stages, paths.n_trees, max(plan.max_rules, len(rules)), plan.size)
+        limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, paths.n_trees)
         recipe = settings.recipe(training.n_rows)
-        stages = add_stages(training, first, paths.n_trees, kind=kind, span=span, recipe=recipe, limits=limits)
+        stages = add_stages(training, first, selected.span, kind=kind, recipe=recipe, limits=limits)
 
         # The model: its numbers as short as they part the same rows.
         weighted = kind.describe(training, stages[-1])

@@ -79,7 +79,7 @@ def bin_rows(table: Table, response: Response, target: str, settings: Settings) 
     """Put a table into bins."""
     settings.check_columns(table.n_columns)
     constraints = settings.known.read(table.columns, response.labels)
-    table = order_columns(table, constraints.directions)
+    table = order_columns(table, constraints)
     binned = bin_table(
         table,
         response,

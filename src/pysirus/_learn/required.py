@@ -24,8 +24,8 @@ from pysirus._weights.weighted import with_outputs
 
 def with_required(training: Training, link: Link, *, strict: bool = True) -> Training:
     """The training rows with the required rules that can be kept, all of them where that is ``strict``."""
-    if strict:
-        training = with_forbidden_cuts(training)
+    if strict and training.constraints and training.constraints.forbidden:
+        training = with_forbidden_cuts(training, training.constraints)
     if not training.required:
         return training
     every = [settle_effect(rule, link, training.response.labels, "required_rules") for rule in training.required]
@@ -64,7 +64,7 @@ def _fault(rule: FittedTerm | None, training: Training, span: Span, is_fresh: bo
         return "it holds in every row or in none"
     if not is_fresh or not span.add(condition_vector(rule, training.binned)):
         return "it is a combination of the required rules before it"
-    return next(iter(training.constraints.faults(rule)), "")
+    return next(iter(training.constraints.faults(rule)), "") if training.constraints else ""
 
 
 def _settle(rule: FittedTerm, training: Training) -> FittedTerm:

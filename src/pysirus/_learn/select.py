@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 
 from pysirus._bins.cuts import Binned
+from pysirus._constraints.constraints import Constraints
 from pysirus._forest.forest import Paths
 from pysirus._learn.training import Training
 from pysirus._terms.dependence import Span, Vector, condition_vector, independent_columns, rule_vector
@@ -28,10 +29,11 @@ AT_ONCE = 64  # paths whose outputs one pass over the rows finds
 
 @dataclass(frozen=True)
 class SelectedRules:
-    """Rules without outputs, and what their outputs and weights are computed from."""
+    """Rules without outputs, what their outputs and weights are computed from, and what they span."""
 
     rules: list[FittedTerm]
     moments: Moments
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,12 @@ class Limits:
 class Permit:
     """Asked for one path after the other; ``training`` has the response that the outputs of rules are means of."""
 
-    def __init__(self, training: Training, paths: Paths) -> None:
-        self._training = training
-        self._paths = paths
+    def __init__(self, training: Training, constraints: Constraints, paths: Paths) -> None:
+        self._training, self._constraints, self._paths = training, constraints, paths
         self._found: dict[int, bool] = {}  # of paths whose outputs matter
 
     def __call__(self, position: int) -> bool:
-        rule, constraints = self._rule(position), self._training.constraints
+        rule, constraints = self._rule(position), self._constraints
         if not constraints.allows_form(rule):
             return False
         if not constraints.steers(rule):
@@ -67,15 +68,15 @@ class Permit:
 
     def _ask(self, first: int) -> None:
         """Find the outputs of a path, and of those after it that will be asked for."""
-        training, batch = self._training, {}
+        training, constraints, batch = self._training, self._constraints, {}
         for position in range(first, len(self._paths.counts)):
             rule = self._rule(position)
-            if training.constraints.allows_form(rule) and training.constraints.steers(rule):
+            if constraints.allows_form(rule) and constraints.steers(rule):
                 batch[position] = rule
             if len(batch) == AT_ONCE:
                 break
         rules = with_outputs(list(batch.values()), training.moments(list(batch.values())), training.response)
-        self._found |= {position: training.constraints.allows(rule) for position, rule in zip(batch, rules)}
+        self._found |= {position: constraints.allows(rule) for position, rule in zip(batch, rules)}
 
 
 def independent_paths(
@@ -146,7 +147,7 @@ def select_rules(
     for rule in first:
         span.add(condition_vector(rule, training.binned))
     before, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
-    permit = Permit(answering or training, paths) if training.constraints.is_limited else None
+    permit = Permit(answering or training, training.constraints, paths) if training.constraints else None
     walk = _Walk(paths, training.binned, limits.p0, span, permit)
     on_rows = limits.post_treatment == "sample"
     kept: list[tuple[FittedTerm, Vector]] = []
@@ -170,4 +171,4 @@ def select_rules(
     for _, vector in kept:
         span.add(vector)
     moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
-    return SelectedRules([*first, *(rule for rule, _ in kept)], moments)
+    return SelectedRules([*first, *(rule for rule, _ in kept)], moments, span)

@@ -35,9 +35,10 @@ class StageLimits:
     """How far a list is corrected."""
 
     n_stages: int | None  # in all; None: until no path is left or the list is full
-    n_trees: int  # of each stage
-    max_rules: int  # of the whole list
     each: Limits  # of what a stage keeps
+    max_rules: int  # of the whole list
+    first_tree: int  # of the second stage: trees are numbered on
+    n_trees: int  # of each stage
 
 
 def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
@@ -53,42 +54,34 @@ def stage_recipe(recipe: Recipe, n_features: int) -> Recipe:
 def add_stages(
     training: Training,
     first: WeightedPrefixes,
-    first_tree: int,
+    span: Span,
     *,
     kind: Kind,
-    span: Span,
     recipe: Recipe,
     limits: StageLimits,
 ) -> list[WeightedPrefixes]:
-    """The weighted list after the first stage, the second, ...
-
-    Trees of the second stage are numbered from ``first_tree`` on; ``span`` is that of the rules of the first.
-    """
+    """The weighted list after the first stage, the second, ...; ``span`` is that of the rules of the first."""
     if limits.n_stages == 1 or not first.rules:
         return [first]
-    stages = _corrections(
-        training, first, first_tree, kind, span, stage_recipe(recipe, len(training.binned.cuts)), limits
-    )
+    stages = _corrections(training, first, span, kind, stage_recipe(recipe, len(training.binned.cuts)), limits)
     return [first, *islice(stages, None if limits.n_stages is None else limits.n_stages - 1)]
 
 
 def _corrections(
     training: Training,
     weighted: WeightedPrefixes,
-    first_tree: int,
-    kind: Kind,
     span: Span,
+    kind: Kind,
     recipe: Recipe,
     limits: StageLimits,
 ) -> Iterator[WeightedPrefixes]:
     """Ends when no path is left above p0 or the list is full."""
-    for stage in count(2):
+    for stage, first_tree in zip(count(2), count(limits.first_tree, limits.n_trees)):
         room = limits.max_rules - len(weighted.rules)
         unexplained = training.on_residuals(kind.residual(training.response, weighted)) if room > 0 else None
         if unexplained is None:
             return
         paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
-        first_tree += limits.n_trees
         most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
         each = replace(limits.each, n_rules=most, least_rows=LEAST_ROWS)
         kept = select_rules(training, paths, each, span, weighted.rules, unexplained)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pysirus._bins.cuts import CutIdentity
 from pysirus._bins.gaps import Gap, Place, shortest_date_in, shortest_in
+from pysirus._constraints.constraints import Constraints
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
@@ -76,9 +77,9 @@ def _shorten(condition: Condition, short: Mapping[CutPlace, float]) -> Condition
 # -------------------------------------------------------------------------------------------------------- forbidden
 
 
-def with_forbidden_cuts(training: Training) -> Training:
+def with_forbidden_cuts(training: Training, constraints: Constraints) -> Training:
     """The training rows with what is forbidden in their cuts."""
-    cuts, forbidden = training.binned.cuts, training.constraints.forbidden
+    cuts, forbidden = training.binned.cuts, constraints.forbidden
     conditions = [c for rule in forbidden for c in rule.conditions if c.levels is None]
     every = dict.fromkeys((c.index, v) for c in conditions for v in (c.lower, c.upper) if v is not None)
     places = [(index, number) for index, number in every if number not in cuts[index].thresholds]
@@ -90,7 +91,7 @@ def with_forbidden_cuts(training: Training) -> Training:
             if threshold in gap:
                 found[index, number] = identity
     rules = tuple(rule.map_conditions(lambda c: _in_cuts(c, found)) for rule in forbidden)
-    return replace(training, constraints=replace(training.constraints, forbidden=rules))
+    return replace(training, constraints=replace(constraints, forbidden=rules))
 
 
 def _in_cuts(condition: Condition, found: Mapping[Place, CutIdentity]) -> Condition:

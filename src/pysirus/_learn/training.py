@@ -14,7 +14,7 @@ import numpy as np
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._bins.gaps import Gap, Place, find_gaps
-from pysirus._constraints.constraints import NO_CONSTRAINTS, Constraints
+from pysirus._constraints.constraints import Constraints
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
@@ -39,7 +39,7 @@ class Training(ABC):
     features: tuple[Feature, ...]
     named: bool
     target: str
-    constraints: Constraints = field(default=NO_CONSTRAINTS, kw_only=True)
+    constraints: Constraints | None = field(default=None, kw_only=True)
     columns: ColumnRecipe | None = field(default=None, kw_only=True)  # how the features were made, if they were
     required: tuple[FittedTerm, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
 
@@ -64,7 +64,8 @@ class Training(ABC):
 
     def within(self, recipe: Recipe) -> Recipe:
         """The recipe on these rows, whose trees put no columns into one path that may not stand together."""
-        return replace(recipe.on(self.n_rows), together=self.constraints.together)
+        recipe = recipe.on(self.n_rows)
+        return replace(recipe, together=self.constraints.together) if self.constraints else recipe
 
     @abstractmethod
     def moment_sums(self, rules: Sequence[Term]) -> MomentSums:

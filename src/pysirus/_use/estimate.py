@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._constraints.constraints import NO_CONSTRAINTS
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
 from pysirus._families.log_mean import LogMean
@@ -88,7 +87,7 @@ def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> Memory
     """Rows of which is known where these rules hold, and nothing else."""
     holds = np.array([rule.holds(rows.table) for rule in rules], dtype=np.uint8).reshape(len(rules), rows.table.n_rows)
     binned = Binned(holds, (), {rule.key: i for i, rule in enumerate(rules)})
-    seed, constraints = int(model.facts.get("seed", 0)), model.constraints or NO_CONSTRAINTS
+    seed, constraints = int(model.facts.get("seed", 0)), model.constraints
     shape = (model.features, model.named, model.target)
     return MemoryTraining(binned, rows.response, seed, *shape, constraints=constraints)
 
@@ -103,7 +102,7 @@ def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
         own = _anew(kind, training, [_with_shares(rule, rows) for rule in own])
     new = with_outputs(new, training.moments(new), rows.response)
     for rule in [*own, *new]:
-        if faults := training.constraints.faults(rule):
+        if training.constraints and (faults := training.constraints.faults(rule)):
             raise ParameterError(f"The rule '{rule.condition_text}' breaks a constraint of the model: {faults[0]}.")
     every = [replace(rule, weight=None) for rule in [*own, *new]]
     every.sort(key=lambda rule: rule.effect is None)  # what is fixed comes first

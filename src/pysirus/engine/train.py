@@ -207,7 +207,7 @@ class Shape:
     """The cuts of training rows, and what is known before them, in these cuts."""
 
     cuts: tuple[Cuts, ...]
-    constraints: Constraints
+    constraints: Constraints | None
     required: tuple[FittedTerm, ...]
 
     @property
@@ -236,7 +236,8 @@ def limits_of(settings: Settings) -> dict[str, int]:
 
 def in_order(summaries: Sequence[ColumnSummary], settings: Settings, labels: Labels) -> tuple[ColumnSummary, ...]:
     """The columns, those with a direction in their whole order."""
-    return order_summaries(summaries, settings.known.read(summaries, labels).directions)
+    constraints = settings.known.read(summaries, labels)
+    return order_summaries(summaries, constraints.directions) if constraints else tuple(summaries)
 
 
 def shape_of(summaries: Sequence[ColumnSummary], settings: Settings, labels: Labels) -> Shape:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, estimator_html_repr
@@ -20,7 +19,6 @@ from pysirus._model.fields import Damage, ensure
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
-from pysirus._parameters import check_jobs
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
 from pysirus.estimators.rule_model import Actions, RuleModel
@@ -103,10 +101,6 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
     def _keep_marks(self, marks: Marks) -> None:
         """Keep how numbers were written in the files that the model was learned from."""
         self.model_ = replace(self.model_, marks=marks)
-
-    def _n_threads(self) -> int:
-        check_jobs(self.n_jobs)
-        return int(effective_n_jobs(self.n_jobs))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file that ``pysirus.load`` reads.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
@@ -31,7 +32,7 @@ from pysirus._learn.kinds.numbers import Numbers
 from pysirus._learn.kinds.positive import PositiveNumbers
 from pysirus._message import Parameter
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError
+from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
 from pysirus._response.read import target_name
@@ -65,19 +66,20 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             n_trees=None if self.n_trees == "auto" else int(self.n_trees),
             alpha=self.alpha,
             known=ConstraintParams(self.monotonic_cst, self.interaction_cst, self.forbidden, self.required_rules),
-            n_threads=self._n_threads(),
+            n_threads=int(effective_n_jobs(self.n_jobs)),
             verbose=self.verbose,
         )
 
     def _choose_device(self, settings: Settings, n_rows: int, n_columns: int, n_forests: int = 1) -> Settings:
         """Settle where trees are grown, and say so in ``device_``."""
         limit = next((name for name in ("interaction_cst", "forbidden") if getattr(self, name) is not None), None)
-        if limit is not None:
-            if self.device == "gpu":
-                raise ParameterError(
-                    f"{Parameter('device')} must be 'cpu' or 'auto' with {Parameter(limit)}, got 'gpu': a GPU grows "
-                    "trees that may put any columns together."
-                )
+        if limit is not None and self.device == "gpu":
+            raise ParameterError(
+                f"{Parameter('device')} must be 'cpu' or 'auto' with {Parameter(limit)}, got 'gpu': a GPU grows "
+                "trees that may put any columns together."
+            )
+        to_share("max_samples", self.max_samples, n_rows)  # which refuses more rows than there are
+        if limit is not None or self.device == "cpu":
             self.device_ = "cpu"
             return settings
         n_read = settings.recipe(n_rows).rows_read(n_rows)

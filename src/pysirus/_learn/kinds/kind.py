@@ -140,5 +140,5 @@ class Kind(ABC):
             recipe=training.columns,
             moments=weighted.moments,
             facts=facts,
-            constraints=training.constraints if training.constraints.is_limited else None,
+            constraints=training.constraints,
         )

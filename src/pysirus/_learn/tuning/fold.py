@@ -27,7 +27,6 @@ from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
 from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._progress import show_folds
 from pysirus._response.response import Response
-from pysirus._terms.dependence import Span
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
@@ -63,14 +62,13 @@ class TuningPlan:
 
     def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
         """The list after each stage; the first is the beginning of the plain list."""
-        span = Span()
         each = Limits(PER_STAGE, post_treatment=self.post_treatment)
         begin = replace(each, n_rules=max(PER_STAGE, len(training.required)))
-        selected = select_rules(training, paths, begin, span)
+        selected = select_rules(training, paths, begin)
         rules = with_outputs(selected.rules, selected.moments, training.response)
         first = self.kind.weigh(training, rules, selected.moments, [len(rules)])
-        limits = StageLimits(self.n_stages, min(STAGE_TREES, paths.n_trees), self.max_rules, each)
-        return add_stages(training, first, paths.n_trees, kind=self.kind, span=span, recipe=recipe, limits=limits)
+        limits = StageLimits(self.n_stages, each, self.max_rules, paths.n_trees, min(STAGE_TREES, paths.n_trees))
+        return add_stages(training, first, selected.span, kind=self.kind, recipe=recipe, limits=limits)
 
 
 @dataclass(frozen=True)
