@@ -9,8 +9,7 @@ from in_memory import MemoryRows
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._forest import forest
 from pysirus._learn import grow
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part
+from pysirus.engine.parts import EngineOptions, Part
 
 
 def make_frame(n_rows=700, seed=0):

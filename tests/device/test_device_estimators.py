@@ -17,7 +17,7 @@ from pysirus._device import choose, platform
 from pysirus._device.choose import Work, choose_device
 from pysirus._device.platform import TEST_PLATFORM, DeviceError
 from pysirus._parameters import ParameterError
-from pysirus.engine.options import EngineOptions
+from pysirus.engine.parts import EngineOptions
 from survival_table import target
 
 RNG = np.random.default_rng(2)

@@ -25,7 +25,7 @@ from pysirus import DataError
 from pysirus._parameters import ParameterError
 from pysirus.dask import SirusClassifier, SirusRegressor
 from pysirus.engine.holders.dask import DaskRows, DaskShards, Scheduler
-from pysirus.engine.options import EngineOptions
+from pysirus.engine.parts import EngineOptions
 from pysirus.engine.shard import NodeSums
 from sampled import ENGINES, FULL, ON_ENGINES, in_turns
 

@@ -18,8 +18,7 @@ from parts import KINDS, assert_equal_models, make_frame, response_of, write_fil
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part
+from pysirus.engine.parts import EngineOptions, Part
 from sampled import in_turns
 
 

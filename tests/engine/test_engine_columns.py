@@ -420,7 +420,7 @@ def test_sums_by_group_are_exact(seed, n):
 
 @pytest.mark.parametrize("budget", [1 << 16, 32])
 def test_columns_that_are_likely_ids_are_said(budget):
-    from pysirus.engine.ids import warn_of_ids
+    from pysirus.engine.columns import warn_of_ids
 
     n = 200
     rng = np.random.default_rng(0)

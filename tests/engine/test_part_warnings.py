@@ -151,7 +151,7 @@ def test_a_table_without_names_has_no_ids():
 def test_of_very_many_numbers_a_sample_is_compared(share):
     """The same rows in any order and in any parts, so that all say the same."""
     from pysirus._data.ids import why_id as in_memory
-    from pysirus.engine.ids import why_id
+    from pysirus.engine.columns import why_id
 
     n = 50 * SAMPLE
     values = draw().permutation(10 * n)[:n]

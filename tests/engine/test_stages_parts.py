@@ -18,8 +18,7 @@ from parts import (
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._learn.residual import Extremes
 from pysirus._parameters import ParameterError
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part
+from pysirus.engine.parts import EngineOptions, Part
 from sampled import FULL, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")

@@ -15,11 +15,10 @@ from parts import CountedRows, assert_equal_tuning, draw_at_most, fit_parts, mak
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._crew import GivenUp, crew, go_on
 from pysirus._parameters import ParameterError
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part
+from pysirus.engine.parts import EngineOptions, Part
 from pysirus.engine.shard import NodeSums
 from pysirus.engine.together import learn_together
-from pysirus.engine.views import OfView
+from pysirus.engine.views import MappedQuery
 from sampled import FULL, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
@@ -308,10 +307,12 @@ def test_questions_that_take_all_threads_go_one_after_the_other():
             return n
 
     made_by = set()
-    learners = [lambda shards, k=k: shards.ask(OfView(lambda n: n + k, OfView(double, Wide()))) for k in range(5)]
+    learners = [
+        lambda shards, k=k: shards.ask(MappedQuery(lambda n: n + k, MappedQuery(double, Wide()))) for k in range(5)
+    ]
     nobody = [
         lambda shards: shards.ask(lambda n: n),
-        lambda shards: shards.ask(OfView(lambda n: n if n > 2 else None, Wide())),
+        lambda shards: shards.ask(MappedQuery(lambda n: n if n > 2 else None, Wide())),
     ]
     assert learn_together(Numbers(), [*learners, *nobody], 2) == [10, 14, 18, 22, 26, 5, 3]
     assert threading.main_thread() not in made_by  # views are made side by side

@@ -32,6 +32,7 @@ from pysirus._bins.cuts import (
 )
 from pysirus._bins.levels import order_levels
 from pysirus._data.column import Column, DataError
+from pysirus._data.ids import reason, say_ids
 from pysirus._data.table import Table
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import Response
@@ -139,3 +140,17 @@ def quantile_error(summaries: Sequence[ColumnSummary], *, n_bins: int, discrete_
         if is_open(summary, discrete_limit)
     ]
     return max(errors, default=0.0)
+
+
+# --------------------------------------------------------------------------------------------------------------- ids
+
+
+def why_id(summary: ColumnSummary) -> str | None:
+    """Why a column is likely an id; None if it is not. Prepared tables set it aside, of parts it is said."""
+    n_texts = len(summary.levels) if summary.kind != "numeric" and summary.free_text else None
+    return reason(summary.name, summary.known.rows + summary.missing.rows, summary.numbering, n_texts)
+
+
+def warn_of_ids(summaries: Sequence[ColumnSummary]) -> None:
+    """Warn once of all columns that are likely ids."""
+    say_ids([(own.name, why) for own in summaries if (why := why_id(own)) is not None])

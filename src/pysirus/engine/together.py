@@ -19,7 +19,7 @@ from uuid import uuid4
 from pysirus._crew import GivenUp, crew
 from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
-from pysirus.engine.views import OfView
+from pysirus.engine.views import MappedQuery
 
 Result = TypeVar("Result")
 Tell = Callable[[float], None]  # of some more rows
@@ -82,8 +82,8 @@ class _Several:
             tell(shard.response.n_rows / len(self.questions))
 
 
-def _is_wide(question: Callable[[Shard], Any]) -> TypeGuard[OfView]:
-    return isinstance(question, OfView) and question.n_threads > 1
+def _is_wide(question: Callable[[Shard], Any]) -> TypeGuard[MappedQuery]:
+    return isinstance(question, MappedQuery) and question.n_threads > 1
 
 
 @contextmanager

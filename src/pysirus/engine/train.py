@@ -27,19 +27,15 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
-from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
-from pysirus.engine.device import in_shards
-from pysirus.engine.forest import ShardForest
-from pysirus.engine.ids import warn_of_ids
+from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns, warn_of_ids
+from pysirus.engine.forest import ShardForest, in_shards
 from pysirus.engine.marks import Marked
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part, ShardHolder
+from pysirus.engine.parts import EngineOptions, Part, ShardHolder
 from pysirus.engine.read import PartReader, PartRows
 from pysirus.engine.response import naming
 from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
-from pysirus.engine.steady import ask_first
 from pysirus.engine.summary import ColumnSummary, order_summaries
-from pysirus.engine.views import OnResiduals, ResidualExtremes, SeenShards
+from pysirus.engine.views import MappedShards, OnResiduals, ResidualExtremes, ask_first
 from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods, refine, zoom_columns
 
 
@@ -93,7 +89,7 @@ class ShardTraining(Training):
             return None
         view = OnResiduals(residual, self.binned, rounding, rounding.scale(self.response.scale))
         response = residual.of_rows(self.binned, self.response, rounding, view.scale)
-        return replace(self, response=response, shards=SeenShards(self.shards, view))
+        return replace(self, response=response, shards=MappedShards(self.shards, view))
 
     def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
         """The known values of columns next to some numbers: one more pass over the rows as they came."""

@@ -28,15 +28,13 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.marks import Marked
-from pysirus.engine.options import EngineOptions
-from pysirus.engine.parts import Part, ShardHolder
+from pysirus.engine.parts import EngineOptions, Part, ShardHolder
 from pysirus.engine.read import PartRows
 from pysirus.engine.response import Extent
 from pysirus.engine.shard import Shard, SizeQuestion
-from pysirus.engine.steady import ask_first
 from pysirus.engine.together import learn_together
 from pysirus.engine.train import Encoder, Shape, ShardTraining, in_order, limits_of, shape_of
-from pysirus.engine.views import SeenShards
+from pysirus.engine.views import MappedShards, ask_first
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ class FoldTuning:
         self, rows: FoldRows, shape: Shape, seed: int, n_trees: int, n_together: int, shards: ShardHolder
     ) -> Learned:
         """Forest, list, weights and corrections of a fold."""
-        plan, own = self.plan, SeenShards(shards, rows)
+        plan, own = self.plan, MappedShards(shards, rows)
         if any(cuts.shares is None for cuts in shape.cuts):  # near quantiles: only counting the rows can tell
             shape = shape.with_sizes(own.ask(SizeQuestion([c.n_bins for c in shape.cuts])).sizes)
         settings = replace(plan.settings, seed=seed)

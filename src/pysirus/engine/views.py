@@ -1,25 +1,27 @@
-"""Shards in, the same seen in another way out: some of their rows, other bins, another response.
+"""Shards in, the same out: seen in another way (some of their rows, other bins, another response), or verified.
 
 A view is a small object that is sent along with a question, so rows are looked at where they lie and nothing is kept.
+Shards that a worker lost are made again, maybe of other rows: each answer of verified ones is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic
 
 from pysirus._bins.cuts import Binned
 from pysirus._learn.residual import Extremes, Residual, Rounding
 from pysirus._response.fixed_point import Scale
-from pysirus.engine.parts import Answer, ShardHolder
+from pysirus.engine.marks import MASK, Marked, Marks, Watch, changed, check_unchanged, total_of
+from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 
 View = Callable[[Shard], Shard | None]  # None where no row is seen
 
 
 @dataclass(frozen=True)
-class OfView:
+class MappedQuery:
     """A question to shards as they are seen."""
 
     view: View
@@ -33,20 +35,20 @@ class OfView:
     def look(self, shard: Shard) -> Shard | None:
         """A shard as it is seen, through all views that are one upon the other."""
         seen = self.view(shard)
-        return self.question.look(seen) if seen is not None and isinstance(self.question, OfView) else seen
+        return self.question.look(seen) if seen is not None and isinstance(self.question, MappedQuery) else seen
 
     def answer(self, seen: Shard | None) -> Any:
         """What a shard answers that is seen."""
         if seen is None:
             return None
-        return self.question.answer(seen) if isinstance(self.question, OfView) else self.question(seen)
+        return self.question.answer(seen) if isinstance(self.question, MappedQuery) else self.question(seen)
 
     def __call__(self, shard: Shard) -> Any:
         return self.answer(self.look(shard))
 
 
 @dataclass(frozen=True)
-class SeenShards:
+class MappedShards:
     """Shards as they are seen; they belong to someone else."""
 
     shards: ShardHolder
@@ -54,7 +56,7 @@ class SeenShards:
 
     def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        answer: Answer = self.shards.ask(OfView(self.view, question))
+        answer: Answer = self.shards.ask(MappedQuery(self.view, question))
         return answer
 
     def close(self) -> None:
@@ -84,3 +86,68 @@ class OnResiduals:
     def __call__(self, shard: Shard) -> Shard:
         binned = replace(self.shape, bins=shard.bins)
         return replace(shard, response=self.residual.of_rows(binned, shard.response, self.rounding, self.scale))
+
+
+# ----------------------------------------------------------------------------------------------------------- verified
+
+
+@dataclass(frozen=True)
+class WithMarks(Generic[Answer]):
+    """A question whose answer tells too what the shards were made of."""
+
+    question: Callable[[Shard], Answer]
+
+    def __call__(self, shard: Shard) -> Marked[Answer]:
+        return Marked(self.question(shard), shard.marks)
+
+
+@dataclass(frozen=True)
+class Counted(Generic[Answer]):
+    """An answer, and one number for the marks of the shards that gave it."""
+
+    answer: Answer | None
+    total: int
+
+    def __add__(self, other: Counted[Answer]) -> Counted[Answer]:
+        return Counted(sum_of_some([self.answer, other.answer]), (self.total + other.total) & MASK)
+
+
+@dataclass(frozen=True)
+class _Counting(Generic[Answer]):
+    question: Callable[[Shard], Answer | None]
+
+    def __call__(self, shard: Shard) -> Counted[Answer]:
+        return Counted(self.question(shard), total_of(shard.marks))
+
+
+def _nothing(shard: Shard) -> int:
+    return 0
+
+
+class VerifiedShards:
+    """Shards that must stay what they were made of."""
+
+    def __init__(self, shards: ShardHolder, marks: Marks, names: Sequence[str], advice: str) -> None:
+        self._shards, self._marks, self._names, self._advice = shards, marks, names, advice
+        self._total = total_of(marks)
+
+    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+        """Ask every shard, and add up the answers."""
+        counted: Counted[Any] = self._shards.ask(_Counting(question))
+        if counted.total != self._total:
+            marked: Marked[int] = self._shards.ask(WithMarks(_nothing))
+            check_unchanged(self._marks, marked.marks, self._names, self._advice)
+            raise changed("A part of the rows", "it was read again and was another", self._advice)
+        answer: Answer = sum_of([counted.answer])
+        return answer
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._shards.close()
+
+
+def ask_first(shards: ShardHolder, watch: Watch, question: Callable[[Shard], Answer]) -> tuple[VerifiedShards, Answer]:
+    """Ask shards that a pass over watched rows has just made; from then on they must stay what they were made of."""
+    marked: Marked[Answer] = shards.ask(WithMarks(question))
+    answer = watch(marked)
+    return VerifiedShards(shards, marked.marks, watch.names, watch.advice), answer

@@ -26,7 +26,7 @@ from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus.engine.holders.dask import Block, DaskRows, Partition
-from pysirus.engine.options import EngineOptions, tally_of_bytes
+from pysirus.engine.parts import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
 from pysirus.estimators.in_parts import InParts
 

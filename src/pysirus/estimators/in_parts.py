@@ -22,8 +22,7 @@ from pysirus.estimators.sirus import SirusBase
 if TYPE_CHECKING:
     from pysirus._data.recipe import ColumnRecipe
     from pysirus.engine.holders.sources import Paths
-    from pysirus.engine.options import EngineOptions
-    from pysirus.engine.parts import RowHolder
+    from pysirus.engine.parts import EngineOptions, RowHolder
     from pysirus.engine.read import PartRows
 
 Self = TypeVar("Self", bound="InParts")

@@ -24,7 +24,7 @@ from pysirus._response.read import name_of
 from pysirus.estimators.in_parts import InParts
 
 if TYPE_CHECKING:
-    from pysirus.engine.options import EngineOptions
+    from pysirus.engine.parts import EngineOptions
     from pysirus.engine.read import PartRows
 
 Self = TypeVar("Self", bound="PlainSirus")

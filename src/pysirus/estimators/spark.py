@@ -17,7 +17,7 @@ from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._terms.listing import RuleSet
 from pysirus.engine.holders.spark import SparkRows
-from pysirus.engine.options import EngineOptions, tally_of_bytes
+from pysirus.engine.parts import EngineOptions, tally_of_bytes
 from pysirus.estimators import classifier, regressor
 from pysirus.export._conditions import check_derived, level_type, used_features
 from pysirus.export._dialects import SPARK

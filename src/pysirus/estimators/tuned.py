@@ -27,7 +27,7 @@ from pysirus.estimators.rule_model import RuleModel
 
 if TYPE_CHECKING:
     from pysirus.engine.holders.sources import Paths
-    from pysirus.engine.options import EngineOptions
+    from pysirus.engine.parts import EngineOptions
     from pysirus.engine.read import PartRows
 
 Self = TypeVar("Self", bound="TunedSirus")

@@ -24,8 +24,7 @@ from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_ho
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
 from pysirus.engine.holders.sources import Paths, find_files, look_at_all
-from pysirus.engine.options import EngineOptions, tally_of_bytes
-from pysirus.engine.parts import Answer, Part, sum_of, tables_of, width_of
+from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, tables_of, tally_of_bytes, width_of
 from pysirus.engine.shard import Shard
 
 LEAST_MEMORY = 1 << 26
