@@ -7,16 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from pysirus._data.table import recode_table
-from pysirus._families.metrics.gain import FoldRows
-from pysirus._families.metrics.rows import Predicted
 from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
 from pysirus._learn.grow import Settings, bin_rows
-from pysirus._learn.kinds.held_out import held_out_of
 from pysirus._learn.select import Limits
 from pysirus._learn.tuning.folds import draw_folds
+from pysirus._learn.tuning.held_out import FoldPrediction, judge
 from pysirus._model.held_out import HeldOut
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.table import ListSize
@@ -81,19 +77,14 @@ class PlainSirus(InParts, ListSize):
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         (splits,) = draw_folds(cv, 1, response=response, groups=groups, kept=kept, seed=settings.seed)
-        parts, compared = [], []
         plan = self._plan(self._choose_device(settings, table.n_rows, table.n_columns, len(splits)))
+        folds = []
         for train, test in splits:
             put_in_bins = partial(bin_rows, table.take(train), response.take(train), target)
             model = fit(put_in_bins, plan, strict=False).model
             values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
-            truth = response.take(test)
-            parts.append(Predicted(values, truth.truth, self._kind.figure_weights(truth)))
-            compared.append(FoldRows(test, truth.weights, truth.truth, values, np.atleast_1d(model.mean)))
-        n_rules = len(self.model_.selected) if self.__sklearn_is_fitted__() else 0
-        found = held_out_of([parts], by_class=response.by_class, loss=self._kind.deviance_loss, n_rules=n_rules)
-        gain = self._kind.gain(compared)
-        found = replace(found, gain=None if gain is None else (gain.share, gain.signal))
+            folds.append(FoldPrediction(test, response.take(test), values, model.mean))
+        found = judge([folds], plan.kind, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
         if self.__sklearn_is_fitted__():
             self.model_ = replace(self.model_, facts={**self.model_.facts, "out_of_fold": found.to_facts()})
         return found

@@ -68,22 +68,33 @@ class Use:
     rules: frozenset[Hashable]
 
 
+@dataclass(frozen=True)
+class FoldPrediction:
+    """What a list predicts of the rows that its fold holds out."""
+
+    index: NDArray[np.integer[Any]]  # their numbers among the rows that count
+    response: Response
+    values: NDArray[np.float64]  # [row, output]
+    mean: Any  # of the rows that it learned from
+
+
 def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int) -> HeldOut:
     """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
-    predicted, compared = [], []
-    for folds in repetitions:
-        own = [
-            Predicted(
-                use.rows.predictions(use.entry, kind), use.rows.response.truth, kind.figure_weights(use.rows.response)
-            )
-            for use in folds
-        ]
-        predicted.append(own)
-        compared += [
-            FoldRows(rows.index, rows.response.weights, part.truth, part.values, np.atleast_1d(rows.weighted.mean))
-            for rows, part in zip((use.rows for use in folds), own)
-        ]
-    by_class = repetitions[0][0].rows.response.by_class
-    found = held_out_of(predicted, by_class=by_class, loss=kind.deviance_loss, n_rules=n_rules)
-    gain = kind.gain(compared)
+
+    def predict(rows: HeldRows, entry: int) -> FoldPrediction:
+        return FoldPrediction(rows.index, rows.response, rows.predictions(entry, kind), rows.weighted.mean)
+
+    return judge([[predict(use.rows, use.entry) for use in folds] for folds in repetitions], kind, n_rules)
+
+
+def judge(repetitions: Sequence[Sequence[FoldPrediction]], kind: Kind, n_rules: int) -> HeldOut:
+    """Figures of predictions of held-out rows, averaged over repetitions."""
+    predicted = [
+        [Predicted(f.values, f.response.truth, kind.figure_weights(f.response)) for f in own] for own in repetitions
+    ]
+    every = [fold for own in repetitions for fold in own]
+    found = held_out_of(predicted, by_class=every[0].response.by_class, loss=kind.deviance_loss, n_rules=n_rules)
+    gain = kind.gain(
+        [FoldRows(f.index, f.response.weights, f.response.truth, f.values, np.atleast_1d(f.mean)) for f in every]
+    )
     return replace(found, gain=None if gain is None else (gain.share, gain.signal))
