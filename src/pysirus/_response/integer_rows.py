@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.fixed_point import Scale
-from pysirus._response.group_sums import group_sums
+from pysirus._response.fixed_point import Scale, group_sums
 from pysirus._response.response import MomentArrays, Response
 
 

@@ -14,8 +14,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.fixed_point import FOREST_BITS, WEIGHT_BITS, FixedPoint, Scale, all_whole
-from pysirus._response.group_sums import group_sums, product_sums
+from pysirus._response.fixed_point import (
+    FOREST_BITS,
+    WEIGHT_BITS,
+    FixedPoint,
+    Scale,
+    all_whole,
+    group_sums,
+    product_sums,
+)
 
 Self = TypeVar("Self", bound="Response")
 MomentArrays = tuple[Any, NDArray[np.uint8] | None]  # numbers or None, codes of classes or None
