@@ -50,7 +50,9 @@ class Family(ABC):
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
+    weighs_equally: ClassVar[bool] = False  # whether all rules have the same weight
     largest_score: ClassVar[float] = math.inf  # that predicts a number
+    predicts: ClassVar[str] = "numbers"  # what models of which the rules compare predict
 
     target: str = "y"
     mean: float | tuple[float, ...] = 1.0  # of the target, or class proportions; any before the fit
@@ -142,6 +144,20 @@ class Family(ABC):
     def decision(self, scores: Floats) -> Floats:
         """scikit-learn's decision function: of two classes the log-odds of the second, of more a score for each."""
         raise AttributeError("decision_function is for classes weighed by likelihood (weighting='likelihood').")
+
+    def ranking(self, scores: Floats) -> Floats:
+        """The decision function of a classifier, also of one that has no scores."""
+        return self.decision(scores)
+
+    @staticmethod
+    def as_output(scores: Floats) -> float | tuple[float, ...]:
+        """What the likelihood is a function of [score] as an intercept."""
+        return float(scores[0])
+
+    @property
+    def score_of_mean(self) -> float | tuple[float, ...]:
+        """The score that predicts the mean."""
+        return self.mean
 
     def odds(self, scores: Floats) -> Floats:
         """Of two classes with scores the log-odds of the positive one, [...]; else the scores."""

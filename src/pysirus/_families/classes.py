@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from pysirus import _core
 from pysirus._families.base import Family, Task, signed, start_texts
 from pysirus._families.links import Floats, Form, Link, log_odds
 from pysirus._format import format_label, format_outputs, format_percents, format_shares
@@ -28,6 +29,7 @@ class ClassFamily(Family):
     task: ClassVar[Task] = "classification"
     score_metric: ClassVar[str] = "accuracy"
     edit_metric: ClassVar[str] = "log_loss"
+    predicts: ClassVar[str] = "classes"
 
     labels: tuple[Any, ...] = ()
     spoken_of: Any = None  # of two classes the label of one, where it was said
@@ -166,6 +168,19 @@ class Multinomial(ClassFamily):
     def decision(self, scores: Floats) -> Floats:
         """A score for each class."""
         return scores
+
+    @staticmethod
+    def as_output(scores: Floats) -> tuple[float, ...]:
+        """The scores of all classes, which sum to zero; of two there is one, their difference."""
+        if len(scores) == 1:
+            return -float(scores[0]) / 2, float(scores[0]) / 2
+        return tuple((scores - scores.mean()).tolist())
+
+    @property
+    def score_of_mean(self) -> tuple[float, ...]:
+        """Scores with sum zero."""
+        logs = _core.log(np.asarray(self.mean, dtype=np.float64))
+        return tuple((logs - logs.mean()).tolist())
 
     def contributions(self, values: Floats) -> Floats:
         """Less their mean: only differences between classes matter."""
@@ -337,6 +352,7 @@ class ClassShares(ClassFamily):
 
     name: ClassVar[str] = "class shares"
     takes_corrections: ClassVar[bool] = False
+    weighs_equally: ClassVar[bool] = True
     error_name: ClassVar[str] = "1 - AUC"
     form: ClassVar[Form] = "shares"
     sum_word: ClassVar[str] = "probability"
@@ -346,6 +362,10 @@ class ClassShares(ClassFamily):
     def kind_text(self) -> str:
         """How many classes, and how rules are weighed."""
         return f"{super().kind_text} with equal weights"
+
+    def ranking(self, scores: Floats) -> Floats:
+        """The proportion of each class; of two that of the second less one half."""
+        return np.asarray(scores[:, 1] - 0.5) if len(self.labels) == 2 else scores
 
     @property
     def scale(self) -> str:

@@ -32,6 +32,7 @@ class Cox(Family):
     value_name: ClassVar[str] = "risk score"
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
     has_hazard: ClassVar[bool] = True
+    predicts: ClassVar[str] = "times to an event"
 
     events: Survival = None  # type: ignore[assignment]  # known after the fit
 

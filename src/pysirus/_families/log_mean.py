@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
+from pysirus import _core
 from pysirus._data.column import DataError, first_row
 from pysirus._families.base import Family, start_texts
 from pysirus._families.links import Floats, Form, Link
@@ -65,6 +68,11 @@ class LogMean(Family):
     def deviance_loss(self) -> Loss:
         """Its loss."""
         return self.loss
+
+    @property
+    def score_of_mean(self) -> float:
+        """The logarithm."""
+        return float(_core.log(np.array([self.mean]))[0])
 
     @property
     def scale(self) -> str:

@@ -115,7 +115,7 @@ def coverage(model: Model, table: Table) -> Coverage:
     holds = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), n_rows)
     counts = holds.sum(axis=0)
     together = holds.astype(np.float64) @ holds.T / n_rows
-    gaps = [model.added(rule) if model.link != "identity" else (rule.inside, rule.outside) for rule in rules]
+    gaps = [model.added(rule) if model.family.is_scored else (rule.inside, rule.outside) for rule in rules]
     gap = np.array([np.ravel(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)) for a, b in gaps])
     gap = gap.reshape(len(rules), max(1, gap.size // max(1, len(rules))))
     return Coverage(

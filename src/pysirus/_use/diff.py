@@ -179,16 +179,10 @@ def _shape(rule: FittedTerm) -> Hashable:
     return frozenset(map(sides, rule.conditions))
 
 
-def _kind_of(model: Model) -> str:
-    if model.survival is not None:
-        return "times to an event"
-    return "numbers" if model.classes is None else "classes"
-
-
 def _check_targets(old: Model, new: Model) -> None:
     """Reject numbers beside classes; a target of another name may be a renamed one."""
     before, after = one_line(old.target), one_line(new.target)
-    kinds = [_kind_of(model) for model in (old, new)]
+    kinds = [model.family.predicts for model in (old, new)]
     if kinds[0] != kinds[1]:
         raise ParameterError(
             f"The old model predicts {kinds[0]} ('{before}') and the new one {kinds[1]} ('{after}'): their rules "

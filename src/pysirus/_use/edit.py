@@ -17,9 +17,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pysirus import _core
-from pysirus._learn.kinds.class_likelihood import refit_classes
-from pysirus._learn.kinds.positive import refit_log
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
@@ -31,6 +28,7 @@ from pysirus._terms.text_error import RuleTextError
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
 from pysirus._use.estimate import estimate, read_rows
+from pysirus._weights.quadratic import minimise
 from pysirus._weights.ridge import weigh_by_ridge
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -144,10 +142,11 @@ NEEDS_ROWS = (
 
 def _edited(model: Fitted, kept: Sequence[int], X: Any, y: Any, sample_weight: Any) -> Fitted:
     """The model of some of the selected rules: by the rows where they are given, else by what the model keeps."""
-    if X is None and y is None and sample_weight is None and model.survival is None:
+    needs_rows = model.family.has_hazard
+    if X is None and y is None and sample_weight is None and not needs_rows:
         return refit(model, kept)
     if X is None or y is None:
-        raise ParameterError(NEEDS_ROWS if model.survival else "To fit the weights from rows, give both X and y.")
+        raise ParameterError(NEEDS_ROWS if needs_rows else "To fit the weights from rows, give both X and y.")
     rules = [model.selected[i] for i in kept]
     return estimate(model, rules, read_rows(model, rules, X, y, sample_weight))
 
@@ -155,14 +154,14 @@ def _edited(model: Fitted, kept: Sequence[int], X: Any, y: Any, sample_weight: A
 def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
     """The model of some of the selected rules, by what it keeps."""
     rules = [model.selected[i] for i in kept]
-    if model.link != "identity":
+    if model.family.is_scored:
         return _refit_scores(model, rules, kept)
-    if model.classes is not None:
+    if model.family.weighs_equally:
         if len({rule.weight for rule in model.selected}) > 1:
             raise ParameterError(
                 "The rules of this model have unequal weights, and it keeps no sums to fit them again."
             )
-        intercept: Any = tuple(np.zeros(len(model.classes)).tolist()) if rules else model.mean
+        intercept: Any = tuple(np.zeros(model.family.shape).tolist()) if rules else model.mean
         weights = [1 / len(rules) for _ in rules]
         facts = {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}
         return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None, facts=facts)
@@ -184,14 +183,14 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
 
 def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -> Fitted:
     """By the approximation of the likelihood that the model keeps, at the same penalty."""
-    likelihood = None if model.likelihood is None else model.likelihood.take(kept)
+    near = None if model.likelihood is None else model.likelihood.take(kept)
     weights: list[float] = []
     if not rules:  # the link of the mean, exactly
-        intercept, penalty = _link_of_mean(model), 0.0
-    elif likelihood is not None:
+        intercept, penalty = model.family.score_of_mean, 0.0
+    elif near is not None:
         penalty = float(model.facts.get("ridge_penalty", 0.0))
-        refit_by = refit_log if model.link == "log" else refit_classes
-        intercept, weights = refit_by(likelihood, penalty, n_fixed(rules))
+        intercepts, found = minimise(near, penalty, n_fixed(rules))
+        intercept, weights = model.family.as_output(intercepts), found.tolist()
     else:
         raise ParameterError(
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give "
@@ -202,15 +201,7 @@ def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -
     if rules:
         facts["approximate_weights"] = True
     selected = with_weights(rules, weights)
-    return replace(model, selected=selected, intercept=intercept, likelihood=likelihood, tuning=None, facts=facts)
-
-
-def _link_of_mean(model: Model) -> Any:
-    """The score that predicts the mean; of classes scores with sum zero."""
-    if model.link == "log":
-        return float(_core.log(np.array([model.mean]))[0])
-    logs = _core.log(np.asarray(model.mean, dtype=np.float64))
-    return tuple((logs - logs.mean()).tolist())
+    return replace(model, selected=selected, intercept=intercept, likelihood=near, tuning=None, facts=facts)
 
 
 def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_dust: int = 0) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def _mean_effect(model: Model, axes: tuple[Axis, ...], X: Any) -> NDArray[np.flo
 def _average_predictions(model: Model, axes: tuple[Axis, ...], table: Table) -> NDArray[np.float64]:
     """The average prediction at each step, all rows being set to it."""
     shape = tuple(len(axis.column.values) for axis in axes)
-    values = np.empty(shape + (() if model.classes is None else (len(model.classes),)))
+    values = np.empty(shape + model.family.shape)
     for steps in np.ndindex(*shape):
         values[steps] = model.decision(_set(table.columns, axes, steps, table.n_rows)).mean(axis=0)
     return values
@@ -220,7 +220,7 @@ def effect(
     columns = None if table is None else table.columns
     inner = {axis.index for axis in axes}
     shape = tuple(len(axis.column.values) for axis in axes)
-    total = np.zeros((*shape, len(model.classes or (None,)))) + np.asarray(model.intercept)
+    total = np.zeros((*shape, *(model.family.shape or (1,)))) + np.asarray(model.intercept)
     for rule in model.rules:
         if columns is None and not any(c.index in inner for c in rule.conditions):
             total += (rule.weight or 0.0) * model.average_output(rule)
@@ -235,8 +235,7 @@ def effect(
         total += (rule.weight or 0.0) * (fires * np.asarray(rule.inside) + (1 - fires) * np.asarray(rule.outside))
     for term in model.terms:
         total += _term_part(term, axes, columns)[..., None]
-    values = total if model.classes is not None else total[..., 0]
     predictions = None
-    if table is not None and model.link != "identity" and with_predictions:
+    if table is not None and model.family.is_scored and with_predictions:
         predictions = _average_predictions(model, axes, table)
-    return Effect(axes, values, model.target, model.classes, predictions)
+    return Effect(axes, model.family.take(total), model.target, model.classes, predictions)

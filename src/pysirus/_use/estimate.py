@@ -18,22 +18,15 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
-from pysirus._families.log_mean import LogMean
-from pysirus._learn.kinds.class_likelihood import ClassLikelihood
-from pysirus._learn.kinds.class_shares import ClassShares
+from pysirus._learn.kinds import of_family
 from pysirus._learn.kinds.kind import Kind
-from pysirus._learn.kinds.numbers import Numbers
-from pysirus._learn.kinds.positive import PositiveNumbers
-from pysirus._learn.kinds.survival import SurvivalTimes
 from pysirus._learn.training import MemoryTraining
 from pysirus._message import InCommand, InPython, Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._response.read import read_weights
-from pysirus._response.response import ClassResponse, Response
+from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
-from pysirus._use.score import read_codes
 from pysirus._warn import warn_user
 from pysirus._weights.weighted import with_outputs
 
@@ -58,18 +51,11 @@ def kind_of(model: Model) -> Kind:
         raise ParameterError(
             "Rules and weights can be estimated on rows for a model of SIRUS, and this one is of another method."
         )
-    if model.link == "identity":
-        return Numbers() if model.classes is None else ClassShares()
-    if model.link == "softmax":
-        return ClassLikelihood()
-    if model.link == "hazard":
-        return SurvivalTimes(model.followed.event_value)
-    if model.link == "log" and "loss" in model.facts:
-        assert isinstance(model.family, LogMean)
-        return PositiveNumbers(model.family)
-    raise ParameterError(
-        f"This model does not say which loss it was fitted by. Fit it again with {Parameter('required_rules')}."
-    )
+    if model.family.deviance_loss is not None and "loss" not in model.facts:
+        raise ParameterError(
+            f"This model does not say which loss it was fitted by. Fit it again with {Parameter('required_rules')}."
+        )
+    return of_family.kind_of(model.family)
 
 
 def read_rows(model: Model, rules: Sequence[FittedTerm], X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -77,10 +63,7 @@ def read_rows(model: Model, rules: Sequence[FittedTerm], X: Any, y: Any, sample_
     kind = kind_of(model)
     with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
         table = model.align(X, rules=rules)
-        if model.classes is None:
-            return Rows(table, kind.read(y, sample_weight, table.n_rows))
-        codes = read_codes(model, y, table.n_rows)
-        return Rows(table, ClassResponse(codes, model.labels, weights=read_weights(sample_weight, table.n_rows)))
+        return Rows(table, kind.read_like(y, sample_weight, table.n_rows, model.labels))
 
 
 def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> MemoryTraining:
@@ -164,11 +147,10 @@ def _alike(own: Any, found: NDArray[np.float64], means: tuple[Any, Any]) -> bool
 def _check_rows(model: Model, rules: Sequence[FittedTerm], training: MemoryTraining) -> None:
     """Reject rows from which outputs or weights cannot be estimated."""
     response = training.response
-    if isinstance(response, ClassResponse):
-        for label, n in zip(response.labels, np.bincount(response.codes, minlength=response.n_outputs)):
-            if not n:
-                raise ParameterError(f"y has no row of class {label!r}: rows of every class of the model are needed.")
-    elif training.is_constant:
+    for label, n in zip(response.labels or (), response.stratum_sizes):
+        if not n:
+            raise ParameterError(f"y has no row of class {label!r}: rows of every class of the model are needed.")
+    if not response.labels and training.is_constant:
         raise ParameterError("y is the same in every row: no outputs and no weights can be estimated.")
     for rule, n_inside in zip(rules, training.binned.bins.sum(axis=1, dtype=np.int64).tolist()):
         if rule.inside is not None and n_inside in (0, training.n_rows):

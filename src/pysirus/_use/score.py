@@ -13,17 +13,14 @@ from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._families.metrics.rows import Metrics, Predicted
 from pysirus._families.metrics.survival import SCORE_DIGITS, censoring, count_pairs, integrated_brier_score
+from pysirus._learn.kinds.classes import codes_among
 from pysirus._learn.kinds.held_out import figures_of
-from pysirus._message import TARGET
 from pysirus._model.held_out import format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._response.read import (
-    UnknownLabelError,
     check_weights,
-    class_codes,
     name_of,
-    read_labels,
     read_numbers,
     read_weights,
 )
@@ -142,7 +139,7 @@ def _predict(model: Model, rows: Rows) -> _Compared:
             read = read_survival(y, n_rows, model.survival.event_value)
             return _Compared(found, read.events, read.times, weights)
         if model.classes is not None:
-            return _Compared(found, read_codes(model, y, n_rows), None, weights)
+            return _Compared(found, codes_among(model.labels, y, n_rows), None, weights)
         truth = read_numbers(y, n_rows)
         model.family.check(truth)
         return _Compared(found, truth, None, weights)
@@ -172,17 +169,3 @@ def _survival_figures(
     survival = hazard.survival(scores, at)
     brier = integrated_brier_score(times.times, times.events, survival, at, known, weights)
     return {"concordance": (pairs.concordance, None), "integrated_brier": (brier, None)}
-
-
-def read_codes(model: Model, y: Any, n_rows: int) -> NDArray[np.uint8]:
-    """Labels as classes of the model."""
-    labels = read_labels(y, n_rows)
-    try:
-        return class_codes(labels, model.labels)
-    except UnknownLabelError:
-        known = model.labels.tolist()
-        unknown = next(label for label in labels.tolist() if label not in known or type(label) is not type(known[0]))
-        shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-        raise DataError(
-            f"{TARGET} holds {unknown!r}, which is not a class of the model. Its classes are {shown}."
-        ) from None

@@ -137,7 +137,7 @@ def _with_merged_levels(merged: ColumnSummary, a: ColumnSummary, b: ColumnSummar
         at = [position[level] for level in part.levels]
         sizes[at] += part.level_sums.sizes
         sums[at] += part.level_sums.sums
-    return replace(merged, levels=levels, level_sums=LevelSums(sizes, sums, first.by_class))
+    return replace(merged, levels=levels, level_sums=replace(first, sizes=sizes, sums=sums))
 
 
 def order_summaries(summaries: Sequence[ColumnSummary], directions: Mapping[int, int]) -> tuple[ColumnSummary, ...]:
@@ -154,5 +154,5 @@ def _in_whole_order(summary: ColumnSummary) -> ColumnSummary:
     sizes = np.zeros(len(order), dtype=np.int64)
     sums = np.zeros((len(order), found.sums.shape[1]), dtype=found.sums.dtype)
     sizes[at], sums[at] = found.sizes, found.sums
-    padded = LevelSums(sizes, sums, found.by_class)
+    padded = replace(found, sizes=sizes, sums=sums)
     return replace(summary, kind="ordered", levels=order, order=order, level_sums=padded)

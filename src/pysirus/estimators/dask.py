@@ -145,10 +145,8 @@ class _Predictor:
 
     def nothing(self) -> NDArray[Any]:
         """The answer to no rows."""
-        classes = self.model.classes
-        if classes is None:
-            return np.zeros(0)
-        return np.zeros((0, len(classes))) if self.shares else self.model.labels[:0]
+        shape = self.model.family.shape
+        return np.zeros((0, *shape)) if self.shares or not shape else self.model.labels[:0]
 
     def values(self, X: Any) -> NDArray[Any]:
         """One entry per row."""
@@ -162,7 +160,7 @@ class _Predictor:
         if self.shares:
             return pd.DataFrame(self.values(X), index=X.index, columns=list(self.model.classes or ()))
         # pandas has types of its own for some labels, and does not see them where there is none
-        dtype = None if self.model.classes is None else pd.Series(self.model.labels).dtype
+        dtype = pd.Series(self.model.labels).dtype if self.model.family.shape else None
         return pd.Series(self.values(X), index=X.index, name=self.model.target, dtype=dtype)
 
 

@@ -21,7 +21,6 @@ from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
-from pysirus._families.links import log_odds
 from pysirus._families.of_model import BY_LOSS
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
@@ -220,9 +219,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         """
         check_is_fitted(self)
         scores = self.model_.scores(X, owner=type(self).__name__)
-        if self.model_.link == "softmax":
-            return log_odds(scores)
-        return np.asarray(scores[:, 1] - 0.5) if scores.shape[1] == 2 else scores
+        return self.model_.family.ranking(scores)
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model.speaking_of(self.positive_class))

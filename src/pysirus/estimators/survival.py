@@ -55,8 +55,7 @@ class SurvivalBase(SirusBase):
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
-        assert model.survival is not None
-        self.unique_times_ = self.event_times_ = model.survival.hazard.times
+        self.unique_times_ = self.event_times_ = model.followed.hazard.times
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Risk scores: the higher, the earlier the event is expected.

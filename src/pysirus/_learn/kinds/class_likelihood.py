@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._families.classes import Multinomial
 from pysirus._families.links import Link
 from pysirus._families.losses import LOGISTIC, SOFTMAX, Loss
 from pysirus._families.metrics.classes import log_losses
@@ -24,7 +25,6 @@ from pysirus._response.residuals import OddsResiduals
 from pysirus._response.response import Response, VectorResponse
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Moments
-from pysirus._weights.quadratic import Quadratic, minimise
 from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
@@ -66,9 +66,7 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
 
     def as_output(self, scores: Floats) -> tuple[float, ...]:
         """The scores of all classes, which sum to zero."""
-        if len(scores) == 1:
-            return -float(scores[0]) / 2, float(scores[0]) / 2
-        return tuple((scores - scores.mean()).tolist())
+        return Multinomial.as_output(scores)
 
     def as_response(self, residuals: Floats, response: Response) -> Response:
         """Of two classes the residuals of the second, of more a vector."""
@@ -92,9 +90,3 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
             return super().weigh(training, rules, moments, sizes)
         mean, none = training.response.output(moments.means[0]), np.zeros((len(sizes), 0))
         return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
-
-
-def refit_classes(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[tuple[float, ...], list[float]]:
-    """Intercept and weights by the approximation that a model keeps; those of the first rules may be held at 1."""
-    intercepts, weights = minimise(near, penalty, n_held)
-    return ClassLikelihood().as_output(intercepts), weights.tolist()

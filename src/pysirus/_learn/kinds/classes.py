@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._data.column import DataError
 from pysirus._format import format_levels
 from pysirus._learn.kinds.kind import Kind, LabelTotals
 from pysirus._message import TARGET, Parameter
 from pysirus._parameters import ParameterError, check_real
 from pysirus._parameters.check import label_number
-from pysirus._response.read import check_weights, class_codes, classes_of, read_labels, read_weights
+from pysirus._response.read import UnknownLabelError, check_weights, class_codes, classes_of, read_labels, read_weights
 from pysirus._response.response import ClassResponse, Response
 
 
@@ -75,6 +76,11 @@ class ClassKind(Kind):
         factors = class_factors(self.class_weight, classes, totals)[codes]
         return replace(response, weights=factors if weights is None else factors * weights, repeats=weights)
 
+    def read_like(self, y: Any, sample_weight: Any, n_rows: int, labels: NDArray[Any]) -> ClassResponse:
+        """Rows of known classes, whatever these weigh."""
+        codes = codes_among(labels, y, n_rows)
+        return ClassResponse(codes, labels, weights=read_weights(sample_weight, n_rows))
+
     def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
         """Those of the rows; weights of classes are for learning, not for judging."""
         return response.weights if self.class_weight is None else response.repeats
@@ -90,6 +96,21 @@ class ClassKind(Kind):
             totals = [float(weight / Fraction(2) ** exponent) for weight in labels.weights]  # which only compare
             factors = class_factors(self.class_weight, labels.classes, totals)
         return ClassesOfPart(labels.classes, factors)
+
+
+def codes_among(known: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.uint8]:
+    """Labels as the classes of a model."""
+    labels = read_labels(y, n_rows)
+    try:
+        return class_codes(labels, known)
+    except UnknownLabelError:
+        of_model = known.tolist()
+        first = of_model[0]
+        unknown = next(label for label in labels.tolist() if label not in of_model or type(label) is not type(first))
+        shown = ", ".join(map(repr, of_model[:8])) + (", ..." if len(of_model) > 8 else "")
+        raise DataError(
+            f"{TARGET} holds {unknown!r}, which is not a class of the model. Its classes are {shown}."
+        ) from None
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], totals: Sequence[float]) -> NDArray[np.float64]:

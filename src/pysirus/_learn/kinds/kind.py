@@ -68,6 +68,10 @@ class Kind(ABC):
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
         """The response of rows in memory, checked."""
 
+    def read_like(self, y: Any, sample_weight: Any, n_rows: int, labels: NDArray[Any]) -> Response:
+        """The response of other rows of a model; ``labels`` are its classes."""
+        return self.read(y, sample_weight, n_rows)
+
     @abstractmethod
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PartReading:
         """How the response of a part is read, once what must be known of all parts is asked for."""

@@ -29,7 +29,6 @@ from pysirus._message import TARGET
 from pysirus._model.model import Model
 from pysirus._response.response import NumberResponse, Response
 from pysirus._weights.moments import Moments
-from pysirus._weights.quadratic import Quadratic, minimise
 from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
@@ -131,9 +130,3 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
         """One number per row."""
         column = np.ascontiguousarray(residuals[:, 0])
         return NumberResponse(column, weights=response.weights, repeats=response.repeats)
-
-
-def refit_log(near: Quadratic, penalty: float, n_held: int = 0) -> tuple[float, list[float]]:
-    """Intercept and weights by the approximation that a model keeps; those of the first rules may be held at 1."""
-    intercepts, weights = minimise(near, penalty, n_held)
-    return float(intercepts[0]), weights.tolist()
