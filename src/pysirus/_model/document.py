@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysirus._families.links import LINKS
-from pysirus._families.of_model import BY_LOSS
 from pysirus._model.agreement import check_agreement
 from pysirus._model.constraint_fields import CONSTRAINTS
+from pysirus._model.facts import COUNT, FACTS, FREQUENCY, ROUNDING, STABILITY
 from pysirus._model.fields import (
     anything,
     fields,
@@ -28,7 +28,6 @@ from pysirus._model.fields import (
     text,
     whole,
 )
-from pysirus._model.held_out import OUT_OF_FOLD
 from pysirus._model.recipe_text import MARKS, RECIPE
 from pysirus._model.roles import ROLES
 from pysirus._terms.parse import MOST_CONDITIONS
@@ -36,11 +35,7 @@ from pysirus._terms.parse import MOST_CONDITIONS
 FORMAT = "pysirus-model"
 VERSIONS = (1, 2)  # 2 has a link, and may have a recipe, constraints and given rules
 
-ROUNDING = 1e-6
 SHARE = number(0, 1 + ROUNDING)  # a sum of shares of the training weight
-STABILITY = number(-ROUNDING, 1 + ROUNDING)  # a mean over pairs of folds, updated fold by fold
-FREQUENCY = number(0, 1)
-COUNT = whole(0)
 
 
 def output(value: Any, place: str) -> None:
@@ -126,42 +121,6 @@ RULE = fields(
 
 TERM = fields(
     {"feature": text, "index": COUNT, "weight": number(), "lower": number(), "upper": number(), "missing": number()}
-)
-
-ERRORS = fields({"name": text}, besides={"before": number(), "after": number()})
-EDIT = fields(
-    {"removed": items(text), "added": items(text)},
-    besides={"note": text, "by": text, "date": text, "error": ERRORS},
-)
-
-FACTS = fields(
-    {},
-    besides={
-        "n_rows": COUNT,
-        "estimated_on": COUNT,
-        "n_trees": COUNT,
-        "n_stages": whole(1, 2**31),
-        "n_candidates": COUNT,
-        "seed": whole(0, 2**64 - 1),
-        "draw": whole(1, 2**31),
-        "ridge_penalty": number(0),
-        "lasso_penalty": number(0),
-        "p0": FREQUENCY,
-        "cv_error": number(),
-        "cv_stability": STABILITY,
-        "quantile_error": number(0),
-        "label_type": text,
-        "idle_columns": mapping(text),
-        "versions": mapping(text),
-        "struck_rules": items(text),
-        "edits": items(EDIT),
-        "loss": one_of(*BY_LOSS),
-        "approximate_weights": flag,
-        "out_of_fold": OUT_OF_FOLD,
-        "max_rules": whole(1, 2**31),
-        "n_dust": whole(1),
-    },
-    more=True,
 )
 
 MOST_RULES = number(0, 1e6)  # the mean length of lists; figures have a point for each length

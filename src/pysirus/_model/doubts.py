@@ -33,7 +33,7 @@ def doubts(model: Model) -> list[str]:
 
 def _is_longest(model: Model) -> bool:
     """Whether tuning ended at the largest size that it was allowed."""
-    limit, tuning = model.facts.get("max_rules"), model.tuning
+    limit, tuning = model.facts.max_rules, model.tuning
     if limit is None or tuning is None or len(tuning.path) < 2 or len(model.selected) < 2:
         return False
     return bool(tuning.path.n_rules[min(tuning.step, len(tuning.path) - 1)] > limit - 1)

@@ -19,6 +19,7 @@ from pysirus._families.of_model import family_of
 from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
+from pysirus._model.facts import Facts
 from pysirus._model.fields import Damage, ensure
 from pysirus._model.hazard_text import hazard_from_line, survival_from_json, survival_to_json
 from pysirus._model.held_out import held_out_from
@@ -302,7 +303,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         ),
         features=features,
         named=document["named"],
-        facts=document["facts"],
+        facts=Facts.of(document["facts"]),
         tuning=tuning,
         moments=moments_from_json(document.get("moments"), longest),
         likelihood=quadratic_from_json(document.get("likelihood"), len(longest), len(classes or (None,))),

@@ -8,7 +8,7 @@ hold, the node of all rows among them (Node harvest).
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -25,6 +25,7 @@ from pysirus._families.base import Family
 from pysirus._families.links import Link
 from pysirus._format import format_number
 from pysirus._model.evaluate import Addend, Evaluator
+from pysirus._model.facts import Facts
 from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.roles import ColumnRoles
 from pysirus._model.tuning import Tuning
@@ -75,8 +76,8 @@ class Model:
         The columns it was trained on.
     named : bool
         Whether the training table had column names.
-    facts : mapping
-        How the model was fitted: number of trees, seed, penalty, versions.
+    facts : Facts
+        How the model was fitted: number of trees, seed, penalty, versions; a mapping.
     tuning : Tuning or None
         The tuning path and the list of every size, if the model was tuned.
     moments : Moments or None
@@ -107,7 +108,7 @@ class Model:
     family: Family
     features: tuple[Feature, ...]
     named: bool = False
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
     tuning: Tuning | None = None
     moments: Moments | None = field(default=None, compare=False, repr=False)
     likelihood: Quadratic | None = field(default=None, compare=False, repr=False)
@@ -210,22 +211,18 @@ class Model:
         """The model of one size of its tuned list, with the error and stability of such lists among its facts."""
         tuning = self.tuned
         size = next(size for size in tuning.sizes if size.n_rules == n_rules)
-        facts = {**self.facts, "p0": size.p0, "cv_error": size.error, "cv_stability": size.stability}
-        if "ridge_penalty" in facts:
-            facts["ridge_penalty"] = size.penalty
-        facts.pop("n_dust", None)
-        if size.n_dust:
-            facts["n_dust"] = size.n_dust
         rules = with_weights(tuning.rules[: size.n_rules], size.weights)
-        if "n_stages" in facts:
-            facts["n_stages"] = max((rule.stage for rule in rules), default=1)
+        penalty = None if self.facts.ridge_penalty is None else size.penalty
+        facts = replace(
+            self.facts, p0=size.p0, cv_error=size.error, cv_stability=size.stability, ridge_penalty=penalty
+        ).of_list(rules, size.n_dust)
         family = self.family.with_hazard(size.hazard)
         return replace(self, selected=rules, intercept=size.intercept, facts=facts, family=family)
 
     @property
     def out_of_fold(self) -> HeldOut | None:
         """What held-out rows say of lists like this one; None if it was not cross-validated, or is of another size."""
-        found = held_out_from(self.facts.get("out_of_fold"), len(self.classes or ()))
+        found = held_out_from(self.facts.out_of_fold, len(self.classes or ()))
         return found if found is not None and found.n_rules == len(self.selected) else None
 
     def speaking_of(self: Self, label: Any) -> Self:
@@ -235,7 +232,7 @@ class Model:
     @property
     def labels(self) -> NDArray[Any]:
         """The labels as an array of their original type."""
-        return np.asarray(self.classes, dtype=self.facts.get("label_type"))
+        return np.asarray(self.classes, dtype=self.facts.label_type)
 
     def columns_of(self, rules: Iterable[FittedTerm]) -> set[int]:
         """The numbers of the columns that some rules and the linear terms look at."""
@@ -402,7 +399,7 @@ class Model:
     def _head(self) -> str:
         """What the list is about and where it starts, in one line."""
         if self.family.is_scored or self.is_staged:
-            approximate = "; weights are approximate" if self.facts.get("approximate_weights") else ""
+            approximate = "; weights are approximate" if self.facts.approximate_weights else ""
             return self.family.head(self.average_score) + approximate
         if self.aggregation == "mean":
             mean = self.family.plain_head(0.0).split("    ")[0]

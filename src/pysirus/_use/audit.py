@@ -37,7 +37,7 @@ def with_trail(
     entry |= {name: value for name, value in vars(note).items() if value is not None}
     if error is not None:
         entry["error"] = error
-    return replace(edited, facts={**edited.facts, "edits": [*edited.facts.get("edits", []), entry]})
+    return replace(edited, facts=replace(edited.facts, edits=[*(edited.facts.edits or ()), entry]))
 
 
 def errors_of(before: Model, after: Model, rows: tuple[Any, Any, Any] | None) -> dict[str, Any] | None:
@@ -56,7 +56,7 @@ def errors_of(before: Model, after: Model, rows: tuple[Any, Any, Any] | None) ->
 def trail_lines(model: Model) -> list[str]:
     """The trail for a reader, an edit a line."""
     lines = []
-    for entry in model.facts.get("edits", []):
+    for entry in model.facts.edits or ():
         parts = [f"{key} {'; '.join(entry[key])}" for key in ("removed", "added") if entry[key]]
         if "error" in entry:
             figures = [f"{when} {entry['error'][when]:.4g}" for when in ("before", "after") if when in entry["error"]]

@@ -21,7 +21,6 @@ from pysirus._terms.words import fold_middle
 ASIDE = {"format", "version", "facts", "tuning", "moments", "likelihood", "constraints", "rules", "features", "terms"}
 # of a rule and its conditions: how it was found, on how many rows, in which words
 RULE_ASIDE = {"text", "path", "frequency", "n_inside", "n_outside", "observed", "survival", "share", "index", "given"}
-FACTS = ("label_type",)
 SHOWN = 36  # characters of a value
 
 
@@ -69,7 +68,7 @@ def _read_by_predictions(model: Model) -> dict[str, Any]:
         "feature": _by_name(document["features"], "name"),
         "order of columns": None if model.named else [feature.name for feature in model.features],
         "linear term": _by_name(document["terms"], "feature"),
-        "facts": {name: model.facts[name] for name in FACTS if name in model.facts},
+        "facts": {"label_type": model.facts.label_type},
     }
     found = dict(_leaves(document, "", ASIDE))
     return {**found, **dict(_leaves(named, "", {"index"}))}

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pysirus._message import InPython
+from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.effect import n_fixed
@@ -119,7 +120,7 @@ def without(
     texts = [model.selected[i].text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
     edited = _edited(model, kept, X, y, sample_weight)
-    facts = {**edited.facts, "struck_rules": [*model.facts.get("struck_rules", []), *texts]}
+    facts = replace(edited.facts, struck_rules=[*(model.facts.struck_rules or ()), *texts])
     error = errors_of(model, edited, None if X is None else (X, y, sample_weight))
     return with_trail(replace(edited, facts=facts), texts, [], note or Note(), error)
 
@@ -163,7 +164,7 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
             )
         intercept: Any = tuple(np.zeros(model.family.shape).tolist()) if rules else model.mean
         weights = [1 / len(rules) for _ in rules]
-        facts = {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}
+        facts = replace(model.facts, out_of_fold=None)
         return replace(model, selected=with_weights(rules, weights), intercept=intercept, tuning=None, facts=facts)
     if model.moments is None:
         raise ParameterError(
@@ -188,7 +189,7 @@ def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -
     if not rules:  # the link of the mean, exactly
         intercept, penalty = model.family.score_of_mean, 0.0
     elif near is not None:
-        penalty = float(model.facts.get("ridge_penalty", 0.0))
+        penalty = model.facts.ridge_penalty or 0.0
         intercepts, found = minimise(near, penalty, n_fixed(rules))
         intercept, weights = model.family.as_output(intercepts), found.tolist()
     else:
@@ -196,19 +197,11 @@ def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give "
             f"{InPython('X and y, ')}the training rows."
         )
-    facts = _facts(model, rules, penalty)
-    facts.pop("approximate_weights", None)
-    if rules:
-        facts["approximate_weights"] = True
+    facts = replace(_facts(model, rules, penalty), approximate_weights=None)
+    facts = replace(facts, approximate_weights=True if rules else None)
     selected = with_weights(rules, weights)
     return replace(model, selected=selected, intercept=intercept, likelihood=near, tuning=None, facts=facts)
 
 
-def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_dust: int = 0) -> dict[str, Any]:
-    facts = {**model.facts, "ridge_penalty": penalty}
-    facts.pop("n_dust", None)
-    facts |= {"n_dust": n_dust} if n_dust else {}
-    facts.pop("out_of_fold", None)  # of another list
-    if "n_stages" in facts:
-        facts["n_stages"] = max((rule.stage for rule in rules), default=1)
-    return facts
+def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_dust: int = 0) -> Facts:
+    return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(rules, n_dust)  # it is of another list

@@ -33,8 +33,8 @@ from pysirus._weights.weighted import with_outputs
 Fitted = TypeVar("Fitted", bound=Model)
 
 SAME = 1e-6  # means of the same rows, where weights are computed again
-OF_LIST = ("out_of_fold", "approximate_weights", "n_dust")  # facts of the list before
-OF_SAMPLE = ("cv_error", "cv_stability")  # facts of the rows before
+OF_LIST: dict[str, Any] = {"out_of_fold": None, "approximate_weights": None, "n_dust": None}  # facts of the list before
+OF_SAMPLE: dict[str, Any] = {"cv_error": None, "cv_stability": None}  # facts of the rows before
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Rows:
 
 def kind_of(model: Model) -> Kind:
     """How the rules of a model are weighed."""
-    if model.aggregation != "sum" or model.terms or "seed" not in model.facts:
+    if model.aggregation != "sum" or model.terms or model.facts.seed is None:
         raise ParameterError(
             "Rules and weights can be estimated on rows for a model of SIRUS, and this one is of another method."
         )
-    if model.family.deviance_loss is not None and "loss" not in model.facts:
+    if model.family.deviance_loss is not None and model.facts.loss is None:
         raise ParameterError(
             f"This model does not say which loss it was fitted by. Fit it again with {Parameter('required_rules')}."
         )
@@ -70,7 +70,7 @@ def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> Memory
     """Rows of which is known where these rules hold, and nothing else."""
     holds = np.array([rule.holds(rows.table) for rule in rules], dtype=np.uint8).reshape(len(rules), rows.table.n_rows)
     binned = Binned(holds, (), {rule.key: i for i, rule in enumerate(rules)})
-    seed, constraints = int(model.facts.get("seed", 0)), model.constraints
+    seed, constraints = model.facts.seed or 0, model.constraints
     shape = (model.features, model.named, model.target)
     return MemoryTraining(binned, rows.response, seed, *shape, constraints=constraints)
 
@@ -90,7 +90,7 @@ def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
     every = [replace(rule, weight=None) for rule in [*own, *new]]
     every.sort(key=lambda rule: rule.effect is None)  # what is fixed comes first
     weighted = kind.describe(training, kind.weigh(training, every, training.moments(every), [len(every)]))
-    found = kind.model(training, weighted, 0, int(model.facts.get("n_trees", 0)))
+    found = kind.model(training, weighted, 0, model.facts.n_trees or 0)
     if reason is not None:
         warn_user(
             f"These are not the rows that the model was fitted on ({reason}). Everything is estimated on them: outputs "
@@ -107,11 +107,10 @@ def _parted(rules: Sequence[FittedTerm]) -> tuple[list[FittedTerm], list[FittedT
 
 def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
     """The model with what was found on the rows, and with its own facts as far as they are still true."""
-    gone = OF_LIST + (OF_SAMPLE if is_other else ())
-    facts = {name: fact for name, fact in model.facts.items() if name not in gone}
     taken = ("n_rows", "ridge_penalty", "n_dust", "n_stages")
-    facts |= {name: found.facts[name] for name in taken if name in found.facts}
-    facts |= {"estimated_on": found.facts["n_rows"]} if is_other else {}
+    facts = replace(model.facts, **{**OF_LIST, **(OF_SAMPLE if is_other else {})})
+    facts = replace(facts, **{name: found.facts[name] for name in taken if name in found.facts})
+    facts = replace(facts, estimated_on=found.facts.n_rows) if is_other else facts
     family = found.family.speaking_of(model.family.positive_class)
     edited = replace(model, selected=found.selected, intercept=found.intercept, family=family, facts=facts)
     return replace(edited, tuning=None, moments=found.moments, likelihood=found.likelihood)
@@ -119,7 +118,7 @@ def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
 
 def other_rows(model: Model, rules: Sequence[FittedTerm], training: MemoryTraining) -> str | None:
     """How rows differ from those that a model was fitted on; None where they say of its rules what the model says."""
-    known = model.facts.get("n_rows")
+    known = model.facts.n_rows
     if training.n_rows != known:
         return f"{training.n_rows:,} rows" + ("" if known is None else f", and it was fitted on {known:,}")
     moments = training.moments(rules)

@@ -11,6 +11,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters.peers import HarvestedNodes, TreeTable
 from pysirus._parameters.table import documented
@@ -130,7 +131,7 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
     return Model(
         RuleSet(rules),
         intercept=0.0,
-        facts=facts,
+        facts=Facts.of(facts),
         aggregation="mean",
         root_weight=float(weights[0]),
         **training.schema,

@@ -86,7 +86,7 @@ class PlainSirus(InParts, ListSize):
             folds.append(FoldPrediction(test, response.take(test), values, model.mean))
         found = judge([folds], plan.kind, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
         if self.__sklearn_is_fitted__():
-            self.model_ = replace(self.model_, facts={**self.model_.facts, "out_of_fold": found.to_facts()})
+            self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found
 
     def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:

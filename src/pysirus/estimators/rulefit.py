@@ -10,6 +10,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters.peers import BoostedRules, TreeTable
 from pysirus._parameters.table import documented
@@ -185,4 +186,4 @@ def combine(
         "n_rows": len(training.y),
         "seed": training.seed,
     }
-    return Model(RuleSet(rules), intercept, facts=facts, terms=terms, **training.schema)
+    return Model(RuleSet(rules), intercept, facts=Facts.of(facts), terms=terms, **training.schema)

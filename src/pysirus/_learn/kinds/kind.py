@@ -20,6 +20,7 @@ from pysirus._families.metrics.gain import FoldRows, Gain, gain_of
 from pysirus._families.of_model import family_of
 from pysirus._learn.residual import Residual
 from pysirus._learn.training import Training
+from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
@@ -143,6 +144,6 @@ class Kind(ABC):
             named=training.named,
             recipe=training.columns,
             moments=weighted.moments,
-            facts=facts,
+            facts=Facts.of(facts),
             constraints=training.constraints,
         )

@@ -80,7 +80,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes, which remembers its loss."""
         model = super().model(training, weighted, row, n_trees)
-        return replace(model, facts={**model.facts, **self.asked.facts})
+        return replace(model, facts=replace(model.facts, **self.asked.facts))
 
     def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> LogMean:
         """That which was asked for, with the mean."""

@@ -54,7 +54,7 @@ def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: 
     chosen, repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
     found = judge_choice(chosen.uses(repetitions), plan.kind, len(model.selected))
-    return replace(model, facts={**model.facts, "max_rules": plan.max_rules, "out_of_fold": found.to_facts()})
+    return replace(model, facts=replace(model.facts, max_rules=plan.max_rules, out_of_fold=found.to_facts()))
 
 
 def _repeat(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> tuple[Choice, list[Repetition]]:
