@@ -22,7 +22,7 @@ from sklearn.base import clone
 import pysirus
 from pysirus._use.effect import effect
 from pysirus.export import FORMATS, ExportError
-from pysirus.export._conditions import all_sums
+from pysirus.export._addends import listing_of
 
 NO_SUMS = (
     "This model keeps no sums",
@@ -171,7 +171,8 @@ def slack(model: Any) -> float:
     """How far an export may be from the model: not at all; with a link as far as sums of such size are rounded."""
     if model.link == "identity":
         return 0.0
-    sizes = [abs(sums.base) + sum(map(max, np.abs(sums.parts).tolist())) for sums in all_sums(model)]
+    sums = listing_of(model)
+    sizes = [abs(start) + sum(own.size(k) for own in sums.addends) for k, start in enumerate(sums.start)]
     return 1e-12 * (1 + max(sizes))
 
 
