@@ -59,6 +59,11 @@ class Family(ABC):
 
     # -------------------------------------------------------------------------------------------------------- numbers
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a model remembers of its family, besides what its file says anyway."""
+        return {}
+
     def check(self, values: Floats) -> None:  # noqa: B027 - most numbers are welcome
         """Reject numbers that the target cannot be."""
 

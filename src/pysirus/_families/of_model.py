@@ -11,8 +11,9 @@ from pysirus._families.cox import Cox
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Link
 from pysirus._families.log_mean import Gamma, LogMean, Poisson
+from pysirus._families.tweedie import Tweedie
 
-BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma)}
+BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma, Tweedie)}
 NO_FACTS: Mapping[str, Any] = {}
 
 

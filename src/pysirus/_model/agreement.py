@@ -211,7 +211,10 @@ def _family_of(document: Entry) -> Family:
     """What task, link and classes say together."""
     labels = None if document["classes"] is None else tuple(document["classes"])
     ensure((document["version"] == 1) == ("link" not in document), "link", "is in files of version 2, and only there")
-    family = family_of(document.get("link", "identity"), document["target"], document["mean"], classes=labels)
+    link, facts = document.get("link", "identity"), document["facts"]
+    family = family_of(link, document["target"], document["mean"], classes=labels, facts=facts)
+    goes = ("power" in family.facts) == ("power" in facts)
+    ensure(goes, "facts.power", "must be there for the loss 'tweedie', and only then")
     fits = (family.task, family.classes) == (document["task"], labels)
     others = f"{len(labels or ()) or 'no'} classes and the link {family.link!r}"
     ensure(fits, "task", f"is {document['task']!r}, which does not go with {others}")

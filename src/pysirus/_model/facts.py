@@ -5,6 +5,7 @@ Each field says what a model file may hold there. Entries that this version does
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -49,6 +50,7 @@ class Facts(Mapping[str, Any]):
     n_dust: int | None = _fact(whole(1))
     n_stages: int | None = _fact(whole(1, 2**31))
     loss: str | None = _fact(one_of(*BY_LOSS))
+    power: float | None = _fact(number(math.nextafter(1, 2), math.nextafter(2, 1)))  # of the loss tweedie
     max_rules: int | None = _fact(whole(1, 2**31))
     out_of_fold: Mapping[str, Any] | None = _fact(OUT_OF_FOLD)
     p0: float | None = _fact(FREQUENCY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._parameters.check import check_choice, check_scalar
+from pysirus._parameters.check import check_choice, check_real, check_scalar
 from pysirus._parameters.option import Option, parameter
 
 
@@ -81,16 +81,31 @@ class Loss:
 
     loss: str = parameter(
         "squared_error",
-        '{"squared_error", "poisson", "gamma"}, default="squared_error"',
-        '"squared_error" predicts the mean as a sum of rules, as in the paper. "poisson" (counts and rates) and '
-        '"gamma" (positive, skewed amounts) predict a positive mean as a product: rules multiply it. Counts with an '
-        "exposure are y = count / exposure with ``sample_weight`` = exposure, as in scikit-learn.",
-        lambda name, value: check_choice(name, value, ("squared_error", "poisson", "gamma")),
+        '{"squared_error", "poisson", "gamma", "tweedie"}, default="squared_error"',
+        '"squared_error" predicts the mean as a sum of rules, as in the paper. "poisson" (counts and rates), "gamma" '
+        '(positive, skewed amounts) and "tweedie" (amounts that may be zero, such as the claims of a policy) predict '
+        "a positive mean as a product: rules multiply it. Counts and amounts with an exposure are y = count / exposure "
+        "with ``sample_weight`` = exposure, as in scikit-learn.",
+        lambda name, value: check_choice(name, value, ("squared_error", "poisson", "gamma", "tweedie")),
         Option(
             "--loss",
             "NAME",
-            "squared_error; poisson for counts and rates; gamma for positive, skewed amounts.",
+            "squared_error; poisson for counts and rates; gamma for positive, skewed amounts; tweedie for amounts "
+            "with zeros.",
             refusal="a loss is for numbers, and this target has classes. Leave the option out.",
+        ),
+    )
+    power: float = parameter(
+        1.5,
+        "float, default=1.5",
+        'With loss="tweedie": the variance of an amount is its mean to this power, between 1 (as of counts) and 2 (as '
+        "of positive amounts); scikit-learn's ``power``, LightGBM's ``tweedie_variance_power``. For no other loss.",
+        lambda name, value: check_real(name, value, 1, 2),
+        Option(
+            "--power",
+            "NUMBER",
+            "With --loss tweedie: the variance is the mean to this power, between 1 and 2.",
+            refusal="a power is for numbers, and this target has classes. Leave the option out.",
         ),
     )
 

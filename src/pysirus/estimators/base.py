@@ -102,6 +102,11 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
         """Keep how numbers were written in the files that the model was learned from."""
         self.model_ = replace(self.model_, marks=marks)
 
+    @property
+    def _idle_parameters(self) -> tuple[str, ...]:
+        """Those that other parameters make void; a model file does without."""
+        return ()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file that ``pysirus.load`` reads.
 
@@ -112,7 +117,8 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != HERE}
-        parameters = {name: value for name, value in given.items() if _is_json(value)}
+        idle = self._idle_parameters
+        parameters = {name: value for name, value in given.items() if _is_json(value) and name not in idle}
         estimator = {"name": type(self).__name__, "parameters": parameters}
         write_document(path, {**model_to_json(self.model_), "estimator": estimator})
 

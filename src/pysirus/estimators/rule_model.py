@@ -241,7 +241,7 @@ class Actions(ABC):
     def figures(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
         """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
 
-        Counts and amounts (``loss="poisson"`` and ``"gamma"``) have deviances and D² instead of R².
+        Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
 
         Parameters
         ----------

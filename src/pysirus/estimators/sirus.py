@@ -123,10 +123,17 @@ class RegressionBase(RuleRegressor, SirusBase):
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
 
     loss: str
+    power: float
+
+    @property
+    def _idle_parameters(self) -> tuple[str, ...]:
+        return () if self.loss == "tweedie" else ("power",)
 
     @property
     def _kind(self) -> Numbers | PositiveNumbers:
-        return PositiveNumbers(BY_LOSS[self.loss]()) if self.loss in BY_LOSS else Numbers()
+        if self.loss not in BY_LOSS:
+            return Numbers()
+        return PositiveNumbers(BY_LOSS[self.loss].from_facts("y", 1.0, {"power": self.power}))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² or, for counts and amounts, D²: the share of the deviance that is explained.
