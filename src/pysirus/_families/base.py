@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -48,6 +48,7 @@ class Family(ABC):
     start_name: ClassVar[str] = "score at the start"
     value_name: ClassVar[str] = "predicted value"
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
+    outcome_names: ClassVar[tuple[str, ...]] = ()  # columns of what became of the rows of each rule
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
     weighs_equally: ClassVar[bool] = False  # whether all rules have the same weight
@@ -285,6 +286,22 @@ class Family(ABC):
     def outcome_text(self) -> str | None:
         """What became of all training rows, of times to an event; else None."""
         return None
+
+    def outcomes(self, rule: FittedTerm) -> list[str]:
+        """What became of the rows of a rule, under ``outcome_names``."""
+        return []
+
+    def event_shares(self, rule: FittedTerm) -> list[float]:
+        """The shares of rows with an event inside and outside a rule, of times to an event."""
+        return []
+
+    def truths(self, y: Any, n_rows: int) -> Any:
+        """What came true, one entry for each row."""
+        return y
+
+    def truth_text(self, truth: Any, number: Callable[[float], str]) -> str:
+        """An entry of ``truths`` as text, with the words for numbers."""
+        return number(truth) if isinstance(truth, float) else str(truth)
 
     def shown_class(self, rule: FittedTerm) -> int:
         """The class that stands for a rule; 0 where there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +10,7 @@ from pysirus._families.base import START_DIGITS, Family, Task, start_texts
 from pysirus._families.links import Floats, Link
 from pysirus._format import format_number
 from pysirus._plain import one_line
+from pysirus._response.read_survival import read_survival
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import format_factors, median_text, median_texts, unit_of
 
@@ -31,6 +32,7 @@ class Cox(Family):
     tells_totals: ClassVar[bool] = False
     value_name: ClassVar[str] = "risk score"
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
+    outcome_names: ClassVar[tuple[str, ...]] = ("events",)
     has_hazard: ClassVar[bool] = True
     predicts: ClassVar[str] = "times to an event"
 
@@ -112,6 +114,25 @@ class Cox(Family):
         median, n_events = self.survival.median, self.survival.n_events
         shown = median_text(median) + (unit_of(self.target) if median is not None else "")
         return one_line(f"{self.survival.event_text}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
+
+    def outcomes(self, rule: FittedTerm) -> list[str]:
+        """Events and rows at risk."""
+        return [" / ".join(rule.event_texts)]
+
+    def event_shares(self, rule: FittedTerm) -> list[float]:
+        """The shares of rows with an event."""
+        rows = (rule.n_inside or 1, rule.n_outside or 1)
+        return [side.n_events / n for side, n in zip(rule.survival or (), rows)]
+
+    def truths(self, y: Any, n_rows: int) -> list[tuple[float, bool]]:
+        """Times, and whether each ended with an event."""
+        found = read_survival(y, n_rows, self.events.event_value)
+        return list(zip(found.times.tolist(), found.events.tolist()))
+
+    def truth_text(self, truth: Any, number: Callable[[float], str]) -> str:
+        """The time, and what it ended with."""
+        time, event = truth
+        return f"{number(time)} ({'event' if event else 'censored'})"
 
     def head(self, start: Floats) -> str:
         """What became of all rows."""

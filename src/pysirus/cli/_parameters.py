@@ -73,7 +73,8 @@ def _parse(option: Option, value: Any) -> Any:
         raise typer.BadParameter(str(error), param_hint=option.name) from None
 
 
-FOR_OTHERS = "is not for times to an event. Leave the option out."
+ESTIMATORS = {"regression": "SirusRegressor", "classification": "SirusClassifier", "survival": "SirusSurvival"}
+REFUSALS = {"survival": "is not for times to an event. Leave the option out."}  # where an option does not say it
 
 
 def make_estimator(
@@ -82,14 +83,12 @@ def make_estimator(
     """An estimator with the parameters that were typed; one that it does not have is refused."""
     import pysirus
 
-    names = {"regression": "SirusRegressor", "classification": "SirusClassifier", "survival": "SirusSurvival"}
-    estimator = getattr(pysirus, f"{names[task]}{'CV' if tuned else ''}")
+    estimator = getattr(pysirus, f"{ESTIMATORS[task]}{'CV' if tuned else ''}")
     taken = estimator._get_param_names()
     for name, value in parameters.items():
         if name not in taken and value != PARAMETERS[name].default:
             option = _of(PARAMETERS[name])
-            refusal = FOR_OTHERS if task == "survival" else option.refusal
-            raise typer.BadParameter(refusal, param_hint=option.name)
+            raise typer.BadParameter(REFUSALS.get(task, option.refusal), param_hint=option.name)
     given = {name: value for name, value in parameters.items() if name in taken}
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"], training.classes())

@@ -85,7 +85,7 @@ def _predictions(rules: Model, found: Any, rows: pa.Table, exposure: str | None)
 
 def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any]:
     """The probability of no event until each of some times, by the name of its column."""
-    if model.survival is None:
+    if not model.family.has_hazard:
         raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint="--at")
     words = [word.strip() for word in at.split(",")]
     try:
@@ -94,7 +94,7 @@ def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any
         times = np.array([-1.0])
     if not (np.isfinite(times) & (times >= 0)).all():
         raise typer.BadParameter(f"times from 0 on, such as 365,730, got '{at}'.", param_hint="--at")
-    found = model.survival.hazard.survival(model.scores(features), times)
+    found = model.followed.hazard.survival(model.scores(features), times)
     return {f"survival_{word}": column for word, column in zip(words, found.T)}
 
 

@@ -61,19 +61,18 @@ def _rule_table(model: Model, full: bool) -> Table:
     last_name = "weight" if shown.reading is None else shown.reading.adds_name
     if last_name:
         table.add_column(last_name, justify="right", no_wrap=True)
-    if model.survival is not None:
-        table.add_column("events", justify="right", no_wrap=True)
+    for name in model.family.outcome_names:
+        table.add_column(name, justify="right", no_wrap=True)
     for number, rule in enumerate(shown, start=1):
         last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
         stage = [str(rule.stage)] if staged else []
-        events = [] if rule.survival is None else [" / ".join(rule.event_texts)]
         table.add_row(
             str(number),
             *stage,
             rule.frequency_text,
             _rule_text(rule, shown, full),
             *([last] if last_name else []),
-            *events,
+            *model.family.outcomes(rule),
         )
     return table
 
@@ -230,7 +229,7 @@ def model_data(model: Model) -> dict[str, Any]:
     ]
     data: dict[str, Any] = {
         "target": model.target,
-        "classes": None if model.classes is None else list(model.classes),
+        "classes": list(model.classes or ()) or None,
         **({} if model.positive_class is None else {"positive_class": model.positive_class}),
         "mean": model.mean,
         "intercept": model.intercept,

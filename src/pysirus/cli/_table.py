@@ -29,7 +29,8 @@ from pysirus.cli._known import known_columns, text_columns
 from pysirus.cli._options import parse_memory
 from pysirus.datasets._catalog import SHIPPED
 
-TASKS = ("auto", "regression", "classification")
+AUTO = "auto"
+TASKS = (AUTO, "regression", "classification")
 
 
 class Roles(NamedTuple):
@@ -38,7 +39,7 @@ class Roles(NamedTuple):
     categorical: list[str] | None = None
     drop: list[str] | None = None
     weights: str | None = None
-    task: str = "auto"
+    task: str = AUTO
     exposure: str | None = None
     increasing: list[str] | None = None
     decreasing: list[str] | None = None
@@ -46,6 +47,11 @@ class Roles(NamedTuple):
     time: str | None = None
     event: str | None = None
     groups: str | None = None
+
+    @property
+    def says_task(self) -> bool:
+        """Whether somebody says what the target is."""
+        return self.task != AUTO
 
 
 class Training(NamedTuple):
@@ -248,7 +254,8 @@ def _task_of(response: Any, roles: Roles) -> str:
         raise typer.BadParameter(
             f"regression predicts numbers, and column '{response.name}' holds text{found}.", param_hint="--task"
         )
-    task = roles.task if roles.task != "auto" else "regression" if response.dtype.is_numeric() else "classification"
+    guess = "regression" if response.dtype.is_numeric() else "classification"
+    task = roles.task if roles.says_task else guess
     if task != "regression" and roles.exposure is not None:
         raise typer.BadParameter(
             f"counts have an exposure, and '{response.name}' has classes. Leave the option out.",
@@ -292,7 +299,7 @@ def open_training(name: str, target: str | None, roles: Roles | None = None) -> 
         )
     used = {target, roles.weights, roles.exposure, roles.groups, *names_of(table, roles.drop, "--drop")}
     response = nw.from_native(table, eager_only=True)[target]
-    if roles.task == "auto":
+    if not roles.says_task:
         _check_labels(target, response)
     task = _task_of(response, roles)
     if roles.exposure is not None:
@@ -350,7 +357,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
     for value, option in ((target, "--target"), (roles.exposure, "--exposure")):
         if value is not None:
             raise typer.BadParameter("--time and --event say what is predicted. Leave it out.", param_hint=option)
-    if roles.task != "auto":
+    if roles.says_task:
         raise typer.BadParameter(f"'{roles.task}' does not go with --time and --event.", param_hint="--task")
     table = open_table(name, labels=split_names(roles.categorical))
     event, value = event_of(table, event)

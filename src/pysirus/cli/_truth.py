@@ -31,11 +31,10 @@ class Truth(NamedTuple):
 
     def of(self, rules: Model) -> Columns:
         """The columns for a model."""
-        survival = rules.survival
-        if survival is not None:
+        if rules.family.has_hazard:
             if self.target is not None:
                 raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
-            target, event = self.time or rules.target_column, self.event or survival.event
+            target, event = self.time or rules.target_column, self.event or rules.followed.event
             return Columns(target, event, None, *self._weights(rules))
         for given, option in ((self.time, "--time"), (self.event, "--event")):
             if given is not None:
@@ -88,9 +87,10 @@ class Columns:
     def kinds(self, rules: Model) -> tuple[list[str], list[str]]:
         """Those that are text in a text file, and those that are numbers."""
         numbers = [name for name in (self.exposure, self.weights) if name is not None]
-        if rules.classes is None:
+        labels = rules.family.classes
+        if not labels:
             return [], [self.target, *numbers]
-        return [self.target] if any(isinstance(label, str) for label in rules.classes) else [], numbers
+        return [self.target] if any(isinstance(label, str) for label in labels) else [], numbers
 
     def check(self, table: pa.Table) -> None:
         """Complain of the first that the table does not have."""

@@ -194,7 +194,7 @@ def predict(
         check_replaced(output)
     loaded = load_model(model)
     rules = model_of(loaded)
-    if probabilities and rules.classes is None:
+    if probabilities and not rules.family.shape:
         raise typer.BadParameter(
             f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
             param_hint="--probabilities",

@@ -58,7 +58,8 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     ax.set_xticks([])
     bare(ax)
     # the axes hold the names of the rules; the columns are parts of it, so that the figure's layout knows them
-    _draw_outputs(ax, ax.inset_axes([0, 0, 0.49, 1], sharey=ax), model, shown, k)
+    draw = _draw_medians if model.family.has_hazard else _draw_means
+    draw(ax, ax.inset_axes([0, 0, 0.49, 1], sharey=ax), model, shown, k)
     columns = COLUMNS[:2] if model.family.is_scored else COLUMNS
     for c, name in enumerate(columns):
         _draw_bars(ax.inset_axes([0.53 + 0.16 * c, 0, 0.15, 1], sharey=ax), shown, name)
@@ -91,11 +92,8 @@ def _output(value: Any, k: int) -> float:
     return float(value[k]) if isinstance(value, tuple) else float(value)
 
 
-def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
+def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
-    if model.survival is not None:
-        _draw_medians(whole, ax, model, shown)
-        return
     mean = _output(model.mean, k)
     residual = [rule.stage > 1 and rule.observed is None for rule in shown]
     starts = [mean if own else 0.0 for own in residual]
@@ -117,7 +115,7 @@ def _draw_outputs(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k:
     bare(ax, "bottom")
 
 
-def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm]) -> None:
+def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """Median times, a dot inside and a ring outside; an arrow at the last time where the median is not reached."""
     times = model.followed.hazard.times
     last = float(times[-1]) if len(times) else 1.0

@@ -101,13 +101,13 @@ def predicted_survival(
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Times, Any]:
     model = model._as_model()
-    if model.survival is None:
+    if not model.family.has_hazard:
         raise ParameterError("This figure is for times to an event (SirusSurvival), which this model does not predict.")
     table = model.align(X)
     return (
         model,
         table,
-        read_survival(y, table.n_rows, model.survival.event_value),
+        read_survival(y, table.n_rows, model.followed.event_value),
         read_weights(sample_weight, table.n_rows),
     )
 
@@ -126,7 +126,7 @@ def _finish(ax: Any, model: Any) -> Any:
     ax.set_ylim(0, 1.03)
     ax.set_xlim(left=0)
     ax.set_xlabel(plain(model.target))
-    ax.set_ylabel(plain(f"share without {model.survival.event_text}"))
+    ax.set_ylabel(plain(f"share without {model.followed.event_text}"))
     ax.legend(frameon=False, fontsize=8)
     bare(ax, "left", "bottom")
     return ax

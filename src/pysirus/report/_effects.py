@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pysirus._data.table import Table
 from pysirus._format import format_date
 from pysirus._model.model import Model
@@ -23,7 +25,7 @@ def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
     share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
     return [
         {
-            **_effect(effect(model, name, table, with_predictions=False), table),
+            **_effect(model, effect(model, name, table, with_predictions=False), table),
             "gap": short(share[name][0]),
             "frequency": short(share[name][1]),
         }
@@ -31,7 +33,7 @@ def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
     ]
 
 
-def _effect(found: Effect, table: Table | None) -> dict[str, Any]:
+def _effect(model: Model, found: Effect, table: Table | None) -> dict[str, Any]:
     """Steps between thresholds, or rows of levels: those that no rule tells apart share one."""
     (axis,) = found.axes
     shown: dict[str, Any] = {"feature": axis.feature, "numeric": axis.is_numeric, "hasMissing": axis.has_missing}
@@ -41,10 +43,9 @@ def _effect(found: Effect, table: Table | None) -> dict[str, Any]:
         return {**shown, "edges": short(axis.edges), "labels": list(axis.labels), "values": short(found.values)}
     counts = None if table is None or axis.index in table.absent else level_counts(axis, table.columns[axis.index])
     groups = level_groups(axis, found.values, counts)
-    values = [group.value if found.classes is not None else group.value[0] for group in groups]
     return {
         **shown,
         "labels": [group.label for group in groups],
         "members": [list(group.levels) if group.is_folded else [] for group in groups],
-        "values": short(values),
+        "values": short(model.family.take(np.array([group.value for group in groups]))),
     }

@@ -19,7 +19,6 @@ from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
 from pysirus._plain import apart
-from pysirus._response.read_survival import read_survival
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE, fold_conditions
@@ -50,10 +49,8 @@ def _rule(rule: FittedTerm, model: Model, chosen: RuleSet) -> dict[str, Any]:
     points: dict[str, Any] = {}
     if model.family.is_scored:
         points = {"shown": model.family.shown_class(rule), "average": short(model.average_output(rule).tolist())}
-    if rule.survival is not None:
-        rows = (rule.n_inside or 1, rule.n_outside or 1)
-        points["events"] = short([side.n_events / n for side, n in zip(rule.survival, rows)])
-        points["eventsText"] = " / ".join(rule.event_texts)
+    if shares := model.family.event_shares(rule):
+        points |= {"events": short(shares), "eventsText": " / ".join(rule.event_texts)}
     if points and own is not None:
         points["adds"] = model.family.adds(own)
     elif own is not None and model.is_staged:
@@ -135,13 +132,8 @@ def _as_list(values: Any, what: str, n_rows: int) -> list[Any]:
 
 def _truth(model: Model, y: Any, n_rows: int) -> list[str]:
     """What came true, as text; of times to an event whether it was one."""
-    if model.survival is None:
-        return [_number_text(v) if isinstance(v, float) else str(v) for v in _as_list(y, "y", n_rows)]
-    found = read_survival(y, n_rows, model.survival.event_value)
-    return [
-        f"{_number_text(time)} ({'event' if event else 'censored'})"
-        for time, event in zip(found.times.tolist(), found.events.tolist())
-    ]
+    truths = _as_list(model.family.truths(y, n_rows), "y", n_rows)
+    return [model.family.truth_text(truth, _number_text) for truth in truths]
 
 
 def _rows(
