@@ -7,16 +7,17 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from pysirus._console import error_console
-from pysirus._forest.forest import Progress
 from pysirus._plain import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn
 
+Grown = Callable[[int, float], None]  # told of the trees so far, and of their estimated stability
+
 
 @contextmanager
-def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Progress | None]:
+def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Grown | None]:
     """A bar of trees against a fixed number, or of estimated stability against its goal; None when not verbose."""
     if not verbose:
         yield None

@@ -8,15 +8,12 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, Rule, Split
 from pysirus._terms.text_error import RuleTextError
 from pysirus.estimators.base import load
-from pysirus.estimators.classifier import SirusClassifier
-from pysirus.estimators.classifier_cv import SirusClassifierCV
+from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
 from pysirus.estimators.node_harvest import NodeHarvestRegressor
-from pysirus.estimators.regressor import SirusRegressor
-from pysirus.estimators.regressor_cv import SirusRegressorCV
+from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.estimators.rulefit import RuleFitRegressor
-from pysirus.estimators.survival import SirusSurvival
-from pysirus.estimators.survival_cv import SirusSurvivalCV
+from pysirus.estimators.survival import SirusSurvival, SirusSurvivalCV
 
 __all__ = [
     "Condition",

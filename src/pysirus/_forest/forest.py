@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from functools import lru_cache
@@ -22,6 +21,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._forest.interactions import ANY, InteractionConstraint
 from pysirus._message import InPython, Parameter
+from pysirus._progress import Grown
 from pysirus._response.response import Response
 from pysirus._warn import warn_user
 
@@ -33,7 +33,6 @@ BLOCK_ROWS = 256  # rows that draw together
 BLOCKS_PAY = 0.25  # a row that a block draws costs about four rows of which each draws for itself, in vectors
 MOST_BLOCK_THRESHOLDS = 1024
 BEST_KERNEL = _core.instruction_sets()[0]
-Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ class GrowingForest(ABC):
         """Expected proportion of rules shared with another forest on the same data."""
         return expected_stability(self._counts.paths()[1], self.n_trees)
 
-    def grow_to(self, n_trees: int, progress: Progress | None = None) -> GrowingForest:
+    def grow_to(self, n_trees: int, progress: Grown | None = None) -> GrowingForest:
         """Grow to a fixed number of trees, in small batches when someone watches."""
         while self.n_trees < n_trees:
             self.grow(min(self.watched if progress else CHUNK, n_trees - self.n_trees))
@@ -201,7 +200,7 @@ class GrowingForest(ABC):
                 progress(self.n_trees, self.stability())
         return self
 
-    def grow_until_stable(self, alpha: float, progress: Progress | None = None) -> GrowingForest:
+    def grow_until_stable(self, alpha: float, progress: Grown | None = None) -> GrowingForest:
         """Grow batches until two forests like this one would share 1 - alpha of their rules."""
         stability = 0.0
         while stability < 1 - alpha:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysirus.estimators import classifier_cv, regressor_cv
+from pysirus.estimators import classifier, regressor
 from pysirus.estimators.dask import ClassesOnDask, OnDask, fit_dask, on_dask
 
 __all__ = ["SirusClassifierCV", "SirusRegressorCV"]
@@ -38,7 +38,7 @@ class TunedOnDask(OnDask):
         return super(OnDask, self).fit(X, y, sample_weight, groups)  # type: ignore[misc]
 
 
-class SirusRegressorCV(TunedOnDask, regressor_cv.SirusRegressorCV):
+class SirusRegressorCV(TunedOnDask, regressor.SirusRegressorCV):
     """Rules for regression, with the number of rules chosen by cross-validation, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusRegressorCV``, and so are the path, the choice and the
@@ -59,7 +59,7 @@ class SirusRegressorCV(TunedOnDask, regressor_cv.SirusRegressorCV):
     """
 
 
-class SirusClassifierCV(ClassesOnDask, TunedOnDask, classifier_cv.SirusClassifierCV):
+class SirusClassifierCV(ClassesOnDask, TunedOnDask, classifier.SirusClassifierCV):
     """Rules for two or more classes, with the number of rules chosen by cross-validation, on Dask collections.
 
     Parameters and fitted attributes are those of ``pysirus.SirusClassifierCV``, and so are the path, the choice and the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pysirus.estimators import classifier_cv, regressor_cv
+from pysirus.estimators import classifier, regressor
 from pysirus.estimators.spark import ClassesOnSpark, OnSpark, fit_spark
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class TunedOnSpark(OnSpark):
         return fit_spark(self, frame, target, weights=weights, groups=groups, row_id=row_id, drop=drop)
 
 
-class SirusRegressorCV(TunedOnSpark, regressor_cv.SirusRegressorCV):  # type: ignore[misc]
+class SirusRegressorCV(TunedOnSpark, regressor.SirusRegressorCV):  # type: ignore[misc]
     """``pysirus.SirusRegressorCV`` for Spark data frames: the same parameters, path, choice, rules and model files.
 
     ``cv`` must be a number of folds. The held-out rows are judged on the driver: about 40 bytes a row.
@@ -67,7 +67,7 @@ class SirusRegressorCV(TunedOnSpark, regressor_cv.SirusRegressorCV):  # type: ig
     """
 
 
-class SirusClassifierCV(ClassesOnSpark, TunedOnSpark, classifier_cv.SirusClassifierCV):  # type: ignore[misc]
+class SirusClassifierCV(ClassesOnSpark, TunedOnSpark, classifier.SirusClassifierCV):  # type: ignore[misc]
     """``pysirus.SirusClassifierCV`` for Spark data frames: the same parameters, path, choice, rules and model files.
 
     The rest is as in ``SirusRegressorCV``.

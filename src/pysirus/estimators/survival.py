@@ -16,12 +16,13 @@ from pysirus._learn.kinds.survival import IN_MEMORY, SurvivalTimes
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._parameters.table import Constraining, Event, Growing, ListSize, Running, Stages, documented
+from pysirus._parameters.table import Constraining, Event, Folds, Growing, ListSize, Running, Stages, documented
 from pysirus._response.read_survival import WANTED
 from pysirus._response.response import Response
 from pysirus._response.survival import SurvivalResponse
 from pysirus.estimators.plain import PlainSirus
 from pysirus.estimators.sirus import SirusBase
+from pysirus.estimators.tuned import TunedSirus
 
 
 class SurvivalBase(SirusBase):
@@ -177,4 +178,42 @@ class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constrai
     >>> many, few = model.predict_survival_function([[8], [1]])
     >>> bool(many(5.0) < few(5.0))
     True
+    """
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class SirusSurvivalCV(SurvivalBase, TunedSirus, Running, Stages, Growing, Constraining, Event, Folds):
+    """Stable and interpretable rules for times to an event, with the number of rules chosen by cross-validation.
+
+    The error is 2 (1 - C), C being the concordance of the held-out rows, compared within folds. The choice is the list
+    closest to error 0 and stability 0.9, the median over repetitions.
+
+    {parameters}
+
+    Attributes
+    ----------
+    p0_ : float
+        The chosen threshold.
+    path_ : TuningPath
+        Number of rules, error and stability against p0.
+    cv_error_, cv_stability_ : float
+        Out-of-fold error, 2 (1 - C), and stability of the chosen list.
+    models_ : tuple of RuleModel
+        The models of every size on the full data; ``with_rules(k)`` returns one.
+    selected_, rules_, unique_times_, event_times_, n_trees_, ridge_penalty_, candidates_, n_features_in_, \
+feature_names_in_
+        As in ``SirusSurvival``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pysirus import SirusSurvivalCV
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.integers(0, 10, (300, 3))
+    >>> until, end = draw.exponential(np.where(X[:, 0] >= 4, 2, 8)), draw.uniform(0, 12, 300)
+    >>> y = np.array(list(zip(until <= end, np.minimum(until, end))), dtype=[("event", bool), ("years", float)])
+    >>> model = SirusSurvivalCV(n_repeats=1, n_trees=500, random_state=0).fit(X, y)
+    >>> len(model.with_rules(2).selected)
+    2
     """
