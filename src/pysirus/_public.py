@@ -3,16 +3,16 @@
 from pysirus import datasets, plot, stability
 from pysirus._data.column import DataError
 from pysirus._model.file import ModelFileError
+from pysirus._peers.node_harvest import NodeHarvestRegressor
+from pysirus._peers.rulefit import RuleFitRegressor
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, Rule, Split
 from pysirus._terms.text_error import RuleTextError
 from pysirus.estimators.base import load
 from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
-from pysirus.estimators.node_harvest import NodeHarvestRegressor
 from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
 from pysirus.estimators.rule_model import RuleModel
-from pysirus.estimators.rulefit import RuleFitRegressor
 from pysirus.estimators.survival import SirusSurvival, SirusSurvivalCV
 
 __all__ = [

@@ -36,6 +36,7 @@ class Family(ABC):
     """How the target of a fitted model is predicted, read and judged."""
 
     name: ClassVar[str]
+    aggregation: ClassVar[str] = "sum"  # how rules combine, in the words of model files
     task: ClassVar[Task] = "regression"
     link: ClassVar[Link] = "identity"
     error_name: ClassVar[str]  # what tuning measures
@@ -138,6 +139,21 @@ class Family(ABC):
     def of_class(self, values: Floats, k: int) -> Floats:
         """The part of class k in scores [..., output], of two classes its log-odds; numbers as they are."""
         return values
+
+    @property
+    def root_weight(self) -> float:
+        """The weight of the mean of all rows beside rules, in a weighted mean; else 0."""
+        return 0.0
+
+    def start(self, intercept: Any) -> list[float]:
+        """Where the sums of a list start."""
+        return [float(value) for value in np.atleast_1d(intercept)]
+
+    def sides(self, rule: FittedTerm) -> tuple[list[float], list[float]]:
+        """What a rule adds to the sums where it holds and elsewhere."""
+        sides = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (rule.inside, rule.outside))
+        inside, outside = ([(rule.weight or 0.0) * value for value in side.tolist()] for side in sides)
+        return inside, outside
 
     def take(self, sums: Floats) -> Floats:
         """Sums [..., output] as they are told: one number, or one for each class."""

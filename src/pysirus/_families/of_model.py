@@ -12,6 +12,7 @@ from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Link
 from pysirus._families.log_mean import Gamma, LogMean, Poisson
 from pysirus._families.tweedie import Tweedie
+from pysirus._families.weighted_mean import WeightedMean
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma, Tweedie)}
 NO_FACTS: Mapping[str, Any] = {}
@@ -26,14 +27,15 @@ def family_of(
     facts: Mapping[str, Any] = NO_FACTS,
     survival: Any = None,  # of times to an event; the checks of a file do without
     positive_class: Any = None,
+    root_weight: float | None = None,
 ) -> Family:
-    """The family of a fitted model; of counts and amounts its facts say which."""
+    """The family of a fitted model; of counts and amounts its facts say which, of means the weight of the root."""
     if link == "hazard":
         return Cox(target, mean, survival)
     if link == "log":
         return BY_LOSS[facts.get("loss", "poisson")].from_facts(target, mean, facts)
     if link == "identity" and classes is None:
-        return Gaussian(target, mean)
+        return Gaussian(target, mean) if root_weight is None else WeightedMean(target, mean, root_weight)
     labels = classes or ()
     of_scores = Binomial if len(labels) == 2 else Multinomial
     return (ClassShares if link == "identity" else of_scores)(target, mean, labels, positive_class)

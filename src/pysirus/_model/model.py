@@ -1,9 +1,4 @@
-"""Rules, weights and a schema: a model that predicts. It knows neither how it was learned nor what can be done with it.
-
-Two ways of combining rules (``AGGREGATIONS``): ``"sum"`` adds the weighted outputs of all rules, inside or outside, the
-linear terms and the intercept (SIRUS, RuleFit); ``"mean"`` is the weighted mean of the inside outputs of the rules that
-hold, the node of all rows among them (Node harvest).
-"""
+"""Rules, weights and a schema: a model that predicts. It knows not how it was learned, nor what can be done with it."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +18,6 @@ from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.links import Link
-from pysirus._format import format_number
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.facts import Facts
 from pysirus._model.held_out import HeldOut, held_out_from
@@ -41,28 +35,14 @@ from pysirus._weights.quadratic import Quadratic
 from pysirus._weights.step_function import step_functions
 
 Self = TypeVar("Self", bound="Model")
-Aggregation = Literal["sum", "mean"]
-AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
-
-
-def _weight(rule: FittedTerm) -> float:
-    assert rule.weight is not None
-    return rule.weight
-
-
-def _scaled(rule: FittedTerm, output: float | tuple[float, ...] | None) -> list[float]:
-    """An output of a rule times its weight, in a list."""
-    return [_weight(rule) * value for value in np.atleast_1d(np.asarray(output, dtype=np.float64)).tolist()]
 
 
 @dataclass(frozen=True, repr=False)
 class Model:
     """A list of rules and their weights.
 
-    With ``aggregation="sum"`` the prediction is ``intercept + sum of weight * (inside if the rule holds else
-    outside)``, plus the linear terms; for classes the outputs are vectors of class proportions. With ``"mean"`` it is
-    the weighted mean of ``inside`` over the rules that hold and of ``mean`` with ``root_weight``, or ``mean`` if these
-    weights sum to zero.
+    Its score is ``intercept + sum of weight * (inside if the rule holds else outside)``, plus the linear terms; for
+    classes the outputs are vectors of class proportions. What the score stands for, the family says.
 
     Attributes
     ----------
@@ -88,10 +68,6 @@ class Model:
         weights of a part of the list can be found without the data, approximately.
     terms : tuple of LinearTerm
         Linear terms, in addition to the rules.
-    aggregation : {"sum", "mean"}
-        How rules combine.
-    root_weight : float
-        With ``"mean"``: the weight of the root node, which contains every row and whose output is ``mean``.
     constraints : Constraints or None
         What every rule obeys: directions of columns, and which columns stand in one rule.
     recipe : ColumnRecipe or None
@@ -113,8 +89,6 @@ class Model:
     moments: Moments | None = field(default=None, compare=False, repr=False)
     likelihood: Quadratic | None = field(default=None, compare=False, repr=False)
     terms: tuple[LinearTerm, ...] = ()
-    aggregation: Aggregation = "sum"
-    root_weight: float = 0.0
     constraints: Constraints | None = None
     recipe: ColumnRecipe | None = None
     roles: ColumnRoles | None = None
@@ -155,6 +129,16 @@ class Model:
     def survival(self) -> Survival | None:
         """Of times to an event: the baseline hazard, the number of events and the median time."""
         return self.family.survival
+
+    @property
+    def aggregation(self) -> str:
+        """How rules combine."""
+        return self.family.aggregation
+
+    @property
+    def root_weight(self) -> float:
+        """The weight of the mean in a weighted mean."""
+        return self.family.root_weight
 
     @property
     def target_column(self) -> str:
@@ -266,7 +250,7 @@ class Model:
 
     def decision(self, table: Table) -> NDArray[np.float64]:
         """The prediction of an aligned table: one number per row, or a row of class probabilities."""
-        return self._respond(self._combine(self._evaluator.sums(table)))
+        return self._respond(self.family.take(self._evaluator.sums(table)))
 
     def raw_predict(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
         """The prediction of any table: one number per row, or a row of class probabilities."""
@@ -275,7 +259,7 @@ class Model:
     def scores(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
         """The combined outputs before the link; an array of plain numbers is read where it lies."""
         sums = None if self.recipe is not None else self._evaluator.matrix_sums(X)
-        return self._combine(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
+        return self.family.take(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Of two classes the log-odds of the second, one number per row; of more a score per class."""
@@ -305,22 +289,8 @@ class Model:
     @cached_property
     def _evaluator(self) -> Evaluator:
         """The rules that have a weight, compiled."""
-        if self.aggregation == "mean":
-            # deviations from the mean, and weights: no rule, no deviation
-            mean = float(np.asarray(self.mean))
-            pairs = [(rule, float(np.asarray(rule.inside)) - mean) for rule in self.rules]
-            addends = [Addend(rule, (_weight(rule) * gap, _weight(rule)), (0.0, 0.0)) for rule, gap in pairs]
-            return Evaluator(self.features, (0.0, self.root_weight), addends)
-        addends = [Addend(rule, _scaled(rule, rule.inside), _scaled(rule, rule.outside)) for rule in self.rules]
-        return Evaluator(self.features, np.atleast_1d(self.intercept).tolist(), addends, self.terms)
-
-    def _combine(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the sums of the evaluator mean."""
-        if self.aggregation == "mean":
-            total, weight = sums.T
-            deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-            return np.asarray(float(np.asarray(self.mean)) + deviation)
-        return self.family.take(sums)
+        addends = [Addend(rule, *self.family.sides(rule)) for rule in self.rules]
+        return Evaluator(self.features, self.family.start(self.intercept), addends, self.terms)
 
     def __getstate__(self) -> dict[str, Any]:
         # what is compiled is made again where it is needed
@@ -362,7 +332,7 @@ class Model:
         log-odds of the positive one."""
         total = np.asarray(self.intercept, dtype=np.float64)
         for rule in self.rules:
-            total = total + _weight(rule) * self.average_output(rule)
+            total = total + (rule.weight or 0.0) * self.average_output(rule)
         return self.family.odds(total)
 
     def _repr_html_(self) -> str:
@@ -401,7 +371,4 @@ class Model:
         if self.family.is_scored or self.is_staged:
             approximate = "; weights are approximate" if self.facts.approximate_weights else ""
             return self.family.head(self.average_score) + approximate
-        if self.aggregation == "mean":
-            mean = self.family.plain_head(0.0).split("    ")[0]
-            return f"{mean}    its weight = {format_number(self.root_weight, 3)}"
         return self.family.plain_head(self.intercept)

@@ -1,1 +1,1 @@
-"""The methods that SIRUS is compared with: rules from scikit-learn trees, the lasso, Node harvest."""
+"""The methods that SIRUS is compared with, apart: RuleFit and Node harvest, on scikit-learn's trees."""

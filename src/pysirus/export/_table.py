@@ -100,5 +100,4 @@ def head_pairs(model: Model) -> list[tuple[str, str]]:
     """What stands above the table: the mean and the intercept, or the share of each class; where the score starts."""
     if model.rules.reading is not None:
         return model.family.head_pairs(model.average_score)
-    pairs = model.family.plain_pairs(model.intercept)
-    return pairs if model.aggregation == "sum" else [pairs[0], ("its weight", format_number(model.root_weight, 2))]
+    return model.family.plain_pairs(model.intercept)

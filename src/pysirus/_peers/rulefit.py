@@ -10,16 +10,17 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from pysirus._families.gaussian import Gaussian
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.peers import BoostedRules, TreeTable
 from pysirus._parameters.table import documented
 from pysirus._peers.lasso import N_FOLDS, fit_lasso
+from pysirus._peers.parameters import BoostedRules, TreeTable
+from pysirus._peers.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._warn import warn_user
-from pysirus.estimators.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 
 # The standard deviation a typical rule has; linear terms are scaled to it so that the lasso treats both alike.
 RULE_DEVIATION = 0.4
@@ -186,4 +187,5 @@ def combine(
         "n_rows": len(training.y),
         "seed": training.seed,
     }
-    return Model(RuleSet(rules), intercept, facts=Facts.of(facts), terms=terms, **training.schema)
+    family = Gaussian(training.target, training.mean)
+    return Model(RuleSet(rules), intercept, family, facts=Facts.of(facts), terms=terms, **training.schema)

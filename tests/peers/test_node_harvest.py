@@ -2,6 +2,7 @@
 
 import builtins
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -100,10 +101,9 @@ def test_a_row_that_no_node_but_the_root_holds_gets_the_mean(ozone, model):
     only = model.model_.__class__(
         selected=model.rules_[:1],
         intercept=0.0,
-        family=model.model_.family,
+        family=replace(model.model_.family, root=0.0),
         features=model.model_.features,
         named=True,
-        aggregation="mean",
     )
     inside = rule.holds(only.align(X))
     assert inside.any() and not inside.all()

@@ -11,15 +11,16 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from pysirus._families.weighted_mean import WeightedMean
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.peers import HarvestedNodes, TreeTable
 from pysirus._parameters.table import documented
 from pysirus._peers.harvest import harvest_weights
+from pysirus._peers.parameters import HarvestedNodes, TreeTable
+from pysirus._peers.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
 from pysirus._terms.listing import RuleSet
 from pysirus._warn import warn_user
-from pysirus.estimators.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
 
 MAX_TREES = 3_000
 MAX_IDLE = 100  # trees in a row without a new node: there are no more to find
@@ -69,7 +70,7 @@ class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
     @property
     def root_weight_(self) -> float:
         """Weight of the root."""
-        return self._model.root_weight
+        return self._model.family.root_weight
 
     def _learn(self, training: TreeTraining) -> tuple[Candidates, Model]:
         trees = self._grow(training)
@@ -128,11 +129,5 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
         "n_rows": len(training.y),
         "seed": training.seed,
     }
-    return Model(
-        RuleSet(rules),
-        intercept=0.0,
-        facts=Facts.of(facts),
-        aggregation="mean",
-        root_weight=float(weights[0]),
-        **training.schema,
-    )
+    family = WeightedMean(training.target, training.mean, float(weights[0]))
+    return Model(RuleSet(rules), 0.0, family, facts=Facts.of(facts), **training.schema)

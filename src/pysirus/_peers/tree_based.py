@@ -13,12 +13,11 @@ from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._data.zero_weights import rows_that_count
-from pysirus._families.gaussian import Gaussian
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
-from pysirus._parameters.peers import TreeTable
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import check_parameters
+from pysirus._peers.parameters import TreeTable
 from pysirus._peers.trees import Candidates, CodedTable, code_table
 from pysirus._response.read import name_of, read_numbers, read_weights, target_name
 from pysirus._response.response import NumberResponse
@@ -51,7 +50,7 @@ class TreeTraining:
         columns = [(c.column, c.levels) for c in self.coded.cuts]
         features = tuple(Feature(c.name, c.kind, levels, c.other, c.is_date) for c, levels in columns)
         named, recipe = self.table.names is not None, self.table.recipe
-        return {"family": Gaussian(self.target, self.mean), "features": features, "named": named, "recipe": recipe}
+        return {"features": features, "named": named, "recipe": recipe}
 
 
 @dataclass(frozen=True)

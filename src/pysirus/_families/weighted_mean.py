@@ -1,0 +1,56 @@
+"""Numbers as the weighted mean of nodes (Node harvest): rules that hold say their means, and the root always does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pysirus._families.gaussian import Gaussian
+from pysirus._families.links import Floats
+from pysirus._format import decimals_for, format_number
+from pysirus._plain import one_line
+from pysirus._terms.fitted import FittedTerm
+
+
+@dataclass(frozen=True)
+class WeightedMean(Gaussian):
+    """The mean of ``inside`` over the rules that hold and of ``mean``, by weight; ``mean`` where no weight is there.
+
+    Two sums are added up: deviations from the mean by weight, and the weights.
+    """
+
+    aggregation: ClassVar[str] = "mean"
+
+    root: float = 0.0
+
+    @property
+    def root_weight(self) -> float:
+        """The weight of the mean of all rows."""
+        return self.root
+
+    def start(self, intercept: Any) -> list[float]:
+        """No deviation, and the weight of the root."""
+        return [0.0, self.root]
+
+    def sides(self, rule: FittedTerm) -> tuple[list[float], list[float]]:
+        """A deviation and a weight where the rule holds, nothing elsewhere."""
+        weight, gap = rule.weight or 0.0, float(np.asarray(rule.inside)) - float(np.asarray(self.mean))
+        return [weight * gap, weight], [0.0, 0.0]
+
+    def take(self, sums: Floats) -> Floats:
+        """The mean and the deviation from it."""
+        total, weight = sums.T
+        deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        return np.asarray(float(np.asarray(self.mean)) + deviation)
+
+    def plain_head(self, intercept: Any) -> str:
+        """The mean and its weight."""
+        assert not isinstance(self.mean, tuple)
+        mean = f"{self.mean:.{decimals_for([self.mean, 0.0], 0.0)}f}"
+        return f"mean {one_line(self.target)} = {mean}    its weight = {format_number(self.root, 3)}"
+
+    def plain_pairs(self, intercept: Any) -> list[tuple[str, str]]:
+        """The mean and its weight."""
+        return [super().plain_pairs(intercept)[0], ("its weight", format_number(self.root, 2))]
