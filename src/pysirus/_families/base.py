@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pysirus._families.links import INVERSE, Floats, Form, Link
 from pysirus._families.losses import Loss
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Self = TypeVar("Self", bound="Family")
 Task = Literal["regression", "classification", "survival"]
+Base = Literal["average", "mean", "intercept"]  # of contributions
 
 START_DIGITS = 9  # of an intercept
 
@@ -43,6 +45,7 @@ class Family(ABC):
     score_metric: ClassVar[str]  # what ``score`` answers with
     edit_metric: ClassVar[str]  # what the trail of edits tells
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
+    measured_from: ClassVar[Base] = "average"  # what contributions are measured from
     tells_totals: ClassVar[bool] = True  # whether the sum of points is told beside the prediction
     form: ClassVar[Form] = "sum"  # how predictions follow from the sums
     sum_word: ClassVar[str] = "prediction"  # what a sum is called as a column
@@ -141,6 +144,11 @@ class Family(ABC):
         return values
 
     @property
+    def adds_up(self) -> bool:
+        """Whether a prediction follows from what rules add, one by one; in a weighted mean they share it."""
+        return self.aggregation == "sum"
+
+    @property
     def root_weight(self) -> float:
         """The weight of the mean of all rows beside rules, in a weighted mean; else 0."""
         return 0.0
@@ -222,6 +230,19 @@ class Family(ABC):
         return inside, outside
 
     # -------------------------------------------------------------------------------------------------- contributions
+
+    def explained_from(self, intercept: Any) -> Any:
+        """Where contributions start."""
+        return np.asarray(intercept, dtype=np.float64) if self.shape else intercept
+
+    def explained(self, rules: Sequence[FittedTerm], fired: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """What rules add to the score of each row [row, rule, ...], by where they hold, and on average [rule, ...]."""
+        outputs, averages = np.empty((*fired.shape, *self.shape)), np.empty((len(rules), *self.shape))
+        for r, rule in enumerate(rules):
+            inside = fired[:, r].reshape(-1, *(1 for _ in self.shape))
+            outputs[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
+            averages[r] = (rule.weight or 0.0) * self.average_output(rule)
+        return outputs, averages
 
     @property
     def spoken_labels(self) -> tuple[Any, ...]:

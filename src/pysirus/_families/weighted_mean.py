@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pysirus._families.base import Base
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Floats
 from pysirus._format import decimals_for, format_number
@@ -22,6 +25,7 @@ class WeightedMean(Gaussian):
     """
 
     aggregation: ClassVar[str] = "mean"
+    measured_from: ClassVar[Base] = "mean"
 
     root: float = 0.0
 
@@ -44,6 +48,18 @@ class WeightedMean(Gaussian):
         total, weight = sums.T
         deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
         return np.asarray(float(np.asarray(self.mean)) + deviation)
+
+    def explained_from(self, intercept: Any) -> float:
+        """The mean."""
+        return float(np.asarray(self.mean))
+
+    def explained(self, rules: Sequence[FittedTerm], fired: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Deviations from the mean by the share of the weight that each rule has among those that hold."""
+        weights = np.array([rule.weight or 0.0 for rule in rules])
+        gaps = np.array([float(np.asarray(rule.inside)) - float(np.asarray(self.mean)) for rule in rules])
+        total = self.root + fired @ weights
+        share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
+        return share * gaps, np.zeros(len(rules))
 
     def plain_head(self, intercept: Any) -> str:
         """The mean and its weight."""

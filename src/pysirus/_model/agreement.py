@@ -46,13 +46,13 @@ def check_agreement(document: Entry) -> None:
         )
     _check_classes(document)
     family = _family_of(document)
+    if document["aggregation"] == "mean":
+        _check_mean(document, family)
     for place in ("mean", "intercept"):
         _check_output(document[place], family, place)
     _ensure_none(family.mean_fault(document["mean"]), "mean")
     _check_rules(document["rules"], document, family, "rules")
     _check_terms(document, family)
-    if document["aggregation"] == "mean":
-        _check_mean(document, family)
     weights = [rule["weight"] or 0.0 for rule in document["rules"]]
     ensure(document["facts"].get("n_dust", 0) <= weights.count(0), "facts.n_dust", "is more than the rules of weight 0")
     _check_reach(document, family, document["rules"], [weights], [document["intercept"]], "rules")
@@ -220,8 +220,6 @@ def _family_of(document: Entry) -> Family:
     ensure(fits, "task", f"is {document['task']!r}, which does not go with {others}")
     kept = document.get("likelihood") is not None
     ensure(family.is_scored or not kept, "likelihood", "is for a model with a link")
-    adds_up = not family.is_scored or document["aggregation"] == "sum"
-    ensure(adds_up, "link", f"is {family.link!r}, which is for sums")
     return family
 
 
@@ -288,6 +286,7 @@ def _check_terms(document: Entry, family: Family) -> None:
 
 def _check_mean(document: Entry, family: Family) -> None:
     """A weighted mean is of numbers, without terms, and its weights are not negative."""
+    ensure(not family.is_scored, "link", f"is {family.link!r}, which is for sums")
     ensure(not family.shape, "aggregation", "is 'mean', which is not for classes")
     ensure(not document["terms"], "aggregation", "is 'mean', which has no linear terms")
     for r, rule in enumerate(document["rules"]):

@@ -214,7 +214,7 @@ def effect(
     axes = tuple(axis_of(model, feature) for feature in wanted)
     if len({axis.index for axis in axes}) < len(axes):
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
-    if model.aggregation == "mean":
+    if not model.family.adds_up:
         return Effect(axes, _mean_effect(model, axes, X), model.target, None)
     table = None if X is None else _table(model, X)
     columns = None if table is None else table.columns

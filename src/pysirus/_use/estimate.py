@@ -47,7 +47,7 @@ class Rows:
 
 def kind_of(model: Model) -> Kind:
     """How the rules of a model are weighed."""
-    if model.aggregation != "sum" or model.terms or model.facts.seed is None:
+    if not model.family.adds_up or model.terms or model.facts.seed is None:
         raise ParameterError(
             "Rules and weights can be estimated on rows for a model of SIRUS, and this one is of another method."
         )

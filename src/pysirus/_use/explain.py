@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.table import Table
-from pysirus._families.base import Family
+from pysirus._families.base import Base, Family
 from pysirus._format import decimals_for, html_table, make_frame, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -27,7 +26,6 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 
-Base = Literal["average", "mean", "intercept"]
 FROM: dict[Base, str] = {
     "average": "from the average training row",
     "mean": "from the mean of the training rows",
@@ -326,39 +324,17 @@ def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:
     >>> bool(abs(explanation.prediction - model.predict(X)).max() < 1e-9)
     True
     """
-    table = model.align(X)
-    found = _explain_mean(model, table) if model.aggregation == "mean" else _explain_sum(model, table)
-    return found.raw() if raw else found
-
-
-def _explain_sum(model: Model, table: Table) -> Explanation:
-    """The parts of a sum of rules and terms."""
+    table, family = model.align(X), model.family
     rules, terms = model.rules_on(table), model.terms
-    shape = (table.n_rows, len(rules) + len(terms), *model.family.shape)
-    outputs, averages = np.empty(shape), np.empty(shape[1:])
-    fired = np.ones(shape[:2], dtype=bool)
-    for r, rule in enumerate(rules):
-        fired[:, r] = rule.holds(table)
-        inside = fired[:, r].reshape(-1, *(1 for _ in model.family.shape))
-        outputs[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
-        averages[r] = (rule.weight or 0.0) * model.average_output(rule)
-    for t, term in enumerate(terms, start=len(rules)):
-        outputs[:, t] = term.weight * term.values(table)
-        averages[t] = term.weight * term.missing  # which is the training mean
-    intercept = np.asarray(model.intercept, dtype=np.float64) if model.family.shape else model.intercept
-    return Explanation(rules, intercept, outputs, fired, averages, model.family, terms)
-
-
-def _explain_mean(model: Model, table: Table) -> Explanation:
-    """The parts of a weighted mean, measured from the mean of the training data."""
-    rules, mean = model.rules_on(table), float(np.asarray(model.mean))
     fired = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), table.n_rows).T
-    weights = np.array([rule.weight or 0.0 for rule in rules])
-    gaps = np.array([float(np.asarray(rule.inside)) - mean for rule in rules])
-    total = model.root_weight + fired @ weights
-    share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
-    parts = (rules, mean, share * gaps, fired, np.zeros(len(rules)))
-    return Explanation(*parts, model.family, measured_from="mean")
+    outputs, averages = family.explained(rules, fired)
+    for term in terms:
+        outputs = np.column_stack([outputs, term.weight * term.values(table)])
+        averages = np.append(averages, term.weight * term.missing)  # which is the training mean
+        fired = np.column_stack([fired, np.ones(table.n_rows, dtype=bool)])
+    start = family.explained_from(model.intercept)
+    found = Explanation(rules, start, outputs, fired, averages, family, terms, family.measured_from)
+    return found.raw() if raw else found
 
 
 def output_gap(rule: FittedTerm) -> float:

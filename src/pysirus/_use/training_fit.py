@@ -19,7 +19,7 @@ def training_figures(model: Model) -> Metrics | None:
     if moments is None or model.classes is not None or model.link != "identity" or model.terms:
         return None
     rules = list(model.selected)
-    if model.aggregation != "sum" or len(rules) > moments.n_rules:
+    if not model.family.adds_up or len(rules) > moments.n_rules:
         return None
     own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
     weights = np.array([rule.weight or 0.0 for rule in rules])

@@ -53,7 +53,7 @@ def explain(
     features = features_of(rows, rules)
     if not 1 <= row <= features.num_rows:
         raise typer.BadParameter(f"the table has rows 1 to {features.num_rows}, got {row}.", param_hint="--row")
-    if raw and rules.aggregation == "mean":
+    if raw and not rules.family.adds_up:
         raise typer.BadParameter(
             f"'{model}' predicts a weighted mean of rules (Node harvest): its contributions are measured from the "
             "mean. Leave the option out.",

@@ -17,7 +17,7 @@ from pysirus.report._numbers import short
 
 def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
     """The effect of each feature that the model looks at, the most important first."""
-    if model.aggregation == "mean" and table is None:
+    if table is None and not model.family.adds_up:
         return []  # a weighted mean has effects on a table only
     importance = feature_importance(model, backend="pyarrow").to_pydict()
     used = {c.feature for rule in model.rules for c in rule.conditions} | {term.feature for term in model.terms}
