@@ -25,8 +25,8 @@ from pysirus.estimators.rule_model import RuleModel
 
 def twin(model: RuleModel, table: Table) -> np.ndarray:
     """The definition: start, rules in their order, terms in theirs; one rounding per operation."""
-    if model.aggregation == "mean":
-        weight, total = np.full(table.n_rows, model.root_weight), np.zeros(table.n_rows)
+    if model.family.aggregation == "mean":
+        weight, total = np.full(table.n_rows, model.family.root_weight), np.zeros(table.n_rows)
         for rule in model.rules:
             inside = rule.holds(table)
             weight += rule.weight * inside

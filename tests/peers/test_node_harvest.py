@@ -124,7 +124,7 @@ def test_model_file_keeps_the_mean(ozone, model, tmp_path):
     X, _ = ozone
     model.save(tmp_path / "m.json")
     again = load(tmp_path / "m.json")
-    assert again.model_.aggregation == "mean" and again.root_weight_ == model.root_weight_
+    assert again.model_.family.aggregation == "mean" and again.root_weight_ == model.root_weight_
     assert again.rules_ == model.rules_ and (again.predict(X) == model.predict(X)).all()
     assert "its weight" in str(again)
 

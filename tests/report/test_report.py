@@ -234,7 +234,7 @@ def assert_rows_predict(tab, model, rows):
     )
     assert np.abs(np.array(starts) - np.atleast_1d(explanation.baseline)).max() < 1e-6
     for row, found in zip(explanation.contributions, steps):
-        shown = [row[r] for r in range(len(row)) if model.aggregation == "sum" or row[r] != 0]
+        shown = [row[r] for r in range(len(row)) if model.family.aggregation == "sum" or row[r] != 0]
         expected = np.reshape(np.array(shown), (len(shown), -1)).T
         assert np.abs(np.sort(np.array(found)) - np.sort(expected)).max() < 1e-6
     assert "training row" in tab.locator("#row").text_content()

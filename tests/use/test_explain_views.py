@@ -61,11 +61,11 @@ def text_parts(explanation):
 @pytest.mark.parametrize("kind", ALL)
 def test_every_view_has_the_same_numbers(kind, raw, tmp_path):
     model = make_model(kind).model_
-    if raw and model.aggregation == "mean":
+    if raw and model.family.aggregation == "mean":
         with pytest.raises(ParameterError, match="weighted mean of rules"):
             model.explain(new_rows(), raw=True)
         return
-    base = "intercept" if raw else "mean" if model.aggregation == "mean" else "average"
+    base = "intercept" if raw else "mean" if model.family.aggregation == "mean" else "average"
     for row in ROWS:
         rows = new_rows()[row : row + 1]
         explanation = model.explain(rows, raw=raw)
@@ -81,7 +81,7 @@ def test_every_view_has_the_same_numbers(kind, raw, tmp_path):
         if kind != "survival":
             assert explanation.measured_from in str(explanation).splitlines()[2].split()
         expected = model.decision(model.align(rows))
-        if model.aggregation == "mean":
+        if model.family.aggregation == "mean":
             assert explanation.prediction == pytest.approx(expected, rel=1e-12)
         else:
             assert (explanation.prediction == expected).all()  # to the last bit
@@ -95,7 +95,7 @@ def test_the_figure_has_the_same_steps(kind):
     model = make_model(kind).model_
     rows = new_rows()[7:8]
     explanations = (
-        [model.explain(rows)] if model.aggregation == "mean" else [model.explain(rows, raw=r) for r in (0, 1)]
+        [model.explain(rows)] if model.family.aggregation == "mean" else [model.explain(rows, raw=r) for r in (0, 1)]
     )
     for explanation in explanations:
         label = None if model.classes is None else model.classes[-1]

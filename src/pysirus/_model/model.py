@@ -131,16 +131,6 @@ class Model:
         return self.family.survival
 
     @property
-    def aggregation(self) -> str:
-        """How rules combine."""
-        return self.family.aggregation
-
-    @property
-    def root_weight(self) -> float:
-        """The weight of the mean in a weighted mean."""
-        return self.family.root_weight
-
-    @property
     def target_column(self) -> str:
         """The column of a table that has the truth: with an exposure that of the counts, else what is predicted."""
         return self.target if self.roles is None else self.roles.target

@@ -83,28 +83,21 @@ def listing_of(model: Model) -> Listing:
     """What a model adds up; what rules add to a score is measured from their average, as ``Model.added`` says it."""
     family, rules = model.family, model.rules
     tests = [tuple(resolve(condition, model) for condition in rule.conditions) for rule in rules]
-    if model.aggregation == "mean":
-        (mean,), weights = _numbers(model.mean), tuple(rule.weight or 0.0 for rule in rules)
-        gaps = [(w * (_numbers(rule.inside)[0] - mean),) for w, rule in zip(weights, rules)]
-        branches = tuple(Branch(rule, own, gap, (0.0,)) for rule, own, gap in zip(rules, tests, gaps))
-        return Listing(family, (mean,), branches, root=model.root_weight, weights=weights)
-    sides = [family.added(rule) if family.is_scored else _weighted(rule) for rule in rules]
+    sides = [family.added(rule) if family.is_scored else family.sides(rule) for rule in rules]
     branches = tuple(
         Branch(rule, own, _numbers(inside), _numbers(outside))
         for rule, own, (inside, outside) in zip(rules, tests, sides)
     )
+    if not family.adds_up:  # the second sum is what the first is divided by
+        weights = tuple(branch.inside[1] for branch in branches)
+        first = tuple(replace(branch, inside=branch.inside[:1], outside=branch.outside[:1]) for branch in branches)
+        return Listing(family, _numbers(model.mean), first, root=family.root_weight, weights=weights)
     start = model.average_score if family.is_scored else model.intercept
     return Listing(family, _numbers(start), branches, tuple(map(_line, model.terms)))
 
 
 def _numbers(values: Any) -> Numbers:
     return tuple(np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist())
-
-
-def _weighted(rule: FittedTerm) -> tuple[Any, Any]:
-    """The outputs of a rule times its weight."""
-    weight = rule.weight or 0.0
-    return weight * np.asarray(rule.inside, dtype=np.float64), weight * np.asarray(rule.outside, dtype=np.float64)
 
 
 def _line(term: LinearTerm) -> Line:

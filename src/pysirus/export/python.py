@@ -305,7 +305,7 @@ def to_python(model: Model, *, name: str = "predict") -> str:
     parts += [DATE_IMPORTS] if dated else []
     parts += ["from math import exp\n\n", READ, EXP] if model.family.needs_exp else [READ]
     parts += [DATE] if dated else []
-    parts += [MEAN] if model.aggregation == "mean" else []
+    parts += [] if model.family.adds_up else [MEAN]
     parts += [f"# {one_line(line)}\n" for line in link_lines(model)]
     return "".join([*parts, "\n".join(FUNCTIONS[model.family.form](model, name)), "\n"])
 
