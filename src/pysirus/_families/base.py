@@ -55,6 +55,7 @@ class Family(ABC):
     outcome_names: ClassVar[tuple[str, ...]] = ()  # columns of what became of the rows of each rule
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
+    is_least_squares: ClassVar[bool] = False  # whether rules are weighed by squared error
     weighs_equally: ClassVar[bool] = False  # whether all rules have the same weight
     largest_score: ClassVar[float] = math.inf  # that predicts a number
     predicts: ClassVar[str] = "numbers"  # what models of which the rules compare predict

@@ -21,6 +21,7 @@ class Gaussian(Family):
     error_name: ClassVar[str] = "unexplained variance"
     score_metric: ClassVar[str] = "r2"
     edit_metric: ClassVar[str] = "unexplained_variance"
+    is_least_squares: ClassVar[bool] = True
     start_name: ClassVar[str] = "intercept"
     number_names: ClassVar[tuple[str, ...]] = ()
 

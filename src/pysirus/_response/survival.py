@@ -45,9 +45,7 @@ class SurvivalResponse(NumberResponse):
     @property
     def truth(self) -> NDArray[Any]:
         """Events and times in one array."""
-        both = np.empty(self.n_rows, dtype=[("event", bool), ("time", np.float64)])
-        both["event"], both["time"] = self.events, self.times
-        return both
+        return events_and_times(self.events, self.times)
 
     def take(self, rows: NDArray[np.intp]) -> SurvivalResponse:
         """The response of some rows, whose residuals are their own."""
@@ -77,3 +75,10 @@ def null_residuals(times: Floats, events: Flags, weights: Floats | None = None) 
     largest = float(np.abs(residuals).max(initial=0.0))
     exponent = NULL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
     return np.ldexp(np.rint(np.ldexp(residuals, exponent)), -exponent)
+
+
+def events_and_times(events: Flags, times: Floats) -> NDArray[Any]:
+    """Events and times in one array."""
+    both = np.empty(len(times), dtype=[("event", bool), ("time", np.float64)])
+    both["event"], both["time"] = events, times
+    return both

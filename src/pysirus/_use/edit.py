@@ -184,7 +184,7 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
 
 def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -> Fitted:
     """By the approximation of the likelihood that the model keeps, at the same penalty."""
-    near = None if model.likelihood is None else model.likelihood.take(kept)
+    near = model.likelihood.take(kept) if model.likelihood else None
     weights: list[float] = []
     if not rules:  # the link of the mean, exactly
         intercept, penalty = model.family.score_of_mean, 0.0

@@ -12,22 +12,15 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._families.metrics.rows import Metrics, Predicted
-from pysirus._families.metrics.survival import SCORE_DIGITS, censoring, count_pairs, integrated_brier_score
-from pysirus._learn.kinds.classes import codes_among
-from pysirus._learn.kinds.held_out import figures_of
+from pysirus._learn.kinds.of_family import kind_of
 from pysirus._model.held_out import format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
 from pysirus._response.read import (
     check_weights,
     name_of,
-    read_numbers,
     read_weights,
 )
-from pysirus._response.read_survival import Times, read_survival
-from pysirus._weights.hazard import BaselineHazard
-
-BRIER_TIMES = 50
 
 
 @dataclass(frozen=True)
@@ -81,11 +74,10 @@ class Rows(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Predictions of some rows, the truth (of events also their times), and the weights."""
+    """Predictions of some rows, the truth, and the weights."""
 
     found: NDArray[np.float64]
     truth: NDArray[Any]
-    times: NDArray[np.float64] | None
     weights: NDArray[np.float64] | None
 
 
@@ -100,15 +92,8 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
     """The same for rows in parts, one at a time: of each only the predictions, the truth and the weights are kept."""
     compared = _together([_compare(model, part) for part in parts])
     n_rows = len(compared.found)
-    weights = read_weights(compared.weights, n_rows)
-    if model.survival is not None:
-        assert compared.times is not None
-        times = Times(compared.times, compared.truth)
-        return Score(_survival_figures(model.survival.hazard, compared.found, times, weights), n_rows, model.target)
-    family = model.family
-    values = compared.found.reshape(n_rows, -1)
-    figures = figures_of([Predicted(values, compared.truth, weights)], bool(family.shape), family.deviance_loss)
-    return Score(figures, n_rows, model.target)
+    rows = Predicted(compared.found.reshape(n_rows, -1), compared.truth, read_weights(compared.weights, n_rows))
+    return Score(kind_of(model.family).score_metrics(model.family, rows), n_rows, model.target)
 
 
 def one_number(model: Model, found: Score) -> float:
@@ -135,14 +120,7 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         n_rows = table.n_rows
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         found = model.decision(table)
-        if model.survival is not None:
-            read = read_survival(y, n_rows, model.survival.event_value)
-            return _Compared(found, read.events, read.times, weights)
-        if model.classes is not None:
-            return _Compared(found, codes_among(model.labels, y, n_rows), None, weights)
-        truth = read_numbers(y, n_rows)
-        model.family.check(truth)
-        return _Compared(found, truth, None, weights)
+        return _Compared(found, kind_of(model.family).read_truth(y, n_rows, model.labels), weights)
 
 
 def _together(parts: Sequence[_Compared]) -> _Compared:
@@ -157,15 +135,3 @@ def _together(parts: Sequence[_Compared]) -> _Compared:
         return together
     weighing = together.weights > 0
     return _Compared(*(None if column is None else column[weighing] for column in together))  # type: ignore[arg-type]
-
-
-def _survival_figures(
-    hazard: BaselineHazard, scores: NDArray[np.float64], times: Times, weights: NDArray[np.float64] | None
-) -> Metrics:
-    """Concordance and integrated Brier score, from the first to the ninth decile of the times of these rows."""
-    pairs = count_pairs(times.times, times.events, np.round(scores, SCORE_DIGITS), weights)
-    at = np.unique(np.quantile(times.times, np.linspace(0.1, 0.9, BRIER_TIMES)))
-    known = censoring(times.times, times.events, weights)
-    survival = hazard.survival(scores, at)
-    brier = integrated_brier_score(times.times, times.events, survival, at, known, weights)
-    return {"concordance": (pairs.concordance, None), "integrated_brier": (brier, None)}

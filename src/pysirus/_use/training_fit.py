@@ -16,7 +16,7 @@ from pysirus._sums import times
 def training_figures(model: Model) -> Metrics | None:
     """R² and errors of the training rows, for numbers; None where the model keeps no sums."""
     moments = model.moments
-    if moments is None or model.classes is not None or model.link != "identity" or model.terms:
+    if moments is None or not model.family.is_least_squares or model.terms:
         return None
     rules = list(model.selected)
     if not model.family.adds_up or len(rules) > moments.n_rules:

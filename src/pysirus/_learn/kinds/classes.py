@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
+from pysirus._families.metrics.classes import class_metrics
+from pysirus._families.metrics.rows import Metrics, Predicted, all_folds
 from pysirus._format import format_levels
 from pysirus._learn.kinds.kind import Kind, LabelTotals
 from pysirus._message import TARGET, Parameter
@@ -80,6 +82,14 @@ class ClassKind(Kind):
         """Rows of known classes, whatever these weigh."""
         codes = codes_among(labels, y, n_rows)
         return ClassResponse(codes, labels, weights=read_weights(sample_weight, n_rows))
+
+    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[np.uint8]:
+        """The codes of the classes."""
+        return codes_among(labels, y, n_rows)
+
+    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
+        """Of probabilities."""
+        return class_metrics(all_folds(folds))
 
     def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
         """Those of the rows; weights of classes are for learning, not for judging."""

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.losses import Loss
-from pysirus._families.metrics.classes import class_metrics
-from pysirus._families.metrics.numbers import number_metrics
-from pysirus._families.metrics.rows import Metrics, Predicted, all_folds, spread_of, weights_or_ones
-from pysirus._families.metrics.survival import survival_metrics
+from pysirus._families.metrics.rows import Predicted, all_folds, spread_of, weights_or_ones
+from pysirus._learn.kinds.kind import Kind
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
 
 BINS_OF_SEVERAL = 50  # for each of more than two classes
@@ -21,25 +18,13 @@ BINS_OF_SEVERAL = 50  # for each of more than two classes
 Floats = NDArray[np.float64]
 
 
-def figures_of(folds: Sequence[Predicted], by_class: bool, loss: Loss | None = None) -> Metrics:
-    """The figures of the rows of some folds; those of numbers, of which there may be very many, in blocks.
-
-    ``loss`` is that of counts and amounts, which are judged by its deviance.
-    """
-    if by_class:
-        return class_metrics(all_folds(folds))
-    return number_metrics(folds, loss) if folds[0].truth.dtype.names is None else survival_metrics(all_folds(folds))
-
-
-def held_out_of(
-    repetitions: Sequence[Sequence[Predicted]], *, by_class: bool, loss: Loss | None, n_rules: int
-) -> HeldOut:
+def held_out_of(repetitions: Sequence[Sequence[Predicted]], kind: Kind, n_rules: int) -> HeldOut:
     """Figures of the folds of some repetitions, averaged; groups of probabilities over all of them."""
-    every = [figures_of(folds, by_class, loss) for folds in repetitions]
+    every = [kind.metrics(folds) for folds in repetitions]
     figures = {name: _average([figures[name] for figures in every]) for name in every[0]}
     n_folds = len(repetitions[0])
     found = HeldOut(n_rules, n_folds, len(repetitions), figures, variance=_variance(repetitions[0]))
-    n_classes = repetitions[0][0].values.shape[1] if by_class else 0
+    n_classes = repetitions[0][0].values.shape[1]  # 1 where numbers are predicted
     if n_classes < 2 or n_classes > MOST_CLASSES:
         return found
     rows = all_folds([fold for folds in repetitions for fold in folds])

@@ -17,6 +17,8 @@ from pysirus._families.base import Family
 from pysirus._families.links import Link
 from pysirus._families.losses import Loss
 from pysirus._families.metrics.gain import FoldRows, Gain, gain_of
+from pysirus._families.metrics.numbers import number_metrics
+from pysirus._families.metrics.rows import Metrics, Predicted
 from pysirus._families.of_model import family_of
 from pysirus._learn.residual import Residual
 from pysirus._learn.training import Training
@@ -74,6 +76,10 @@ class Kind(ABC):
         return self.read(y, sample_weight, n_rows)
 
     @abstractmethod
+    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[Any]:
+        """What predictions of rows are held against; ``labels`` are the classes of the model."""
+
+    @abstractmethod
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PartReading:
         """How the response of a part is read, once what must be known of all parts is asked for."""
 
@@ -109,6 +115,14 @@ class Kind(ABC):
     def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
         """How much better than by the constant the lists of folds predict."""
         return gain_of(folds, self.row_loss)
+
+    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
+        """How well the rows of some folds are predicted."""
+        return number_metrics(folds, self.deviance_loss)
+
+    def score_metrics(self, family: Family, rows: Predicted) -> Metrics:
+        """How well a model predicts new rows."""
+        return self.metrics([rows])
 
     def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
         """The weights of rows in figures of held-out rows; None where all are one."""

@@ -89,6 +89,10 @@ class NumberKind(Kind):
         values = read_numbers(y, n_rows)
         return NumberResponse(values, weights=read_weights(sample_weight, n_rows))
 
+    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[np.float64]:
+        """Numbers."""
+        return read_numbers(y, n_rows)
+
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NumbersOfPart:
         """Numbers need nothing of other parts."""
         return NumbersOfPart()

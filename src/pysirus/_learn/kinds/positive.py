@@ -68,6 +68,12 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
         self.check_range(*response.range)
         return response
 
+    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> Floats:
+        """Counts or amounts, which may all be 0."""
+        truth = super().read_truth(y, n_rows, labels)
+        self.asked.check(truth)
+        return truth
+
     def check_range(self, low: float, high: float) -> None:
         """Not all may be 0."""
         if high == 0:

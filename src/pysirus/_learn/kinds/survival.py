@@ -16,11 +16,20 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import DataError
+from pysirus._families.base import Family
 from pysirus._families.cox import Cox
 from pysirus._families.links import Link
 from pysirus._families.losses import COX, Loss
 from pysirus._families.metrics.gain import FoldRows, Gain, concordance_gain
-from pysirus._families.metrics.survival import SCORE_DIGITS, Pairs, count_pairs
+from pysirus._families.metrics.rows import Metrics, Predicted, all_folds
+from pysirus._families.metrics.survival import (
+    SCORE_DIGITS,
+    Pairs,
+    censoring,
+    count_pairs,
+    integrated_brier_score,
+    survival_metrics,
+)
 from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
 from pysirus._learn.kinds.likelihood import Gradient, LikelihoodKind
 from pysirus._learn.kinds.numbers import SHRINKAGE
@@ -32,7 +41,7 @@ from pysirus._parameters import ParameterError
 from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times, read_survival
 from pysirus._response.response import NumberResponse, Response
-from pysirus._response.survival import SurvivalResponse, survival_response
+from pysirus._response.survival import SurvivalResponse, events_and_times, survival_response
 from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import Outcome
@@ -48,6 +57,7 @@ from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
 
+BRIER_TIMES = 50
 IN_MEMORY = (
     "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
     f"of the rows. Its risk score can be computed elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
@@ -85,6 +95,24 @@ class SurvivalTimes(LikelihoodKind):
         found = read_times(y, n_rows, self.event)
         weights = read_weights(sample_weight, n_rows)
         return survival_response(found.times, found.events, weights, found.time_name, found.event_name)
+
+    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[Any]:
+        """Events and times; there need be no event."""
+        found = read_survival(y, n_rows, self.event)
+        return events_and_times(found.events, found.times)
+
+    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
+        """The concordance within folds."""
+        return survival_metrics(all_folds(folds))
+
+    def score_metrics(self, family: Family, rows: Predicted) -> Metrics:
+        """Also the integrated Brier score, from the first to the ninth decile of the times of these rows."""
+        times, events, scores = rows.truth["time"], rows.truth["event"], rows.values[:, 0]
+        at = np.unique(np.quantile(times, np.linspace(0.1, 0.9, BRIER_TIMES)))
+        known = censoring(times, events, rows.weights)
+        survival = family.followed.hazard.survival(scores, at)
+        brier = integrated_brier_score(times, events, survival, at, known, rows.weights)
+        return {**self.metrics([rows]), "integrated_brier": (brier, None)}
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NoReturn:
         """Rows in parts are refused."""

@@ -93,7 +93,7 @@ def judge(repetitions: Sequence[Sequence[FoldPrediction]], kind: Kind, n_rules: 
         [Predicted(f.values, f.response.truth, kind.figure_weights(f.response)) for f in own] for own in repetitions
     ]
     every = [fold for own in repetitions for fold in own]
-    found = held_out_of(predicted, by_class=every[0].response.by_class, loss=kind.deviance_loss, n_rules=n_rules)
+    found = held_out_of(predicted, kind, n_rules)
     gain = kind.gain(
         [FoldRows(f.index, f.response.weights, f.response.truth, f.values, np.atleast_1d(f.mean)) for f in every]
     )
