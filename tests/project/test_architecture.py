@@ -1,6 +1,7 @@
 """The house rules that a machine can check: data flows one way, imports are light, files are short."""
 
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -148,6 +149,12 @@ def test_contributing_walks_as_the_code_does():
         assert text.split(f"```{name}\n")[1].split("```")[0].splitlines() == lines, (
             f"{name}: run python -m trust.house walks"
         )
+
+
+def test_contributing_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+/[a-z_/]+(?:\.\w+)?)`", text)
+    assert len(named) > 10 and [n for n in named if not (SOURCE / n).exists() and not (ROOT / n).exists()] == []
 
 
 def test_contributing_names_the_rooms_that_walks_leave_out():
