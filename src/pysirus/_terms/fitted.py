@@ -196,3 +196,10 @@ class FittedTerm(Term):
             return ""
         sides = [self.weight * float(np.asarray(side)) for side in (self.inside, self.outside)]
         return f" (hazard {' / '.join(format_factors(sides))})"
+
+
+def outputs_of(terms: Sequence[FittedTerm], shape: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
+    """Outputs inside and outside of a list, [term] or with ``shape`` [term, output]."""
+    sides = ([term.inside for term in terms], [term.outside for term in terms])
+    inside, outside = (np.array(side, dtype=np.float64).reshape(len(terms), *shape) for side in sides)
+    return inside, outside

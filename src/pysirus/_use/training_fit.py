@@ -11,6 +11,7 @@ import numpy as np
 from pysirus._families.metrics.rows import Metrics
 from pysirus._model.model import Model
 from pysirus._sums import times
+from pysirus._terms.fitted import outputs_of
 
 
 def training_figures(model: Model) -> Metrics | None:
@@ -23,7 +24,7 @@ def training_figures(model: Model) -> Metrics | None:
         return None
     own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
     weights = np.array([rule.weight or 0.0 for rule in rules])
-    inside, outside = (np.array([float(getattr(rule, side)) for rule in rules]) for side in ("inside", "outside"))
+    inside, outside = outputs_of(rules)
     start = float(np.asarray(model.intercept)) + float(times(weights, outside)) - own.centre
     jumps = weights * (inside - outside)
     total, y_sum = float(own.fold_weight.sum()), float(own.y_sum.sum())

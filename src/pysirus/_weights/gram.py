@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.moments import Moments
 
 LEAST_PENALTY = 1e-3  # of ridge, as a share of the largest variance of an output
@@ -51,8 +51,7 @@ def _covariances(
 
 def gram_of(moments: Moments, rules: Sequence[FittedTerm]) -> Gram:
     """The Gram matrices of a list of rules with outputs, for regression."""
-    inside = np.array([rule.inside for rule in rules], dtype=np.float64)
-    outside = np.array([rule.outside for rule in rules], dtype=np.float64)
+    inside, outside = outputs_of(rules)
     gap = inside - outside
     size, pair, total, rule_total = (
         moments.fold_weight,

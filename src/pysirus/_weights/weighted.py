@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pysirus._response.response import Output, Response
 from pysirus._sums import scores_of, times
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.moments import Moments
 
 
@@ -68,8 +68,7 @@ class WeightedPrefixes:
 
     def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""
-        inside = np.array([rule.inside for rule in self.rules], dtype=np.float64)
-        outside = np.array([rule.outside for rule in self.rules], dtype=np.float64)
+        inside, outside = outputs_of(self.rules)
         base = np.asarray(self.intercepts) + times(self.weights, outside)
         return scores_of(holds, base, (self.weights * (inside - outside)).T)
 

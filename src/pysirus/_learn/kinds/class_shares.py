@@ -20,7 +20,7 @@ from pysirus._message import Parameter, setting
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
 from pysirus._sums import scores_of
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.equal import weigh_equally
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
@@ -55,9 +55,7 @@ class ClassShares(ClassKind):
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
         """What ranks the held-out rows."""
-        shape = (len(weighted.rules), response.n_outputs)
-        inside = np.array([rule.inside for rule in weighted.rules], dtype=np.float64).reshape(shape)
-        outside = np.array([rule.outside for rule in weighted.rules], dtype=np.float64).reshape(shape)
+        inside, outside = outputs_of(weighted.rules, (response.n_outputs,))
         return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
 
     def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:

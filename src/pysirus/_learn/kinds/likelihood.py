@@ -24,7 +24,7 @@ from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._response.response import Output, Response
 from pysirus._sums import cross_products, scores_of, weighted_sum
 from pysirus._terms.effect import n_fixed
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.dust import Bools, sweep
 from pysirus._weights.likelihood import (
     LikelihoodFit,
@@ -154,9 +154,7 @@ class LikelihoodKind(Kind):
 
     def _sides(self, rules: Sequence[FittedTerm], response: Response) -> tuple[Floats, Floats]:
         """Outputs inside and outside, [rule, score]."""
-        empty = np.zeros((0, len(response.labels))) if response.labels else np.zeros(0)
-        inside = [rule.inside for rule in rules] or empty
-        outside = [rule.outside for rule in rules] or empty
+        inside, outside = outputs_of(rules, (len(response.labels),) if response.labels else ())
         return self.as_scores(inside), self.as_scores(outside)
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:

@@ -17,6 +17,7 @@ from pysirus._learn.kinds.kind import Kind
 from pysirus._model.held_out import HeldOut
 from pysirus._response.response import Response
 from pysirus._sums import scores_of
+from pysirus._terms.fitted import outputs_of
 from pysirus._weights.weighted import WeightedPrefixes
 
 
@@ -33,11 +34,7 @@ class HeldRows:
         """What one of the lists predicts, [row, output]."""
         weighted = self.weighted
         n_outputs = len(np.atleast_1d(np.asarray(weighted.mean)))
-        shape = (len(weighted.rules), n_outputs)
-        inside, outside = (
-            np.array([getattr(rule, side) for rule in weighted.rules], dtype=np.float64).reshape(shape)
-            for side in ("inside", "outside")
-        )
+        inside, outside = outputs_of(weighted.rules, (n_outputs,))
         weights = weighted.weights[entry][:, None]
         base = np.atleast_1d(np.asarray(weighted.intercepts[entry])) + (weights * outside).sum(axis=0)
         steps = weights * (inside - outside)
