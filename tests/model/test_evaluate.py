@@ -19,7 +19,7 @@ from pysirus._families.gaussian import Gaussian
 from pysirus._model.evaluate import Addend, Evaluator, readable
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._terms.rule import Condition, FittedRule
+from pysirus._terms.rule import Condition, FittedRule, Rule
 from pysirus.estimators.rule_model import RuleModel
 
 
@@ -142,7 +142,7 @@ def test_one_condition_means_what_holds_says(values, lower, upper, missing, othe
     for known in (True, False):
         ends = {"lower": lower, "upper": upper} if known else {}
         condition = Condition("x", **ends, missing=missing, only_missing=not known, unseen=otherwise)
-        evaluator = Evaluator(features, (0.0,), [Addend(FittedRule((condition,)), (1.0,), (-2.0,))])
+        evaluator = Evaluator(features, (0.0,), [Addend(Rule((condition,)), (1.0,), (-2.0,))])
         expected = np.where(condition.holds(table.columns[0]), 1.0, -2.0)
         np.testing.assert_array_equal(evaluator.sums(table)[:, 0], expected)
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pysirus._families.links import INVERSE, Floats, Form, Link
 from pysirus._families.losses import Loss
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.linear import Part
 
 if TYPE_CHECKING:
     from pysirus._weights.hazard import Survival
@@ -158,11 +158,9 @@ class Family(ABC):
         """Where the sums of a list start."""
         return [float(value) for value in np.atleast_1d(intercept)]
 
-    def sides(self, rule: FittedTerm) -> tuple[list[float], list[float]]:
-        """What a rule adds to the sums where it holds and elsewhere."""
-        sides = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (rule.inside, rule.outside))
-        inside, outside = ([(rule.weight or 0.0) * value for value in side.tolist()] for side in sides)
-        return inside, outside
+    def sides(self, term: Part) -> tuple[list[float], list[float]]:
+        """What a term adds to the sums where its value is 1 and where it is 0."""
+        return term.added
 
     def take(self, sums: Floats) -> Floats:
         """Sums [..., output] as they are told: one number, or one for each class."""
@@ -236,13 +234,12 @@ class Family(ABC):
         """Where contributions start."""
         return np.asarray(intercept, dtype=np.float64) if self.shape else intercept
 
-    def explained(self, rules: Sequence[FittedTerm], fired: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """What rules add to the score of each row [row, rule, ...], by where they hold, and on average [rule, ...]."""
-        outputs, averages = np.empty((*fired.shape, *self.shape)), np.empty((len(rules), *self.shape))
-        for r, rule in enumerate(rules):
-            inside = fired[:, r].reshape(-1, *(1 for _ in self.shape))
-            outputs[:, r] = (rule.weight or 0.0) * np.where(inside, np.asarray(rule.inside), np.asarray(rule.outside))
-            averages[r] = (rule.weight or 0.0) * self.average_output(rule)
+    def explained(self, terms: Sequence[Part], values: Floats) -> tuple[Floats, Floats]:
+        """What terms add to the score of each row [row, term, ...], by their values, and on average [term, ...]."""
+        outputs, averages = np.empty((*values.shape, *self.shape)), np.empty((len(terms), *self.shape))
+        for t, term in enumerate(terms):
+            outputs[:, t] = (term.weight or 0.0) * term.outputs(values[:, t])
+            averages[t] = (term.weight or 0.0) * term.average_output(self.mean)
         return outputs, averages
 
     @property

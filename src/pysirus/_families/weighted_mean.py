@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pysirus._families.base import Base
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Floats
 from pysirus._format import decimals_for, format_number
 from pysirus._plain import one_line
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.linear import Part
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class WeightedMean(Gaussian):
         """No deviation, and the weight of the root."""
         return [0.0, self.root]
 
-    def sides(self, rule: FittedTerm) -> tuple[list[float], list[float]]:
+    def sides(self, term: Part) -> tuple[list[float], list[float]]:
         """A deviation and a weight where the rule holds, nothing elsewhere."""
-        weight, gap = rule.weight or 0.0, float(np.asarray(rule.inside)) - float(np.asarray(self.mean))
+        weight, gap = term.weight or 0.0, float(np.asarray(term.inside)) - float(np.asarray(self.mean))
         return [weight * gap, weight], [0.0, 0.0]
 
     def take(self, sums: Floats) -> Floats:
@@ -53,13 +52,14 @@ class WeightedMean(Gaussian):
         """The mean."""
         return float(np.asarray(self.mean))
 
-    def explained(self, rules: Sequence[FittedTerm], fired: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def explained(self, terms: Sequence[Part], values: Floats) -> tuple[Floats, Floats]:
         """Deviations from the mean by the share of the weight that each rule has among those that hold."""
-        weights = np.array([rule.weight or 0.0 for rule in rules])
-        gaps = np.array([float(np.asarray(rule.inside)) - float(np.asarray(self.mean)) for rule in rules])
+        fired = values > 0
+        weights = np.array([rule.weight or 0.0 for rule in terms])
+        gaps = np.array([float(np.asarray(rule.inside)) - float(np.asarray(self.mean)) for rule in terms])
         total = self.root + fired @ weights
         share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
-        return share * gaps, np.zeros(len(rules))
+        return share * gaps, np.zeros(len(terms))
 
     def plain_head(self, intercept: Any) -> str:
         """The mean and its weight."""

@@ -1,7 +1,7 @@
-"""Rules and linear terms in, a compiled list out, which reads columns and answers with sums.
+"""Terms in, a compiled list out, which reads columns and answers with sums.
 
-The order of summation is part of the answer: what the sums start with, the rules in their order, the terms in theirs.
-``Condition.holds`` and ``LinearTerm.values`` say the same in NumPy; the tests compare the two bit for bit.
+The order of summation is part of the answer: what the sums start with, the rules in their order, the lines in theirs.
+``Term.values`` says the same in NumPy; the tests compare the two bit for bit.
 """
 
 from __future__ import annotations
@@ -15,45 +15,44 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._data.table import Feature, Table
-from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition
+from pysirus._terms.term import Numbers, Term, columns_of
 
 
 @dataclass(frozen=True)
 class Addend:
-    """What a rule adds to each sum where it holds, and elsewhere."""
+    """What a term adds to each sum where its value is 1, and where it is 0."""
 
-    rule: FittedTerm
-    inside: Sequence[float]
-    outside: Sequence[float]
+    term: Term
+    inside: Numbers
+    outside: Numbers
 
 
 class Evaluator:
-    """A list of rules and terms, compiled for the columns of a model."""
+    """A list of terms, compiled for the columns of a model."""
 
-    def __init__(
-        self,
-        features: Sequence[Feature],
-        start: Sequence[float],
-        addends: Sequence[Addend],
-        terms: Sequence[LinearTerm] = (),
-    ) -> None:
-        conditions = [condition for addend in addends for condition in addend.rule.conditions]
-        used = sorted({c.index for c in conditions} | {term.index for term in terms})
+    def __init__(self, features: Sequence[Feature], start: Numbers, addends: Sequence[Addend]) -> None:
+        used = sorted(columns_of(addend.term for addend in addends))
         self._place = {index: i for i, index in enumerate(used)}
         self._features = features
         self._only_numbers = all(feature.kind == "numeric" for feature in features)
         self._list = _core.RuleList(used, list(start))
-        known: dict[Any, int] = {}
+        self._known: dict[Any, int] = {}  # the numbers of conditions, which rules share that ask the same
         for addend in addends:
-            numbers = [self._number_of(condition, known) for condition in addend.rule.conditions]
-            self._list.add_rule(numbers, list(addend.inside), list(addend.outside))
-        for term in terms:
-            self._list.add_term(self._place[term.index], term.weight, term.lower, term.upper, term.missing)
+            addend.term.build(self, addend.inside, addend.outside)
 
-    def _number_of(self, condition: Condition, known: dict[Any, int]) -> int:
-        """The number of a condition; rules share those that ask the same."""
+    def branch(self, conditions: Sequence[Condition], inside: Numbers, outside: Numbers) -> None:
+        """Add one thing where all conditions hold, another elsewhere."""
+        self._list.add_rule([self._number_of(condition) for condition in conditions], list(inside), list(outside))
+
+    def line(self, index: int, slopes: Numbers, lower: float, upper: float, missing: float) -> None:
+        """Add a column within its limits times a slope; the core has lines for one sum alone."""
+        (slope,) = slopes
+        self._list.add_term(self._place[index], slope, lower, upper, missing)
+
+    def _number_of(self, condition: Condition) -> int:
+        """The number of a condition."""
+        known = self._known
         column, feature = self._place[condition.index], self._features[condition.index]
         missing = condition.unseen if condition.missing is None else condition.missing
         if feature.kind == "numeric":

@@ -27,6 +27,7 @@ from pysirus._plain import one_line
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet, with_weights
+from pysirus._terms.term import columns_of
 from pysirus._terms.words import LINE, fold_middle
 from pysirus._warn import warn_user
 from pysirus._weights.hazard import Survival
@@ -210,7 +211,7 @@ class Model:
 
     def columns_of(self, rules: Iterable[FittedTerm]) -> set[int]:
         """The numbers of the columns that some rules and the linear terms look at."""
-        return {c.index for rule in rules for c in rule.conditions} | {term.index for term in self.terms}
+        return columns_of((*rules, *self.terms))
 
     @property
     def needed(self) -> set[int]:
@@ -219,9 +220,7 @@ class Model:
 
     def rules_on(self, table: Table) -> RuleSet:
         """The rules of which a table shows where they hold: not those of weight 0 on columns that it does not have."""
-        return self.read(
-            RuleSet([rule for rule in self.rules if not table.absent & {c.index for c in rule.conditions}])
-        )
+        return self.read(RuleSet([rule for rule in self.rules if not table.absent.intersection(rule.columns)]))
 
     @property
     def all_rules(self) -> list[FittedTerm]:
@@ -279,8 +278,8 @@ class Model:
     @cached_property
     def _evaluator(self) -> Evaluator:
         """The rules that have a weight, compiled."""
-        addends = [Addend(rule, *self.family.sides(rule)) for rule in self.rules]
-        return Evaluator(self.features, self.family.start(self.intercept), addends, self.terms)
+        addends = [Addend(term, *self.family.sides(term)) for term in (*self.rules, *self.terms)]
+        return Evaluator(self.features, self.family.start(self.intercept), addends)
 
     def __getstate__(self) -> dict[str, Any]:
         # what is compiled is made again where it is needed

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.table import Table
 from pysirus._format import format_number, format_outputs
 from pysirus._plain import one_line
 from pysirus._terms.effect import Effect, read_effect
@@ -80,11 +79,24 @@ class FittedTerm(Term):
         """What the data say: the mean target (class proportions) of the rows inside and outside."""
         return (self.inside, self.outside) if self.observed is None else self.observed
 
-    def outputs(self, table: Table) -> Floats:
-        """Its output in each row of a table, [row] or [row, class]."""
+    def outputs(self, values: Floats) -> Floats:
+        """Its output in each row, [row] or [row, class], its values there being given."""
         inside, outside = np.asarray(self.inside, dtype=np.float64), np.asarray(self.outside, dtype=np.float64)
-        values = self.values(table).reshape(-1, *(1 for _ in inside.shape))
+        values = values.reshape(-1, *(1 for _ in inside.shape))
         return np.asarray(values * inside + (1 - values) * outside)
+
+    @property
+    def added(self) -> tuple[list[float], list[float]]:
+        """What it adds to each sum inside and outside: weight times output."""
+        weight = self.weight or 0.0
+        inside, outside = (np.atleast_1d(np.asarray(side, np.float64)) for side in (self.inside, self.outside))
+        return (weight * inside).tolist(), (weight * outside).tolist()
+
+    @property
+    def gap(self) -> float:
+        """How far its outputs are apart; for classes the share that changes class."""
+        gap = np.abs(np.asarray(self.inside) - np.asarray(self.outside))
+        return float(gap.sum() / 2 if gap.ndim else gap)
 
     def average_output(self, mean: float | tuple[float, ...]) -> Floats:
         """The mean output over the training data, by weight, where ``mean`` is that of the target.

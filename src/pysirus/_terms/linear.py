@@ -6,18 +6,25 @@ the prediction (Friedman and Popescu 2008, section 5).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.table import Table
+from pysirus._bins.cuts import Binned
+from pysirus._data.column import Column
 from pysirus._format import format_date, format_number, format_threshold
 from pysirus._plain import apart
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.term import BinValues, Builder, Numbers, Term
+
+STEPS = 40  # in which a line is shown
 
 
 @dataclass(frozen=True)
-class LinearTerm:
+class LinearTerm(Term):
     """A numeric column times a weight.
 
     Attributes
@@ -32,6 +39,11 @@ class LinearTerm:
         Replaces a missing value: the mean of the clipped training column.
     """
 
+    kind: ClassVar[str] = "LinearTerm"
+    frequency: ClassVar[float] = float("nan")  # it comes from no tree
+    inside: ClassVar[float] = 1.0
+    outside: ClassVar[float] = 0.0
+
     feature: str
     weight: float
     lower: float
@@ -40,12 +52,64 @@ class LinearTerm:
     index: int = field(default=0, compare=False)
     is_date: bool = field(default=False, compare=False, repr=False)
 
-    def values(self, table: Table) -> NDArray[np.float64]:
+    @property
+    def key(self) -> Hashable:
+        """The column that it reads."""
+        return "linear", self.feature
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The number of its feature."""
+        return (self.index,)
+
+    def factor(self, index: int, column: Column) -> NDArray[np.float64]:
         """The column within its limits, missing values filled in."""
-        column = np.clip(table.columns[self.index].values.astype(np.float64), self.lower, self.upper)
-        return np.where(np.isnan(column), self.missing, column)
+        held = np.clip(column.values.astype(np.float64), self.lower, self.upper)
+        return np.where(np.isnan(held), self.missing, held)
+
+    def bin_values(self, binned: Binned) -> BinValues:
+        """None: its weight comes from the rows themselves, not from bins."""
+        raise NotImplementedError("A linear term of RuleFit has no values of bins.")
+
+    def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
+        """Add the column times its weight; there is nothing at the value 0."""
+        into.line(self.index, inside, self.lower, self.upper, self.missing)
+
+    @property
+    def condition_text(self) -> str:
+        """The column that it is linear in."""
+        return f"linear in {apart(self.feature)}"
+
+    def folded(self, width: int) -> str:
+        """The same, whole."""
+        return self.condition_text
+
+    def steps_on(self, index: int) -> set[float]:
+        """Where its line is shown."""
+        return set(np.linspace(self.lower, self.upper, STEPS + 1).tolist()) if index == self.index else set()
+
+    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Its output in each row is its value."""
+        return values
+
+    @property
+    def added(self) -> tuple[list[float], list[float]]:
+        """What it adds at the values 1 and 0."""
+        return [self.weight], [0.0]
+
+    def average_output(self, mean: object) -> float:
+        """The mean of its values over the training rows."""
+        return self.missing
+
+    @property
+    def gap(self) -> float:
+        """How far its values are apart at most."""
+        return self.upper - self.lower
 
     def __str__(self) -> str:
         ends = (self.lower, self.upper)
         limits = " to ".join(format_date(end) if self.is_date else format_threshold(end, rounded=True) for end in ends)
         return f"{format_number(self.weight, 3)} * {apart(self.feature)}, within {limits}"
+
+
+Part = FittedTerm | LinearTerm  # what the sums of a model are made of

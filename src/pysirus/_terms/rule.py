@@ -19,7 +19,7 @@ from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._terms.effect import Effect
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.term import BinValues, Term
+from pysirus._terms.term import BinValues, Builder, Numbers, Term
 from pysirus._terms.words import (
     Sides,
     condition_words,
@@ -185,16 +185,29 @@ class Rule(Term):
         """The rule with what it adds where it holds."""
         return FittedRule(self.conditions, self.path).with_effect(effect)
 
-    def _condition_on(self, index: int) -> Condition:
-        return next(condition for condition in self.conditions if condition.index == index)
-
     def factor(self, index: int, column: Column) -> NDArray[np.bool_]:
         """Where the condition on a feature holds."""
-        return self._condition_on(index).holds(column)
+        return next(condition for condition in self.conditions if condition.index == index).holds(column)
 
     def bin_values(self, binned: Binned) -> BinValues:
         """The bins in which each condition holds."""
         return [(condition.index, condition.holds_in(binned)) for condition in self.conditions]
+
+    def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
+        """Add one thing where all conditions hold, another elsewhere."""
+        into.branch(self.conditions, inside, outside)
+
+    def values(self, table: Table) -> NDArray[np.float64]:
+        """1 in the rows that are inside, else 0."""
+        return self.holds(table).astype(np.float64)
+
+    def fired(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Where all conditions hold."""
+        return values > 0
+
+    def steps_on(self, index: int) -> set[float]:
+        """The thresholds on a feature."""
+        return {end for c in self.conditions if c.index == index for end in (c.lower, c.upper) if end is not None}
 
     def holds(self, table: Table) -> NDArray[np.bool_]:
         """Which rows of a table are inside."""
@@ -231,10 +244,10 @@ class Rule(Term):
 class FittedRule(FittedTerm, Rule):
     """A rule of a model, or a candidate for one: if all conditions hold then one output, else another."""
 
-    def outputs(self, table: Table) -> NDArray[np.float64]:
-        """Its output in each row of a table, that of inside or outside as it is."""
+    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Its output in each row, that of inside or outside as it is."""
         inside, outside = np.asarray(self.inside), np.asarray(self.outside)
-        return np.where(self.holds(table).reshape(-1, *(1 for _ in inside.shape)), inside, outside)
+        return np.where(values.reshape(-1, *(1 for _ in inside.shape)) > 0, inside, outside)
 
     @property
     def file_text(self) -> str:

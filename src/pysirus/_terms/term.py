@@ -7,8 +7,8 @@ which kind it is. What was learned of a term stands in ``FittedTerm``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from pysirus._terms.rule import Condition, Split
 
 Self = TypeVar("Self", bound="Term")
+Numbers = Sequence[float]  # one for each sum
 BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
+
+
+class Builder(Protocol):
+    """What terms are compiled, or written, with: the two forms that they have."""
+
+    def branch(self, conditions: Sequence[Condition], inside: Numbers, outside: Numbers) -> None:
+        """Add one thing where all conditions hold, another elsewhere."""
+
+    def line(self, index: int, slopes: Numbers, lower: float, upper: float, missing: float) -> None:
+        """Add a column, held within limits and filled where it is missing, times a slope for each sum."""
 
 
 class Term(ABC):
@@ -51,6 +62,10 @@ class Term(ABC):
     def bin_values(self, binned: Binned) -> BinValues:
         """The same for the bins of its columns; a term whose values are yes and no is told by their type."""
 
+    @abstractmethod
+    def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
+        """Add to sums what lies at its value between ``outside``, at 0, and ``inside``, at 1."""
+
     @property
     @abstractmethod
     def condition_text(self) -> str:
@@ -70,9 +85,17 @@ class Term(ABC):
         """The term with each of its conditions changed."""
         return self
 
+    def fired(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Where it says something, its values being given: everywhere, unless it has conditions."""
+        return np.ones(len(values), dtype=bool)
+
     def holds(self, table: Table) -> NDArray[np.bool_]:
         """The rows of a table for which it says something."""
-        return np.ones(table.n_rows, dtype=bool)
+        return self.fired(self.values(table))
+
+    def steps_on(self, index: int) -> set[float]:
+        """The numbers of a feature at which its value changes, or is to be shown."""
+        return set()
 
     def values(self, table: Table) -> NDArray[np.float64]:
         """Its value in each row of a table."""
@@ -116,6 +139,6 @@ class Term(ABC):
         return f"<{self.kind}: {self}>"
 
 
-def columns_of(terms: Sequence[Term]) -> set[int]:
+def columns_of(terms: Iterable[Term]) -> set[int]:
     """The numbers of the features that some terms read."""
     return {index for term in terms for index in term.columns}

@@ -39,8 +39,6 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition
 
-TERM_STEPS = 40
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -102,11 +100,7 @@ def axis_of(model: Model, feature: str | int) -> Axis:
     has_missing = any(c.missing is not None for c in conditions)
     tail = ("missing",) if has_missing else ()
     if known.kind == "numeric":
-        limits = {end for c in conditions for end in (c.lower, c.upper) if end is not None}
-        for term in model.terms:
-            if term.index == index:
-                limits |= set(np.linspace(term.lower, term.upper, TERM_STEPS + 1).tolist())
-        edges = tuple(sorted(limits))
+        edges = tuple(sorted({step for term in (*model.rules, *model.terms) for step in term.steps_on(index)}))
         middles = [(a / 2 + b / 2, a, b) for a, b in pairwise(edges)]
         between = [middle if a <= middle < b else a for middle, a, b in middles]  # neighbours have none between them
         below = [min(edge - 1, float(np.nextafter(edge, -np.inf))) for edge in edges[:1]]  # edge - 1 may be the edge
@@ -129,13 +123,12 @@ def _by_rules(levels: Sequence[Any], conditions: Sequence[Condition]) -> list[An
 
 
 def _share(rule: FittedTerm, inner: set[int], columns: Sequence[Column] | None) -> float:
-    """In what share of the rows the conditions on other features hold."""
-    others = [c for c in rule.conditions if c.index not in inner]
+    """What other features contribute on average: in what share of the rows the conditions on them hold."""
     if columns is not None:
-        holds = [c.holds(columns[c.index]) for c in others]
-        return float(np.mean(np.logical_and.reduce(holds))) if holds else 1.0
+        factors = [rule.factor(index, columns[index]) for index in rule.columns if index not in inner]
+        return float(np.mean(np.multiply.reduce(factors))) if factors else 1.0
     share = 1.0
-    for condition in others:
+    for condition in (c for c in rule.conditions if c.index not in inner):
         if condition.share is None:
             raise ParameterError(
                 f"The model does not know how often '{condition}' holds: pass X, the rows to average over."
@@ -222,17 +215,16 @@ def effect(
     shape = tuple(len(axis.column.values) for axis in axes)
     total = np.zeros((*shape, *(model.family.shape or (1,)))) + np.asarray(model.intercept)
     for rule in model.rules:
-        if columns is None and not any(c.index in inner for c in rule.conditions):
+        if columns is None and not inner.intersection(rule.columns):
             total += (rule.weight or 0.0) * model.average_output(rule)
             continue
-        holds = np.ones(shape)
+        value = np.ones(shape)
         for d, axis in enumerate(axes):
-            for condition in rule.conditions:
-                if condition.index == axis.index:
-                    steps = condition.holds(axis.column).astype(float)
-                    holds *= steps.reshape([-1 if i == d else 1 for i in range(len(axes))])
-        fires = (holds * _share(rule, inner, columns))[..., None]
-        total += (rule.weight or 0.0) * (fires * np.asarray(rule.inside) + (1 - fires) * np.asarray(rule.outside))
+            if axis.index in rule.columns:
+                steps = rule.factor(axis.index, axis.column)
+                value *= steps.reshape([-1 if i == d else 1 for i in range(len(axes))])
+        value = (value * _share(rule, inner, columns))[..., None]
+        total += (rule.weight or 0.0) * (value * np.asarray(rule.inside) + (1 - value) * np.asarray(rule.outside))
     for term in model.terms:
         total += _term_part(term, axes, columns)[..., None]
     predictions = None

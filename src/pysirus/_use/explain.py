@@ -21,8 +21,6 @@ from pysirus._families.base import Base, Family
 from pysirus._format import decimals_for, html_table, make_frame, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._plain import apart
-from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 
@@ -93,13 +91,12 @@ class Explanation:
     @property
     def names(self) -> list[str]:
         """The name of each column: the conditions of a rule, or a linear term."""
-        terms = (f"linear in {apart(term.feature)}" for term in self.terms)
-        return [*(rule.condition_text for rule in self.rules), *terms]
+        return [term.condition_text for term in (*self.rules, *self.terms)]
 
     @property
     def _short_names(self) -> list[str]:
         """The same to look at."""
-        return [*(rule.folded(WIDTH) for rule in self.rules), *self.names[len(self.rules) :]]
+        return [term.folded(WIDTH) for term in (*self.rules, *self.terms)]
 
     def __len__(self) -> int:
         return len(self.fired)
@@ -326,21 +323,13 @@ def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:
     """
     table, family = model.align(X), model.family
     rules, terms = model.rules_on(table), model.terms
-    fired = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), table.n_rows).T
-    outputs, averages = family.explained(rules, fired)
-    for term in terms:
-        outputs = np.column_stack([outputs, term.weight * term.values(table)])
-        averages = np.append(averages, term.weight * term.missing)  # which is the training mean
-        fired = np.column_stack([fired, np.ones(table.n_rows, dtype=bool)])
+    parts = (*rules, *terms)
+    values = np.array([part.values(table) for part in parts]).reshape(len(parts), table.n_rows)
+    fired = np.array([part.fired(own) for part, own in zip(parts, values)], dtype=bool).reshape(values.shape).T
+    outputs, averages = family.explained(parts, values.T)
     start = family.explained_from(model.intercept)
     found = Explanation(rules, start, outputs, fired, averages, family, terms, family.measured_from)
     return found.raw() if raw else found
-
-
-def output_gap(rule: FittedTerm) -> float:
-    """How far the two outputs of a rule are apart; for classes the share that changes class."""
-    gap = np.abs(np.asarray(rule.inside) - np.asarray(rule.outside))
-    return float(gap.sum() / 2 if gap.ndim else gap)
 
 
 def feature_importance(model: Model, backend: str | None = None) -> Any:
@@ -373,13 +362,10 @@ def feature_importance(model: Model, backend: str | None = None) -> Any:
 def _importances(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Frequency and gap of each feature, as parts of their sums."""
     frequency, gap = np.zeros(len(model.features)), np.zeros(len(model.features))
-    for rule in model.rules:
-        parts = len(rule.conditions)
-        for condition in rule.conditions:
-            frequency[condition.index] += (0.0 if np.isnan(rule.frequency) else rule.frequency) / parts
-            gap[condition.index] += abs(rule.weight or 0.0) * output_gap(rule) / parts
-    for term in model.terms:
-        gap[term.index] += abs(term.weight) * (term.upper - term.lower)
+    for term in (*model.rules, *model.terms):
+        for index in term.columns:
+            frequency[index] += (0.0 if np.isnan(term.frequency) else term.frequency) / len(term.columns)
+            gap[index] += abs(term.weight or 0.0) * term.gap / len(term.columns)
     totals = [values.sum() for values in (frequency, gap)]
     return frequency / (totals[0] or 1.0), gap / (totals[1] or 1.0)
 

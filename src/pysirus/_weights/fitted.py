@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._terms.term import Term
-from pysirus._weights.moments import bin_values
+from pysirus._weights.moments import bin_values, row_values
 from pysirus._weights.weighted import WeightedPrefixes
 
 BLOCK_ROWS = 1 << 15  # rows that stay in the cache
@@ -17,18 +17,18 @@ BLOCK_ROWS = 1 << 15  # rows that stay in the cache
 
 def holds_in_bins(rule: Term, binned: Binned) -> NDArray[np.bool_]:
     """Which training rows are inside a rule that came from these bins."""
-    return _holds(bin_values(rule, binned), binned.bins)
+    return row_values(bin_values(rule, binned), binned.bins)
 
 
-def _holds(conditions: Sequence[tuple[int, NDArray[np.bool_]]], bins: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    inside = np.ones(bins.shape[1], dtype=bool)
-    for row, satisfied in conditions:
-        inside &= satisfied[bins[row]]
-    return inside
+def _outputs(values: NDArray[Any], outside: float, inside: float) -> NDArray[np.float64]:
+    """What lies at a value between two outputs: of yes and no one of them as it is."""
+    if values.dtype == np.bool_:
+        return np.array([outside, inside])[values.view(np.uint8)]
+    return values * inside + (1 - values) * outside
 
 
 def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.float64]:
-    """The prediction of the last of the weighted lists on the training rows, rule by rule.
+    """The prediction of the last of the weighted lists on the training rows, term by term.
 
     The forest is grown on it, so it is added up in a fixed order, unlike ``WeightedPrefixes.scores``.
     """
@@ -39,6 +39,6 @@ def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.floa
     for start in range(0, len(total), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         bins, own = binned.bins[:, block], total[block]
-        for step, conditions in zip(steps, asked):
-            own += step[_holds(conditions, bins).view(np.uint8)]
+        for step, values in zip(steps, asked):
+            own += _outputs(row_values(values, bins), *step)
     return total

@@ -59,7 +59,7 @@ def gram_of(moments: Moments, rules: Sequence[FittedTerm]) -> Gram:
         moments.y_sum[:, 0],
         moments.rule_y_sum[:, :, 0],
     )
-    hold = np.einsum("fii->fi", pair)
+    hold = moments.term_weight
     n = size.sum()
     gram, cross = _covariances(n, hold.sum(0), pair.sum(0), total.sum(), rule_total.sum(0), gap)
     use = (size > 0) & (size < n)

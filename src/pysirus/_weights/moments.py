@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._response.fixed_point import FixedPoint
 from pysirus._response.response import Response
+from pysirus._sums import cross_products, weighted_sum
 from pysirus._terms.term import BinValues, Term
 
 N_FOLDS = 10
@@ -33,17 +35,24 @@ class Moments:
     rule_y_sum: NDArray[np.float64]  # [fold, rule, output] over the rows where the rule holds
     y_square: NDArray[np.float64]  # [fold] sum of squares
     centre: float
+    value_sum: NDArray[np.float64] | None = None  # [fold, rule] of values that are not 0 and 1 alone
 
     @property
     def n_rules(self) -> int:
         """Number of rules."""
         return len(self.rows)
 
+    @property
+    def term_weight(self) -> NDArray[np.float64]:
+        """[fold, rule] the sum of its values, by weight: of a rule the weight of the rows inside."""
+        return np.einsum("fii->fi", self.pair_weight) if self.value_sum is None else self.value_sum
+
     @cached_property
     def means(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Mean response of all rows, and of the rows inside and outside each rule; one column per output."""
         weight, total = self.fold_weight.sum(), self.y_sum.sum(axis=0)
-        inside = np.einsum("fii->i", self.pair_weight)[:, None]
+        all_inside = np.einsum("fii->i", self.pair_weight) if self.value_sum is None else self.value_sum.sum(axis=0)
+        inside = all_inside[:, None]
         inside_sum = self.rule_y_sum.sum(axis=0)
         mean_inside = self.centre + inside_sum / inside
         mean_outside = self.centre + (total - inside_sum) / (weight - inside)
@@ -53,7 +62,8 @@ class Moments:
         """The moments of some of the rules."""
         i = np.asarray(rules, dtype=np.intp)
         pairs = self.pair_weight[:, i][:, :, i]
-        return replace(self, rows=self.rows[i], pair_weight=pairs, rule_y_sum=self.rule_y_sum[:, i])
+        sums = None if self.value_sum is None else self.value_sum[:, i]
+        return replace(self, rows=self.rows[i], pair_weight=pairs, rule_y_sum=self.rule_y_sum[:, i], value_sum=sums)
 
 
 def bin_values(term: Term, binned: Binned) -> BinValues:
@@ -61,6 +71,19 @@ def bin_values(term: Term, binned: Binned) -> BinValues:
     if binned.given and term.key in binned.given:
         return [(binned.given[term.key], np.arange(256) == 1)]
     return term.bin_values(binned)
+
+
+def are_indicators(terms: Sequence[Term], binned: Binned) -> bool:
+    """Whether the values of all terms are yes and no, which stand in bits."""
+    return all(values.dtype == np.bool_ for term in terms for _, values in bin_values(term, binned))
+
+
+def row_values(asked: BinValues, bins: NDArray[np.uint8]) -> NDArray[Any]:
+    """The value of a term in each row of these bins, a product of those of its columns."""
+    found: NDArray[Any] = np.ones(bins.shape[1], dtype=bool)
+    for row, values in asked:
+        found = found & values[bins[row]] if values.dtype == np.bool_ else found * values[bins[row]]
+    return found
 
 
 def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
@@ -155,6 +178,36 @@ def moment_sums(rules: Sequence[Term], binned: Binned, response: Response, seed:
     return MomentSums(response.n_rows, arrays)
 
 
+def value_moments(terms: Sequence[Term], binned: Binned, response: Response, seed: int) -> Moments:
+    """The moments of terms of any kind, from their values in each row, in real numbers."""
+    values = np.column_stack([row_values(bin_values(term, binned), binned.bins).astype(np.float64) for term in terms])
+    numbers, codes = response.moment_arrays()
+    scale, weights = response.moment_scale(), response.moment_weights()
+    if scale is None:
+        y = np.asarray(codes)[:, None] == np.arange(response.n_outputs)
+    else:
+        y = scale.restore(np.atleast_2d(np.asarray(numbers, dtype=np.float64)).T)
+    w = np.ones(response.n_rows) if weights is None else weights.astype(np.float64)
+    folds = _core.folds_of(seed, response.n_rows, N_FOLDS)
+    parts = [
+        (values[own], values[own] * w[own, None], y[own].astype(np.float64), w[own])
+        for own in (folds == fold for fold in range(N_FOLDS))
+    ]
+    return Moments(
+        rows=(values != 0).sum(axis=0),
+        n_rows=response.n_rows,
+        fold_weight=np.array([weight.sum() for *_, weight in parts]),
+        pair_weight=np.array([cross_products(weighted, v) for v, weighted, _, _ in parts]),
+        y_sum=np.array([weighted_sum(weight, own) for _, _, own, weight in parts]),
+        rule_y_sum=np.array([cross_products(weighted, own) for _, weighted, own, _ in parts]),
+        y_square=np.array([weighted_sum(weight, own * own).sum() for _, _, own, weight in parts]),
+        centre=0.0 if scale is None else scale.centre,
+        value_sum=np.array([weighted.sum(axis=0) for _, weighted, _, _ in parts]),
+    )
+
+
 def rule_moments(rules: Sequence[Term], binned: Binned, response: Response, seed: int) -> Moments:
-    """The moments of rules over rows in memory."""
+    """The moments of terms over rows in memory; those of rules are exact."""
+    if not are_indicators(rules, binned):
+        return value_moments(rules, binned, response, seed)
     return moment_sums(rules, binned, response, seed).restore(response.moment_scale())
