@@ -127,7 +127,7 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
             shown = [*columns[:6], "..."] if len(columns) > 6 else columns
             parts.append(f"{len(columns)} {kind} ({(', ' if kind == 'numeric' else '; ').join(shown)})")
     missing = [f"{apart(name)} ({_percent(share)})" for name, share in gaps.items() if share]
-    idle = {name: f"{apart(name)} ({why.split(':')[0]})" for name, why in model.facts.get("idle_columns", {}).items()}
+    idle = {name: f"{apart(name)} ({why.split(':')[0]})" for name, why in (model.facts.idle_columns or {}).items()}
     used = {condition.feature for rule in model.rules for condition in rule.conditions}
     copies = [
         text for name, text in idle.items() if name in used
@@ -165,20 +165,20 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append("long rules are folded: pysirus show MODEL --full prints them whole")
     n_idle = len(model.selected) - len(model.rules)
     if n_idle:
-        dust = f" ({facts['n_dust']} would have moved no prediction)" if facts.get("n_dust") else ""
+        dust = f" ({facts.n_dust} would have moved no prediction)" if facts.n_dust else ""
         parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{dust}")
-    if "n_rows" in facts:
-        parts.append(f"{facts['n_rows']:,} rows, {count(len(model.features), 'feature')}")
-    if "estimated_on" in facts:
-        parts.append(f"estimated on {facts['estimated_on']:,} other rows than those the rules were found in")
-    if facts.get("n_trees"):
-        parts.append(f"{facts['n_trees']:,} trees")
-    if facts.get("n_stages", 1) > 1:
-        parts.append(f"{facts['n_stages']} stages")
-    if facts.get("quantile_error"):
-        parts.append(f"cuts within {facts['quantile_error']:.2%} of the true quantiles")
-    if "seed" in facts:
-        parts.append(f"seed {facts['seed']}")
+    if facts.n_rows is not None:
+        parts.append(f"{facts.n_rows:,} rows, {count(len(model.features), 'feature')}")
+    if facts.estimated_on is not None:
+        parts.append(f"estimated on {facts.estimated_on:,} other rows than those the rules were found in")
+    if facts.n_trees:
+        parts.append(f"{facts.n_trees:,} trees")
+    if (facts.n_stages or 1) > 1:
+        parts.append(f"{facts.n_stages} stages")
+    if facts.quantile_error:
+        parts.append(f"cuts within {facts.quantile_error:.2%} of the true quantiles")
+    if facts.seed is not None:
+        parts.append(f"seed {facts.seed}")
     edits = [f"edited: {one_line(line)}" for line in trail_lines(model)]
     tell("\n".join(["", "; ".join(parts), _out_of_fold(model), *edits]), style="dim")
 
@@ -202,7 +202,7 @@ def verdict(model: Model) -> str:
         f"(p0 = {chosen.p0:.4f}, {tuning.numbers(chosen.n_rules).per_fold:.1f} rules per fold)",
         tuning.sentence(len(model.rules), chosen.stability),
     ]
-    n_stages = model.facts.get("n_stages", 1)
+    n_stages = model.facts.n_stages or 1
     if n_stages > 1:
         lines[1] += f", {n_stages} stages"
     for size, what in _neighbours(tuning, len(model.selected), n_stages):

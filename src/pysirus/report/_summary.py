@@ -86,9 +86,9 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
         "nPositive": len(model.rules),
         "intercept": short(model.intercept),
         "weights": short([rule.weight or 0.0 for rule in model.selected]),
-        "error": short(model.facts.get("cv_error")),
-        "stability": short(model.facts.get("cv_stability")),
-        "p0": short(model.facts.get("p0")),
+        "error": short(model.facts.cv_error),
+        "stability": short(model.facts.cv_stability),
+        "p0": short(model.facts.p0),
         "sentence": "",
     }
     if whole.tuning is not None:
@@ -174,18 +174,10 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
         "p0": "Threshold p0 on the frequency",
     }
     for key, name in names.items():
-        if facts.get(key) is not None and (key, facts[key]) != ("n_stages", 1):
-            value = facts[key]
-            pairs.append(
-                [
-                    name,
-                    format_number(value, 4)
-                    if isinstance(value, float)
-                    else f"{value:,}"
-                    if key != "seed"
-                    else str(value),
-                ]
-            )
+        value = facts.get(key)
+        if value is not None and (key, value) != ("n_stages", 1):
+            whole = str(value) if key == "seed" else f"{value:,}"
+            pairs.append([name, format_number(value, 4) if isinstance(value, float) else whole])
     pairs.append(["Columns", ", ".join(apart(feature.name) for feature in model.features)])
     if model.recipe is not None:
         pairs.append(["Set aside", "; ".join(f"{name} ({why})" for name, why in model.recipe.aside.items())])
@@ -195,15 +187,14 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
     if model.tuning is not None:
         repeats = model.tuning.path.n_repeats
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
-    if facts.get("approximate_weights"):
+    if facts.approximate_weights:
         pairs.append(["Weights", "approximate: fitted again without the data"])
     if trail := trail_lines(model):
         pairs += [[f"Edit {i}", line] for i, line in enumerate(trail, start=1)]
-    elif facts.get("struck_rules"):
-        pairs.append(["Removed by hand", "; ".join(facts["struck_rules"])])
-    versions = facts.get("versions", {})
-    if isinstance(versions, dict) and versions:
-        pairs.append(["Made with", ", ".join(f"{name} {version}" for name, version in versions.items())])
+    elif facts.struck_rules:
+        pairs.append(["Removed by hand", "; ".join(facts.struck_rules)])
+    versions = facts.versions or {}
+    pairs.append(["Made with", ", ".join(f"{name} {version}" for name, version in versions.items())])
     pairs.append(["Report written with", f"pysirus {__version__}"])
     return [pair for pair in pairs if pair[1]]
 
