@@ -16,7 +16,7 @@ from parts import (
     write_files,
 )
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._learn.residual import Extremes
+from pysirus._learn.training import Extremes
 from pysirus._parameters import ParameterError
 from pysirus.engine.parts import EngineOptions, Part
 from sampled import FULL, in_turns

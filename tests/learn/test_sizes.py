@@ -6,7 +6,7 @@ import pytest
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._learn.grow import bin_rows, grow_paths
 from pysirus._learn.select import Limits, select_rules
-from pysirus._terms.effect import n_fixed
+from pysirus._weights.gram import n_fixed
 from pysirus._weights.likelihood import fit_likelihood
 from pysirus._weights.ridge import PENALTY_GRID
 from pysirus._weights.weighted import with_outputs

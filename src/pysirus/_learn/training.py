@@ -1,4 +1,9 @@
-"""Training rows in bins: what the forest, the outputs and the weights are computed from."""
+"""Training rows in bins: what the forest, the outputs and the weights are computed from.
+
+Rows may lie in several places. What a list leaves unexplained of a row, its residual, is computed where the row lies,
+number by number, so it has the same bits everywhere. What must be known of all rows is the range of the residuals: the
+extremes of parts add up.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts
@@ -19,7 +25,7 @@ from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
-from pysirus._learn.residual import Extremes, Residual
+from pysirus._response.fixed_point import Scale
 from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
@@ -175,3 +181,55 @@ def name_idle(cuts: Sequence[Cuts], marks: Sequence[Hashable], same: Callable[[i
         else:
             idle[name] = f"same as {cuts[twin].column.name}"
     return idle
+
+
+# ---------------------------------------------------------------------------------------------------------- residuals
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The smallest and the largest number of each column of some rows."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Extremes:
+        """Those of numbers [row, column]."""
+        return cls(values.min(axis=0), values.max(axis=0))
+
+    def __add__(self, other: Extremes) -> Extremes:
+        return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What fixes the residuals of all rows: their range, and to which power of two they are rounded, if they are."""
+
+    low: float
+    high: float
+    exponent: int | None = None
+
+    def scale(self, of_response: Scale) -> Scale:
+        """What fixes the integers of residuals, given that of the response."""
+        return replace(of_response, low=self.low, high=self.high)
+
+
+class Residual(ABC):
+    """What a list leaves unexplained; it can be sent to where rows lie."""
+
+    @abstractmethod
+    def raw(self, binned: Binned, response: Response) -> NDArray[np.float64]:
+        """What extremes and responses are made of, [row, column], before anything is known of other rows."""
+
+    @abstractmethod
+    def settle(self, found: Extremes) -> Rounding | None:
+        """Given the extremes of all rows, how residuals are rounded; None where the list explains all."""
+
+    @abstractmethod
+    def response(self, raw: NDArray[np.float64], rounding: Rounding, response: Response) -> Response:
+        """The residuals of some rows as their response."""
+
+    def of_rows(self, binned: Binned, response: Response, rounding: Rounding, scale: Scale) -> Response:
+        """The same for rows in bins, as some of those whose scale is given."""
+        return replace(self.response(self.raw(binned, response), rounding, response), part_of=scale)

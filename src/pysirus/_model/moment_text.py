@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._model.fields import Damage, ensure
-from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.gram import LEAST_PENALTY, gram_of, less_fixed
+from pysirus._weights.gram import LEAST_PENALTY, gram_of, less_fixed, n_fixed
 from pysirus._weights.moments import N_FOLDS, Moments
 
 MAX_MOMENTS = 200  # rules; about half a megabyte

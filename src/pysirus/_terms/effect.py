@@ -117,8 +117,3 @@ def effect_of(found: re.Match[str], label: str | None) -> Effect:
     if found["times"] is not None:
         return Effect(float(found["times"]), is_factor=True, label=label)
     return Effect(float("".join(found["adds"].split())), label=label)
-
-
-def n_fixed(rules: Sequence[Any]) -> int:
-    """How many rules at the head of a list have a fixed effect; they come first, and no other has one."""
-    return sum(rule.effect is not None for rule in rules)

@@ -21,7 +21,6 @@ from pysirus._message import InPython
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import with_weights
 from pysirus._terms.read import columns_of_rules, read_rule
@@ -29,6 +28,7 @@ from pysirus._terms.text_error import RuleTextError
 from pysirus._use.add import add_rules
 from pysirus._use.audit import Note, errors_of, with_trail
 from pysirus._use.estimate import estimate, read_rows
+from pysirus._weights.gram import n_fixed
 from pysirus._weights.quadratic import minimise
 from pysirus._weights.ridge import weigh_by_ridge
 

@@ -104,6 +104,11 @@ def take_rules(gram: Gram, rules: NDArray[np.intp]) -> Gram:
     )
 
 
+def n_fixed(rules: Sequence[FittedTerm]) -> int:
+    """How many rules at the head of a list have a fixed effect; they come first, and no other has one."""
+    return sum(rule.effect is not None for rule in rules)
+
+
 def less_fixed(gram: Gram, n_fixed: int) -> Gram:
     """The same of the rules after those with a fixed effect, and of the response less what these add."""
     held, free = np.s_[:n_fixed], np.s_[n_fixed:]

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._sums import powers_of_ten, times
-from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.dust import Bools, Floats, sweep
-from pysirus._weights.gram import Gram, gram_of, less_fixed, take_rules
+from pysirus._weights.gram import Gram, gram_of, less_fixed, n_fixed, take_rules
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 

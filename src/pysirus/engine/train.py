@@ -20,8 +20,7 @@ from pysirus._data.table import Feature, TooManyLevelsError, check_columns, reco
 from pysirus._device.choose import device_forest
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.grow import Settings, features_of
-from pysirus._learn.residual import Residual
-from pysirus._learn.training import Training, name_idle
+from pysirus._learn.training import Residual, Training, name_idle
 from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term

@@ -20,8 +20,7 @@ from pysirus._families.metrics.gain import FoldRows, Gain, gain_of
 from pysirus._families.metrics.numbers import number_metrics
 from pysirus._families.metrics.rows import Metrics, Predicted
 from pysirus._families.of_model import family_of
-from pysirus._learn.residual import Residual
-from pysirus._learn.training import Training
+from pysirus._learn.training import Residual, Training
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._response.response import Response

@@ -17,15 +17,14 @@ from pysirus._bins.cuts import Binned
 from pysirus._families.losses import Loss
 from pysirus._learn.kinds.kind import Kind, PooledError
 from pysirus._learn.kinds.numbers import SHRINKAGE
-from pysirus._learn.residual import Extremes, Residual, Rounding
-from pysirus._learn.training import Training
+from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._model.model import Model
 from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._response.response import Output, Response
 from pysirus._sums import cross_products, scores_of, weighted_sum
-from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.dust import Bools, sweep
+from pysirus._weights.gram import n_fixed
 from pysirus._weights.likelihood import (
     LikelihoodFit,
     centred_outputs,

@@ -13,15 +13,13 @@ from pysirus._bins.cuts import Binned
 from pysirus._families.losses import SQUARED
 from pysirus._families.metrics.rows import blocks_of, spread_of, weights_or_ones
 from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
-from pysirus._learn.residual import Extremes, Residual, Rounding
-from pysirus._learn.training import Training
+from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._response.read import check_weights, read_numbers, read_weights
 from pysirus._response.response import NumberResponse, Response
 from pysirus._sums import weighted_sum
-from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.fitted import fitted_values
-from pysirus._weights.gram import gram_of
+from pysirus._weights.gram import gram_of, n_fixed
 from pysirus._weights.moments import Moments
 from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
 from pysirus._weights.weighted import WeightedPrefixes

@@ -33,8 +33,7 @@ from pysirus._families.metrics.survival import (
 from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
 from pysirus._learn.kinds.likelihood import Gradient, LikelihoodKind
 from pysirus._learn.kinds.numbers import SHRINKAGE
-from pysirus._learn.residual import Extremes, Residual, Rounding
-from pysirus._learn.training import Training
+from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -42,12 +41,12 @@ from pysirus._response.read import read_weights
 from pysirus._response.read_survival import Times, read_survival
 from pysirus._response.response import NumberResponse, Response
 from pysirus._response.survival import SurvivalResponse, events_and_times, survival_response
-from pysirus._terms.effect import n_fixed
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import Outcome
 from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
 from pysirus._weights.dust import Bools
 from pysirus._weights.fitted import holds_in_bins
+from pysirus._weights.gram import n_fixed
 from pysirus._weights.hazard import BaselineHazard, Survival, baseline_hazard, kept_times
 from pysirus._weights.kaplan_meier import kaplan_meier
 from pysirus._weights.likelihood import LikelihoodFit, rule_scores
