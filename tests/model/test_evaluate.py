@@ -48,7 +48,7 @@ def same(model: RuleModel, X) -> None:
     np.testing.assert_array_equal(model.decision(table), expected)
     np.testing.assert_array_equal(model.raw_predict(X), expected)
     for name in _core.instruction_sets():
-        np.testing.assert_array_equal(model.family.take(model._evaluator.sums(table, name)), expected)
+        np.testing.assert_array_equal(model.family.combine(model._evaluator.sums(table, name)), expected)
 
 
 @pytest.fixture(scope="module")

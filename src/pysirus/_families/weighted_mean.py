@@ -42,7 +42,7 @@ class WeightedMean(Gaussian):
         weight, gap = term.weight or 0.0, float(np.asarray(term.inside)) - float(np.asarray(self.mean))
         return [weight * gap, weight], [0.0, 0.0]
 
-    def take(self, sums: Floats) -> Floats:
+    def combine(self, sums: Floats) -> Floats:
         """The mean and the deviation from it."""
         total, weight = sums.T
         deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)

@@ -15,6 +15,7 @@ import numpy as np
 from pysirus._bins.cuts import CutIdentity
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
+from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
 from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
@@ -37,6 +38,7 @@ from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.outcome import Outcome
 from pysirus._terms.rule import Condition, FittedRule, Split
+from pysirus._weights.hazard import Survival
 
 LONGEST_FAULT = 400  # characters; names in it may be long
 
@@ -292,16 +294,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     return Model(
         selected=selected,
         intercept=_from_output(document["intercept"]),
-        family=family_of(
-            document.get("link", "identity"),
-            document["target"],
-            _from_output(document["mean"]),
-            classes=classes,
-            facts=document["facts"],
-            survival=survival,
-            positive_class=positive,
-            root_weight=float(document["root_weight"]) if document["aggregation"] == "mean" else None,
-        ),
+        family=_from_target(document, classes, survival),
         features=features,
         named=document["named"],
         facts=Facts.of(document["facts"]),
@@ -313,6 +306,19 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         recipe=recipe,
         roles=roles_from_json(document.get("roles")),
         marks=marks_from_json(document.get("marks", {})),
+    )
+
+
+def _from_target(d: Mapping[str, Any], classes: tuple[Any, ...] | None, survival: Survival | None) -> Family:
+    return family_of(
+        d.get("link", "identity"),
+        d["target"],
+        _from_output(d["mean"]),
+        classes=classes,
+        facts=d["facts"],
+        survival=survival,
+        positive_class=d.get("positive_class"),
+        root_weight=float(d["root_weight"]) if d["aggregation"] == "mean" else None,
     )
 
 

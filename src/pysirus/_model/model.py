@@ -239,7 +239,7 @@ class Model:
 
     def decision(self, table: Table) -> NDArray[np.float64]:
         """The prediction of an aligned table: one number per row, or a row of class probabilities."""
-        return self._respond(self.family.take(self._evaluator.sums(table)))
+        return self._respond(self.family.combine(self._evaluator.sums(table)))
 
     def raw_predict(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
         """The prediction of any table: one number per row, or a row of class probabilities."""
@@ -248,7 +248,7 @@ class Model:
     def scores(self, X: Any, owner: str = "RuleModel") -> NDArray[np.float64]:
         """The combined outputs before the link; an array of plain numbers is read where it lies."""
         sums = None if self.recipe is not None else self._evaluator.matrix_sums(X)
-        return self.family.take(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
+        return self.family.combine(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Of two classes the log-odds of the second, one number per row; of more a score per class."""
