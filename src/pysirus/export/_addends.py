@@ -6,6 +6,7 @@ its part to each of them, in the order of the model. A format writes each kind o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from pysirus._families.base import Family
 from pysirus._model.model import Model
-from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
+from pysirus._terms.rule import FittedRule
 from pysirus.export._conditions import Test, resolve
 
 Numbers = tuple[float, ...]  # one for each sum
@@ -24,7 +25,7 @@ Numbers = tuple[float, ...]  # one for each sum
 class Branch:
     """Adds one thing where all tests pass and another elsewhere: a rule."""
 
-    rule: FittedTerm
+    rule: FittedRule
     tests: tuple[Test, ...]
     inside: Numbers
     outside: Numbers
@@ -61,47 +62,50 @@ class Listing:
     branches that hold, and left out where that is zero.
     """
 
-    family: Family
     start: Numbers
-    branches: tuple[Branch, ...]
-    lines: tuple[Line, ...] = ()
+    addends: tuple[Addend, ...]
     root: float = 0.0
     weights: Numbers | None = None
 
     @property
-    def addends(self) -> tuple[Addend, ...]:
-        """All that is added, in the order of the model."""
-        return (*self.branches, *self.lines)
+    def branches(self) -> list[Branch]:
+        """The rules among the addends, which stand before the linear terms."""
+        return [own for own in self.addends if isinstance(own, Branch)]
 
     @property
-    def n_sums(self) -> int:
-        """How many sums there are."""
-        return len(self.start)
+    def size(self) -> float:
+        """The largest sum that any row can have, without its sign."""
+        return max(abs(start) + sum(own.size(k) for own in self.addends) for k, start in enumerate(self.start))
 
 
 def listing_of(model: Model) -> Listing:
     """What a model adds up; what rules add to a score is measured from their average, as ``Model.added`` says it."""
-    family, rules = model.family, model.rules
-    tests = [tuple(resolve(condition, model) for condition in rule.conditions) for rule in rules]
-    sides = [family.added(rule) if family.is_scored else family.sides(rule) for rule in rules]
-    branches = tuple(
-        Branch(rule, own, _numbers(inside), _numbers(outside))
-        for rule, own, (inside, outside) in zip(rules, tests, sides)
-    )
-    if not family.adds_up:  # the second sum is what the first is divided by
-        weights = tuple(branch.inside[1] for branch in branches)
-        first = tuple(replace(branch, inside=branch.inside[:1], outside=branch.outside[:1]) for branch in branches)
-        return Listing(family, _numbers(model.mean), first, root=family.root_weight, weights=weights)
-    start = model.average_score if family.is_scored else model.intercept
-    return Listing(family, _numbers(start), branches, tuple(map(_line, model.terms)))
+    family = model.family
+    addends = tuple(ADDENDS[type(term)](term, model) for term in (*model.rules, *model.terms))
+    if family.adds_up:
+        return Listing(_numbers(model.average_score if family.is_scored else model.intercept), addends)
+    branches = [own for own in addends if isinstance(own, Branch)]
+    weights = tuple(own.inside[1] for own in branches)  # the second sum is what the first is divided by
+    first = tuple(replace(own, inside=own.inside[:1], outside=own.outside[:1]) for own in branches)
+    return Listing(_numbers(model.mean), first, family.root_weight, weights)
 
 
 def _numbers(values: Any) -> Numbers:
     return tuple(np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist())
 
 
-def _line(term: LinearTerm) -> Line:
+def _branch(rule: FittedRule, model: Model) -> Branch:
+    tests = tuple(resolve(condition, model) for condition in rule.conditions)
+    sides = model.family.added(rule) if model.family.is_scored else model.family.sides(rule)
+    return Branch(rule, tests, *map(_numbers, sides))
+
+
+def _line(term: LinearTerm, model: Model) -> Line:
     return Line(term.feature, term.index, term.lower, term.upper, term.missing, (term.weight,))
+
+
+# what each kind of term adds; a new kind is one entry here, and in each format a function if it is a new kind of addend
+ADDENDS: dict[type, Callable[[Any, Model], Addend]] = {FittedRule: _branch, LinearTerm: _line}
 
 
 def of_second(model: Model) -> Model:

@@ -220,9 +220,7 @@ class Writer:
     @cached_property
     def is_moderate(self) -> bool:
         """Whether no row can have a score whose exponential some engine refuses: the sizes of all parts are known."""
-        listing = self.listing
-        sizes = [abs(start) + sum(own.size(k) for own in listing.addends) for k, start in enumerate(listing.start)]
-        return max(sizes) <= MODERATE
+        return self.listing.size <= MODERATE
 
     def exp(self, value: str) -> str:
         """The exponential of a value, which is a column or in brackets; within limits where it could leave them."""

@@ -261,16 +261,14 @@ class Workbook:
 
     def _sum(self, k: int, first_rule: int) -> str:
         inside, outside = _letters(self.first_part + 2 * k), _letters(self.first_part + 2 * k + 1)
-        base, terms, weights = f"Rules!${inside}$1", [], [repr(self.listing.root)]
-        for r in range(len(self.listing.branches)):
-            fired = f"${_letters(first_rule + r)}2"
-            terms.append(f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})")
+        base, weights = f"Rules!${inside}$1", [repr(self.listing.root)]
+        terms = [f"${_letters(first_rule + r)}2" for r in range(len(self.listing.addends))]
+        for r, fired in enumerate(terms[: len(self.listing.branches)]):
+            terms[r] = f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})"
             weights.append(f"IF({fired},Rules!$F${r + 4},0)")
         if self.listing.weights is not None:
             weight = "+".join(weights)
             return f"={base}+IF({weight}>0,({'+'.join(terms) or '0'})/({weight}),0)"
-        first_line = first_rule + len(self.listing.branches)
-        terms += [f"${_letters(first_line + t)}2" for t in range(len(self.listing.lines))]
         return "=" + "+".join([base, *terms])
 
     # ----------------------------------------------------------------------------------------------------- Predict

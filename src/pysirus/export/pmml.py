@@ -89,29 +89,28 @@ def _test(test: Test, model: Model) -> ET.Element:
     return _apply("if", known, _known(test, model), outcome)
 
 
-def _branch(branch: Branch, k: int, model: Model) -> ET.Element:
-    return _if(branch, model, branch.inside[k], branch.outside[k])
+def _branch(branch: Branch, k: int, name: str, model: Model) -> ET.Element:
+    field = _double_field(name, _if(branch, model, branch.inside[k], branch.outside[k]))
+    field.set("displayName", _text(branch.rule.condition_text))
+    return field
 
 
-def _line(line: Line, k: int, model: Model) -> ET.Element:
+def _line(line: Line, k: int, name: str, model: Model) -> ET.Element:
     clipped = _apply("min", _apply("max", _field(line.feature), _constant(line.lower)), _constant(line.upper))
     value = _apply("if", _apply("isNotMissing", _field(line.feature)), clipped, _constant(line.missing))
-    return _apply("*", _constant(line.slopes[k]), value)
+    return _double_field(name, _apply("*", _constant(line.slopes[k]), value))
 
 
-ADDENDS: dict[type, Callable[[Any, int, Model], ET.Element]] = {Branch: _branch, Line: _line}
+ADDENDS: dict[type, Callable[[Any, int, str, Model], ET.Element]] = {Branch: _branch, Line: _line}
 
 
 def _derived(model: Model, listing: Listing) -> list[ET.Element]:
     """For each sum and addend a field that holds what is added."""
-    fields = []
-    for k in range(listing.n_sums):
-        for r, addend in enumerate(listing.addends, start=1):
-            field = _double_field(_part_name(model, r, k), ADDENDS[type(addend)](addend, k, model))
-            if r <= len(listing.branches):
-                field.set("displayName", _text(listing.branches[r - 1].rule.condition_text))
-            fields.append(field)
-    return fields
+    return [
+        ADDENDS[type(addend)](addend, k, _part_name(model, r, k), model)
+        for k in range(len(listing.start))
+        for r, addend in enumerate(listing.addends, start=1)
+    ]
 
 
 def _if(branch: Branch, model: Model, inside: float, outside: float) -> ET.Element:

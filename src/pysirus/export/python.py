@@ -211,7 +211,7 @@ def _sums(model: Model, name: str, title: str) -> list[str]:
     """A function that gives a number for each class, by its label."""
     listing, labels = listing_of(model), model.family.labels_of_sums
     pairs = ", ".join(f"({label!r}, sum{k})" for k, label in enumerate(labels))
-    entries = [line for k in range(listing.n_sums) for line in _sum(listing, f"sum{k}", k)]
+    entries = [line for k in range(len(labels)) for line in _sum(listing, f"sum{k}", k)]
     body = [*_body(model, listing), *entries]
     return [f"def {name}(row):", f'    """{title}"""', *body, f"    return dict([{pairs}])", "", ""]
 
