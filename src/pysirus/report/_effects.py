@@ -47,5 +47,5 @@ def _effect(model: Model, found: Effect, table: Table | None) -> dict[str, Any]:
         **shown,
         "labels": [group.label for group in groups],
         "members": [list(group.levels) if group.is_folded else [] for group in groups],
-        "values": short(model.family.take(np.array([group.value for group in groups]))),
+        "values": short(np.reshape([group.value for group in groups], (len(groups), *model.family.shape))),
     }
