@@ -100,11 +100,10 @@ void check_cox(fuzz::Input& input) {
   auto span = input.numbers<std::int32_t>(n, 0, n_times);
   auto event = input.numbers<std::uint8_t>(n, 0, 1);
   const auto fold = input.numbers<std::uint8_t>(n, 0, static_cast<std::uint8_t>(n_folds - 1));
-  const auto weight = input.numbers<std::int64_t>(n, 1, 1000), copy = input.numbers<std::int64_t>(n, 0, 50);
+  const auto weight = input.numbers<std::int64_t>(n, 1, 1000);
   for (std::size_t i = 0; i < n; ++i) event[i] = event[i] && span[i] > 0;
   const CoxRows rows{
-      static_cast<std::int64_t>(n),       n_times, n_folds, span.data(), event.data(), fold.data(), weight.data(),
-      input.yes() ? copy.data() : nullptr};
+      static_cast<std::int64_t>(n), n_times, n_folds, span.data(), event.data(), fold.data(), weight.data()};
   const CoxTable table(rows, n_rules, 1, bits);
   std::vector<double> gap;
   for (const std::int32_t g : input.numbers<std::int32_t>(static_cast<std::size_t>(n_rules), -40, 40))
