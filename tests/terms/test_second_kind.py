@@ -37,6 +37,10 @@ class Slope(Term):
     bin_means: tuple[float, ...] = ()
 
     @property
+    def missing(self):
+        return self.mean
+
+    @property
     def key(self):
         return "slope", self.feature
 
@@ -54,7 +58,7 @@ class Slope(Term):
     def build(self, into, inside, outside):
         base = [b - (a - b) * self.mean for a, b in zip(inside, outside)]
         into.branch((), base, base)
-        into.line(self.index, [a - b for a, b in zip(inside, outside)], self.lower, self.upper, self.mean)
+        into.line(self, [a - b for a, b in zip(inside, outside)])
 
     def steps_on(self, index):
         return {self.lower, self.upper} if index == self.index else set()
@@ -191,3 +195,11 @@ def test_training_rows_are_fitted_by_values_of_bins(in_bins):
     slope, rule = (row_values(term.bin_values(binned), binned.bins) for term in terms)
     expected = -1.0 + 0.9 * 2.0 * slope + 1.1 * np.where(rule, 13.0, 12.0)
     np.testing.assert_allclose(fitted_values(weighted, binned), expected)
+
+
+def test_it_is_exported_as_a_program(model, terms, table):
+    X, names = table[0][:40], {}
+    exec(model.export("python"), names)
+    rows = [dict(zip(("x0", "x1"), row)) for row in X.tolist()]
+    np.testing.assert_allclose([names["predict"](row) for row in rows], sums(terms, X), rtol=1e-12)
+    assert '"x0"' in model.export("sql") and "-- x0, from 1 to 7" in model.export("sql")

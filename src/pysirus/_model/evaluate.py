@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._data.table import Feature, Table
 from pysirus._terms.rule import Condition
-from pysirus._terms.term import Numbers, Term, columns_of
+from pysirus._terms.term import HeldColumn, Numbers, Term, columns_of
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Evaluator:
         """Add one thing where all conditions hold, another elsewhere."""
         self._list.add_rule([self._number_of(condition) for condition in conditions], list(inside), list(outside))
 
-    def line(self, index: int, slopes: Numbers, lower: float, upper: float, missing: float) -> None:
+    def line(self, column: HeldColumn, slopes: Numbers) -> None:
         """Add a column within its limits times a slope; the core has lines for one sum alone."""
         (slope,) = slopes
-        self._list.add_term(self._place[index], slope, lower, upper, missing)
+        self._list.add_term(self._place[column.index], slope, column.lower, column.upper, column.missing)
 
     def _number_of(self, condition: Condition) -> int:
         """The number of a condition."""

@@ -73,7 +73,7 @@ class LinearTerm(Term):
 
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
         """Add the column times its weight; there is nothing at the value 0."""
-        into.line(self.index, inside, self.lower, self.upper, self.missing)
+        into.line(self, inside)
 
     @property
     def condition_text(self) -> str:

@@ -26,14 +26,29 @@ Numbers = Sequence[float]  # one for each sum
 BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
 
 
+class HeldColumn(Protocol):
+    """A column that is held within limits; ``missing`` replaces a missing value."""
+
+    @property
+    def feature(self) -> str: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def lower(self) -> float: ...
+    @property
+    def upper(self) -> float: ...
+    @property
+    def missing(self) -> float: ...
+
+
 class Builder(Protocol):
     """What terms are compiled, or written, with: the two forms that they have."""
 
     def branch(self, conditions: Sequence[Condition], inside: Numbers, outside: Numbers) -> None:
         """Add one thing where all conditions hold, another elsewhere."""
 
-    def line(self, index: int, slopes: Numbers, lower: float, upper: float, missing: float) -> None:
-        """Add a column, held within limits and filled where it is missing, times a slope for each sum."""
+    def line(self, column: HeldColumn, slopes: Numbers) -> None:
+        """Add a column times a slope for each sum."""
 
 
 class Term(ABC):

@@ -22,6 +22,7 @@ from pysirus._model.tuning import Tuning
 from pysirus._plain import apart, one_line
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
+from pysirus._terms.term import columns_of
 from pysirus._terms.words import LABELS
 from pysirus._use.audit import trail_lines
 from pysirus.cli._options import Manner
@@ -128,7 +129,7 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
             parts.append(f"{len(columns)} {kind} ({(', ' if kind == 'numeric' else '; ').join(shown)})")
     missing = [f"{apart(name)} ({_percent(share)})" for name, share in gaps.items() if share]
     idle = {name: f"{apart(name)} ({why.split(':')[0]})" for name, why in (model.facts.idle_columns or {}).items()}
-    used = {condition.feature for rule in model.rules for condition in rule.conditions}
+    used = {model.features[index].name for index in columns_of(model.rules)}
     copies = [
         text for name, text in idle.items() if name in used
     ]  # of two columns with the same bins both are in rules

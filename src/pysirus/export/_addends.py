@@ -6,7 +6,7 @@ its part to each of them, in the order of the model. A format writes each kind o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from pysirus._families.base import Family
 from pysirus._model.model import Model
-from pysirus._terms.linear import LinearTerm
-from pysirus._terms.rule import FittedRule
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.rule import Condition
+from pysirus._terms.term import HeldColumn
 from pysirus.export._conditions import Test, resolve
 
 Numbers = tuple[float, ...]  # one for each sum
@@ -25,7 +26,7 @@ Numbers = tuple[float, ...]  # one for each sum
 class Branch:
     """Adds one thing where all tests pass and another elsewhere: a rule."""
 
-    rule: FittedRule
+    rule: FittedTerm
     tests: tuple[Test, ...]
     inside: Numbers
     outside: Numbers
@@ -78,34 +79,46 @@ class Listing:
         return max(abs(start) + sum(own.size(k) for own in self.addends) for k, start in enumerate(self.start))
 
 
+class _Addends:
+    """What the terms of a model are built of, in their order."""
+
+    rule: FittedTerm  # which is being built
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.branches: list[Branch] = []
+        self.lines: list[Line] = []
+
+    def branch(self, conditions: Sequence[Condition], inside: Sequence[float], outside: Sequence[float]) -> None:
+        """A rule, with its conditions as tests."""
+        tests = tuple(resolve(condition, self._model) for condition in conditions)
+        self.branches.append(Branch(self.rule, tests, tuple(inside), tuple(outside)))
+
+    def line(self, column: HeldColumn, slopes: Sequence[float]) -> None:
+        """A column times a slope."""
+        limits = column.lower, column.upper, column.missing
+        self.lines.append(Line(column.feature, column.index, *limits, tuple(slopes)))
+
+
 def listing_of(model: Model) -> Listing:
     """What a model adds up; what rules add to a score is measured from their average, as ``Model.added`` says it."""
     family = model.family
-    addends = tuple(ADDENDS[type(term)](term, model) for term in (*model.rules, *model.terms))
+    found = _Addends(model)
+    for rule in model.rules:
+        found.rule = rule
+        rule.build(found, *map(_numbers, family.added(rule) if family.is_scored else family.sides(rule)))
+    for term in model.terms:
+        term.build(found, *family.sides(term))
     if family.adds_up:
-        return Listing(_numbers(model.average_score if family.is_scored else model.intercept), addends)
-    branches = [own for own in addends if isinstance(own, Branch)]
-    weights = tuple(own.inside[1] for own in branches)  # the second sum is what the first is divided by
-    first = tuple(replace(own, inside=own.inside[:1], outside=own.outside[:1]) for own in branches)
+        start = model.average_score if family.is_scored else model.intercept
+        return Listing(_numbers(start), (*found.branches, *found.lines))
+    weights = tuple(own.inside[1] for own in found.branches)  # the second sum is what the first is divided by
+    first = tuple(replace(own, inside=own.inside[:1], outside=own.outside[:1]) for own in found.branches)
     return Listing(_numbers(model.mean), first, family.root_weight, weights)
 
 
 def _numbers(values: Any) -> Numbers:
     return tuple(np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist())
-
-
-def _branch(rule: FittedRule, model: Model) -> Branch:
-    tests = tuple(resolve(condition, model) for condition in rule.conditions)
-    sides = model.family.added(rule) if model.family.is_scored else model.family.sides(rule)
-    return Branch(rule, tests, *map(_numbers, sides))
-
-
-def _line(term: LinearTerm, model: Model) -> Line:
-    return Line(term.feature, term.index, term.lower, term.upper, term.missing, (term.weight,))
-
-
-# what each kind of term adds; a new kind is one entry here, and in each format a function if it is a new kind of addend
-ADDENDS: dict[type, Callable[[Any, Model], Addend]] = {FittedRule: _branch, LinearTerm: _line}
 
 
 def of_second(model: Model) -> Model:

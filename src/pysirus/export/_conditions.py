@@ -102,7 +102,7 @@ def _check_date(model: Model, own: Derived, index: int, format: str) -> None:
 
 def used_features(model: Model) -> list[int]:
     """The columns that rules look at, in the order of the table."""
-    return sorted({c.index for rule in model.rules for c in rule.conditions} | {term.index for term in model.terms})
+    return sorted(model.columns_of(model.rules))
 
 
 def number(value: float) -> str:

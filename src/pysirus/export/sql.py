@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pysirus._model.model import Model
 from pysirus._plain import one_line
+from pysirus._terms.term import columns_of
 from pysirus.export._clock import column_of
 from pysirus.export._conditions import ExportError, check_labels, used_features
 from pysirus.export._dialects import (
@@ -57,7 +58,7 @@ def _check_inputs(model: Model, dialect: Dialect, engine: str) -> None:
 
 def _check_levels(model: Model, engine: str) -> None:
     """Reject levels that a collation may take for each other."""
-    for index in {c.index for rule in model.rules for c in rule.conditions}:
+    for index in columns_of(model.rules):
         seen: dict[str, str] = {}
         for level in (level for level in model.features[index].levels if isinstance(level, str)):
             if (old := seen.setdefault(folded(level), level)) != level:

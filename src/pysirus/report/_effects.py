@@ -20,7 +20,7 @@ def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
     if table is None and not model.family.adds_up:
         return []  # a weighted mean has effects on a table only
     importance = feature_importance(model, backend="pyarrow").to_pydict()
-    used = {c.feature for rule in model.rules for c in rule.conditions} | {term.feature for term in model.terms}
+    used = {model.features[index].name for index in model.columns_of(model.rules)}
     names = [name for name in importance["feature"] if name in used]
     share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
     return [

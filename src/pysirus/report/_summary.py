@@ -142,7 +142,7 @@ def _rows(
     """Rows to look up: their names, values, and which rules of the longest list fire."""
     kept = table.take(np.arange(min(max_rows, table.n_rows)))
     rules = list(rules)
-    used = sorted({c.index for rule in rules for c in rule.conditions} | {term.index for term in model.terms})
+    used = sorted(model.columns_of(rules))
     others = [i for i in range(len(table.columns)) if i not in used]
     shown = [i for i in used + others if i not in table.absent][:MAX_FEATURES_IN_ROWS]
     fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
