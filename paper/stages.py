@@ -26,12 +26,13 @@ from paper.problems import load, unavailable
 from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
+from pysirus._families.gaussian import Gaussian
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.grow import Settings, bin_rows
-from pysirus._learn.kinds.numbers import Numbers, SquaredErrors
 from pysirus._learn.select import independent_paths
 from pysirus._learn.training import MemoryTraining
 from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
+from pysirus._learn.weighing.ridge import ByRidge, SquaredErrors
 from pysirus._output import write_text
 from pysirus._response.response import NumberResponse, Response
 from pysirus._terms.dependence import Span
@@ -230,7 +231,7 @@ def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
         growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
         folds.append(growing)
         stages.append(n_stages)
-    path, _ = growing_path([growing_steps(folds, Numbers())], MAX_RULES, "stability")
+    path, _ = growing_path([growing_steps(folds, ByRidge(Gaussian()))], MAX_RULES, "stability")
     steps = range(len(path))
     return {
         "n_rules": path.n_rules.tolist(),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pysirus._learn.kinds.survival import IN_MEMORY
+from pysirus._families.time_target import IN_MEMORY
 from pysirus._message import say
 from pysirus.estimators.dask import SirusClassifier, SirusRegressor
 from pysirus.estimators.dask_cv import SirusClassifierCV, SirusRegressorCV

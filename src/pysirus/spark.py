@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pysirus._learn.kinds.survival import IN_MEMORY
+from pysirus._families.time_target import IN_MEMORY
 from pysirus._message import say
 from pysirus.estimators.spark import SirusClassifier, SirusRegressor, transform
 from pysirus.estimators.spark_cv import SirusClassifierCV, SirusRegressorCV

@@ -30,8 +30,10 @@ from pysirus import SirusRegressorCV
 
 POWER = 1.5
 N_FOLDS = 5
-AT_ENROLMENT = """plan site coins black income xage female educdec num child linc lfam lpi idp physlm disea hlthg hlthf
-hlthp""".split()
+AT_ENROLMENT = [
+    *("plan", "site", "coins", "black", "income", "xage", "female", "educdec", "num", "child", "linc", "lfam", "lpi"),
+    *("idp", "physlm", "disea", "hlthg", "hlthf", "hlthp"),
+]
 
 
 def tables() -> Iterator[tuple[str, pd.DataFrame, pd.Series]]:

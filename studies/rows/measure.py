@@ -20,10 +20,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.table import recode_table
 from pysirus._learn.grow import bin_rows
-from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.tuning.fold import holds_in
+from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.weighing.table import weighing_of
 from pysirus._response.response import Response
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
@@ -63,9 +64,9 @@ def short(rule: Hashable) -> str:
     return hashlib.sha256(text(rule).encode()).hexdigest()[:8]
 
 
-def _errors(kind: Kind, weighted: WeightedPrefixes, holds: NDArray[np.bool_], truth: Response) -> list[float]:
+def _errors(weighing: Weighing, weighted: WeightedPrefixes, holds: NDArray[np.bool_], truth: Response) -> list[float]:
     """The error of the held-out rows for every size."""
-    of = kind.pooled_error([kind.judge(weighted, holds[:, : len(weighted.rules)], truth)])
+    of = weighing.pooled_error([weighing.judge(weighted, holds[:, : len(weighted.rules)], truth)])
     return [round(float(of(np.array([[i]]))[0]), DIGITS) for i in range(len(weighted.sizes))]
 
 
@@ -77,7 +78,7 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
     """The lists of trees that draw so many rows at most, on one sample."""
     train, test = sample(problem, number)
     estimator = (SirusClassifier if problem.classes else SirusRegressor)(random_state=number, n_jobs=1, n_trees=n_trees)
-    kind, settings = estimator._kind, estimator._settings()
+    weighing, settings = weighing_of(estimator._family), estimator._settings()
     warnings.filterwarnings("ignore", message=".*unseen categor.*")
     table, response, target = estimator._read(problem.X, problem.y, None)
     training = bin_rows(table.take(train), response.take(train), target, settings)
@@ -88,20 +89,22 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
     first_done = time.process_time()
     plain = select_rules(training, paths, Limits(max(SIZES)))
     rules = with_outputs(plain.rules, plain.moments, training.response)
-    listed = kind.weigh(training, rules, plain.moments, [min(size, len(rules)) for size in SIZES])
+    listed = weighing.weigh(training, rules, plain.moments, [min(size, len(rules)) for size in SIZES])
     limits = StageLimits(max(SIZES), Limits(1), max(SIZES), paths.n_trees, min(n_trees, STAGE_TREES))
     start_stages = time.process_time()
     one = select_rules(training, paths, Limits(1))
-    first = kind.weigh(training, with_outputs(one.rules, one.moments, training.response), one.moments, [len(one.rules)])
-    stages = add_stages(training, first, one.span, kind=kind, recipe=recipe, limits=limits)
+    first = weighing.weigh(
+        training, with_outputs(one.rules, one.moments, training.response), one.moments, [len(one.rules)]
+    )
+    stages = add_stages(training, first, one.span, weighing=weighing, recipe=recipe, limits=limits)
     done = time.process_time()
 
     chosen = [stages[min(size, len(stages)) - 1] for size in SIZES]
     held_out, truth = recode_table(table.take(test), training.features), response.take(test)
     holds_plain, holds = holds_in(rules, held_out), holds_in(stages[-1].rules, held_out)
     return {
-        "error": [_errors(kind, own, holds, truth)[0] for own in chosen],
-        "plain_error": _errors(kind, listed, holds_plain, truth),
+        "error": [_errors(weighing, own, holds, truth)[0] for own in chosen],
+        "plain_error": _errors(weighing, listed, holds_plain, truth),
         "seconds": round(done - start_stages, 2),
         "plain_seconds": round(first_done - start, 2),
         **_by_size("rules", _names(own.in_use()[0] for own in chosen)),

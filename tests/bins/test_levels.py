@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._bins.cuts import find_cuts
 from pysirus._data.table import read_table
-from pysirus._learn.kinds.class_shares import ClassShares
+from pysirus._families.classes import ClassShares
 from pysirus._response.integer_rows import IntegerRows
 from pysirus._response.response import NumberResponse
 

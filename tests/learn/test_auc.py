@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from pysirus._families.metrics.classes import merge, merged_auc, rank
-from pysirus._learn.kinds.class_shares import HeldOut, pooled_error
+from pysirus._learn.weighing.equal import HeldOut, pooled_error
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -7,10 +7,11 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifierCV, SirusRegressorCV
-from pysirus._learn.kinds.numbers import Numbers, SquaredErrors
+from pysirus._families.gaussian import Gaussian
 from pysirus._learn.tuning.choose import MOST_REPEATS, fold_errors
 from pysirus._learn.tuning.held_out import Use
 from pysirus._learn.tuning.path import dice_by_fold, mean_dice
+from pysirus._learn.weighing.ridge import ByRidge, SquaredErrors
 
 SMALL = {"cv": 4, "n_trees": 40, "max_rules": 4, "random_state": 0}
 
@@ -32,10 +33,10 @@ def test_standard_errors_over_folds_by_hand():
     lists = [({"a", "b"}, 0.4), ({"a", "b"}, 0.8), ({"a"}, 1.2)]
     first, second = [use(*own) for own in lists], [use(*own) for own in lists[::-1]]
     # errors 0.2, 0.4 and 0.6; indices 1 and 2/3 with the others, so 5/6, 5/6 and 2/3
-    error, stability = fold_errors([first], Numbers())
+    error, stability = fold_errors([first], ByRidge(Gaussian()))
     assert error == pytest.approx(0.2 / np.sqrt(3))
     assert stability == pytest.approx(2 * np.std([5 / 6, 5 / 6, 2 / 3], ddof=1) / np.sqrt(3))
-    twice = fold_errors([first, second], Numbers())
+    twice = fold_errors([first, second], ByRidge(Gaussian()))
     assert twice == pytest.approx([np.sqrt(2 / 5) * error, np.sqrt(2 / 5) * stability])
 
 

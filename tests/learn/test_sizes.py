@@ -6,6 +6,7 @@ import pytest
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._learn.grow import bin_rows, grow_paths
 from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.weighing.table import weighing_of
 from pysirus._weights.gram import n_fixed
 from pysirus._weights.likelihood import fit_likelihood
 from pysirus._weights.ridge import PENALTY_GRID
@@ -16,7 +17,7 @@ N_RULES = 24
 
 @pytest.fixture(scope="module", params=["poisson", "logistic"])
 def lists(request):
-    """A kind, rows in bins and a list of rules, some of which will have no weight."""
+    """A way to weigh, rows in bins and a list of rules, some of which will have no weight."""
     draw = np.random.default_rng(0)
     X = draw.normal(size=(300, 6))
     rate = np.exp(X[:, 0] + np.abs(X[:, 1]) - 1)
@@ -26,20 +27,20 @@ def lists(request):
     estimator = SirusClassifier(**shared) if classes else SirusRegressor(loss="poisson", **shared)
     table, response, target = estimator._read(X, y, None)
     training = bin_rows(table, response, target, estimator._settings())
-    kind = estimator._kind
-    paths = grow_paths(training, estimator._settings(), if_constant=kind.if_constant, mean=kind.mean_name)
+    weighing = weighing_of(estimator._family)
+    paths = grow_paths(training, estimator._settings(), if_constant="", mean="")
     kept = select_rules(training, paths, Limits(N_RULES))
     rules = with_outputs(kept.rules, kept.moments, training.response)
-    return kind, training, rules, kept.moments
+    return weighing, training, rules, kept.moments
 
 
-def n_positive(kind, training, rules):
+def n_positive(weighing, training, rules):
     """The positive weights of every size at the smallest penalty, all fitted together and with cross-validation."""
-    sides = kind._sides(rules, training.response)
+    sides = weighing._sides(rules, training.response)
     fit = fit_likelihood(
         training.patterns(rules),
         *sides,
-        kind.loss_of(training.response),
+        weighing.loss_of(training.response),
         range(len(rules) + 1),
         np.repeat(PENALTY_GRID[-1:], 2),
         n_held=n_fixed(rules),
@@ -48,11 +49,11 @@ def n_positive(kind, training, rules):
 
 
 def test_sizes_end_with_the_first_list_that_is_too_long(lists):
-    kind, training, rules, moments = lists
+    weighing, training, rules, moments = lists
     assert len(rules) == N_RULES
-    positive = n_positive(kind, training, rules)
+    positive = n_positive(weighing, training, rules)
     assert positive[-1] < N_RULES  # else the first list that is too long is known without a fit
     for most in (1, 3, 8, 12, int(positive.max()), N_RULES - 1, N_RULES, 50):
         too_many = np.flatnonzero(positive > most)
         wanted = int(too_many[0]) if len(too_many) else N_RULES
-        assert kind.sizes(training, rules, moments, most) == range(wanted + 1)
+        assert weighing.sizes(training, rules, moments, most) == range(wanted + 1)

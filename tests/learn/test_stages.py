@@ -13,12 +13,13 @@ from sklearn.model_selection import KFold
 import pysirus
 from at_cuts import before
 from pysirus import SirusRegressor, SirusRegressorCV, plot
+from pysirus._families.gaussian import Gaussian
 from pysirus._forest.forest import Recipe
 from pysirus._learn.grow import bin_rows
-from pysirus._learn.kinds.numbers import SHRINKAGE, Numbers
 from pysirus._learn.stages import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
 from pysirus._learn.tuning.fold import PER_STAGE
 from pysirus._learn.tuning.folds import derive
+from pysirus._learn.weighing.ridge import SHRINKAGE, ByRidge
 from pysirus._parameters import ParameterError
 
 N_TREES = 300
@@ -305,7 +306,7 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     training = bin_rows(table, response, target, settings)
     recipe = Recipe(seed=training.seed)
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
-    plan = TuningPlan(Numbers(), settings, 25, "stability", 1, None)
+    plan = TuningPlan(ByRidge(Gaussian()), settings, 25, "stability", 1, None)
     ours = plan.staged_lists(training, paths, recipe)
     form = replace(study.FORMS[-1], n_trees=300, least_rows=LEAST_ROWS)
     assert (form.per_stage, form.shrinkage, form.samples) == (PER_STAGE, SHRINKAGE, STAGE_SAMPLES)

@@ -22,8 +22,8 @@ from pysirus import (
 )
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
+from pysirus._families.classes import ClassShares
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._learn.kinds.class_shares import ClassShares
 from pysirus._model.file import model_to_json
 from pysirus._response.fixed_point import Scale
 from pysirus._response.response import NumberResponse

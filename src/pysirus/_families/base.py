@@ -9,7 +9,7 @@ outputs of a correction are residuals.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -18,6 +18,7 @@ import numpy as np
 
 from pysirus._families.links import INVERSE, Floats, Form, Link
 from pysirus._families.losses import Loss
+from pysirus._families.target import Target
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
 from pysirus._terms.fitted import FittedTerm
@@ -34,7 +35,7 @@ START_DIGITS = 9  # of an intercept
 
 
 @dataclass(frozen=True)
-class Family(ABC):
+class Family(Target):
     """How the target of a fitted model is predicted, read and judged."""
 
     name: ClassVar[str]
@@ -70,7 +71,7 @@ class Family(ABC):
         """What a model remembers of its family, besides what its file says anyway."""
         return {}
 
-    def check(self, values: Floats) -> None:  # noqa: B027 - most numbers are welcome
+    def check(self, values: Floats) -> None:
         """Reject numbers that the target cannot be."""
 
     @property

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.base import Family, Task, signed, start_texts
+from pysirus._families.class_target import ClassTarget
 from pysirus._families.links import Floats, Form, Link, log_odds
+from pysirus._families.metrics.classes import brier_losses, log_losses
 from pysirus._format import format_label, format_outputs, format_percents, format_shares
 from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
@@ -23,7 +26,7 @@ SHARE_ERROR = 1e-6  # class proportions sum to one
 
 
 @dataclass(frozen=True)
-class ClassFamily(Family):
+class ClassFamily(ClassTarget, Family):
     """One of several classes for each row."""
 
     task: ClassVar[Task] = "classification"
@@ -33,6 +36,7 @@ class ClassFamily(Family):
 
     labels: tuple[Any, ...] = ()
     spoken_of: Any = None  # of two classes the label of one, where it was said
+    class_weight: Any = None  # for the fit
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -156,7 +160,7 @@ class ClassFamily(Family):
 
 @dataclass(frozen=True)
 class Multinomial(ClassFamily):
-    """More than two classes, or one."""
+    """More than two classes, or one; before the fit any number of them."""
 
     name: ClassVar[str] = "multinomial"
     link: ClassVar[Link] = "softmax"
@@ -164,6 +168,10 @@ class Multinomial(ClassFamily):
     form: ClassVar[Form] = "softmax"
     sum_word: ClassVar[str] = "score"
     start_name: ClassVar[str] = "scores at the start"
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The logarithmic loss."""
+        return log_losses(values, truth)
 
     def decision(self, scores: Floats) -> Floats:
         """A score for each class."""
@@ -357,6 +365,12 @@ class ClassShares(ClassFamily):
     form: ClassVar[Form] = "shares"
     sum_word: ClassVar[str] = "probability"
     start_name: ClassVar[str] = "intercept"
+
+    criterion: ClassVar[str] = "error"
+
+    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """Brier's: a mean of proportions ranks rows, and is no probability to take the logarithm of."""
+        return brier_losses(values, truth)
 
     @property
     def kind_text(self) -> str:

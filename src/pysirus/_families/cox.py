@@ -6,8 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from pysirus._families.base import START_DIGITS, Family, Task, start_texts
 from pysirus._families.links import Floats, Link
+from pysirus._families.metrics.rows import Metrics, Predicted
+from pysirus._families.metrics.survival import censoring, integrated_brier_score
+from pysirus._families.time_target import TimeTarget
 from pysirus._format import format_number
 from pysirus._plain import one_line
 from pysirus._response.read_survival import read_survival
@@ -17,9 +22,11 @@ from pysirus._terms.outcome import format_factors, median_text, median_texts, un
 if TYPE_CHECKING:
     from pysirus._weights.hazard import Survival
 
+BRIER_TIMES = 50
+
 
 @dataclass(frozen=True)
-class Cox(Family):
+class Cox(TimeTarget, Family):
     """A time for each row, and whether it ended with an event."""
 
     name: ClassVar[str] = "cox"
@@ -37,6 +44,21 @@ class Cox(Family):
     predicts: ClassVar[str] = "times to an event"
 
     events: Survival = None  # type: ignore[assignment]  # known after the fit
+    asked_event: Any = None  # for the fit
+
+    @property
+    def event_value(self) -> Any:
+        """That which was asked for, or which a fitted model remembers."""
+        return self.asked_event if self.events is None else self.events.event_value
+
+    def score_metrics(self, rows: Predicted) -> Metrics:
+        """Also the integrated Brier score, from the first to the ninth decile of the times of these rows."""
+        times, events, scores = rows.truth["time"], rows.truth["event"], rows.values[:, 0]
+        at = np.unique(np.quantile(times, np.linspace(0.1, 0.9, BRIER_TIMES)))
+        known = censoring(times, events, rows.weights)
+        survival = self.followed.hazard.survival(scores, at)
+        brier = integrated_brier_score(times, events, survival, at, known, rows.weights)
+        return {**self.metrics([rows]), "integrated_brier": (brier, None)}
 
     @property
     def survival(self) -> Survival:

@@ -8,16 +8,19 @@ from typing import Any, ClassVar
 
 from pysirus._families.base import Family
 from pysirus._families.links import Floats
+from pysirus._families.losses import SQUARED, Loss
+from pysirus._families.target import NumberTarget
 from pysirus._format import decimals_for, format_number, format_pair
 from pysirus._plain import one_line
 from pysirus._terms.fitted import FittedTerm
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(NumberTarget, Family):
     """A number for each row."""
 
     name: ClassVar[str] = "gaussian"
+    loss: ClassVar[Loss] = SQUARED
     error_name: ClassVar[str] = "unexplained variance"
     score_metric: ClassVar[str] = "r2"
     edit_metric: ClassVar[str] = "unexplained_variance"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -14,6 +13,7 @@ from pysirus._data.column import DataError, first_row
 from pysirus._families.base import Family, start_texts
 from pysirus._families.links import Floats, Form, Link
 from pysirus._families.losses import GAMMA, POISSON, Loss
+from pysirus._families.target import NumberTarget
 from pysirus._format import decimals_for, format_number
 from pysirus._message import TARGET, row_named, setting
 from pysirus._plain import one_line
@@ -23,7 +23,7 @@ Self = TypeVar("Self", bound="LogMean")
 
 
 @dataclass(frozen=True)
-class LogMean(Family):
+class LogMean(NumberTarget, Family):
     """A positive mean for each row."""
 
     link: ClassVar[Link] = "log"
@@ -55,14 +55,14 @@ class LogMean(Family):
             found = f"{values[row]:g} in {row_named(row)}"
             raise DataError(f"With {setting('loss', self.name)} {TARGET} must be {wanted}, found {found}.{self.advice}")
 
+    def check_range(self, low: float, high: float) -> None:
+        """Not all may be 0."""
+        if high == 0:
+            raise DataError(f"{TARGET} is 0 in every row: there is no rate to learn. Check the target column.")
+
     def mean_fault(self, mean: Any) -> str:
         """It has a logarithm."""
         return "" if mean > 0 else "must be above 0 for the link 'log'"
-
-    @property
-    @abstractmethod
-    def loss(self) -> Loss:
-        """Whose likelihood weighs rules, and whose deviance judges them."""
 
     @property
     def deviance_loss(self) -> Loss:

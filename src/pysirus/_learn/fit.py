@@ -1,7 +1,7 @@
 """The fit as code: rows in, a model out. One walk, wherever the rows lie: in memory, in files, on Dask or on Spark.
 
 What differs between them is a ``Training``, rows in bins that answer questions; what depends on the target is asked of
-its kind. ``tuning/tune.py`` is the same walk with folds.
+its family and of how that weighs rules. ``tuning/tune.py`` is the same walk with folds.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Paths
 from pysirus._learn.grow import Settings, grow_paths
-from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.required import with_required
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
+from pysirus._learn.weighing.base import Weighing
 from pysirus._model.model import Model
 from pysirus._weights.weighted import with_outputs
 
@@ -29,7 +29,7 @@ PutInBins = Callable[[Settings], Training]
 class FitPlan:
     """What a fit is asked to do."""
 
-    kind: Kind
+    weighing: Weighing
     settings: Settings
     size: Limits  # of the first stage, and of what each stage adds
     max_rules: int  # of all stages
@@ -50,27 +50,27 @@ def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted
 
     A required rule that cannot be kept is an error where the fit is ``strict``, and is left out in a fold.
     """
-    kind, settings = plan.kind, plan.settings
+    weighing, family, settings = plan.weighing, plan.weighing.family, plan.settings
     with closing(put_in_bins(settings)) as rows:
         # Bins: cuts at the quantiles of each column, and what the user knows, on these rows.
-        training = with_required(rows, kind.link, strict=strict)
+        training = with_required(rows, family.link, strict=strict)
 
         # Rule generation: the paths of a forest of shallow trees, and how often each occurs.
-        paths = grow_paths(training, settings, if_constant=kind.if_constant, mean=kind.mean_name)
+        paths = grow_paths(training, settings, if_constant=family.if_constant, mean=family.mean_name)
 
         # Rule selection and post-treatment: frequent paths that are no combinations of those before them.
         selected = select_rules(training, paths, plan.size)
 
         # Rule aggregation: the means inside and outside of each rule, then weights that are not negative.
         rules = with_outputs(selected.rules, selected.moments, training.response)
-        first = kind.weigh(training, rules, selected.moments, [len(rules)])
+        first = weighing.weigh(training, rules, selected.moments, [len(rules)])
 
         # Stages: the same on what the list leaves unexplained (docs/stages.md). One stage is the paper.
         limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, paths.n_trees)
         recipe = settings.recipe(training.n_rows)
-        stages = add_stages(training, first, selected.span, kind=kind, recipe=recipe, limits=limits)
+        stages = add_stages(training, first, selected.span, weighing=weighing, recipe=recipe, limits=limits)
 
         # The model: its numbers as short as they part the same rows.
-        weighted = kind.describe(training, stages[-1])
-        model = kind.model(training, weighted, 0, len(stages) * paths.n_trees)
+        weighted = weighing.describe(training, stages[-1])
+        model = weighing.model(training, weighted, 0, len(stages) * paths.n_trees)
         return Fitted(with_short_thresholds(model, training), paths, training.binned.without_rows())

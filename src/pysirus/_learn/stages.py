@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from pysirus._forest.forest import Recipe
-from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.training import Training
+from pysirus._learn.weighing.base import Weighing
 from pysirus._terms.dependence import Span
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
@@ -56,14 +56,14 @@ def add_stages(
     first: WeightedPrefixes,
     span: Span,
     *,
-    kind: Kind,
+    weighing: Weighing,
     recipe: Recipe,
     limits: StageLimits,
 ) -> list[WeightedPrefixes]:
     """The weighted list after the first stage, the second, ...; ``span`` is that of the rules of the first."""
     if limits.n_stages == 1 or not first.rules:
         return [first]
-    stages = _corrections(training, first, span, kind, stage_recipe(recipe, len(training.binned.cuts)), limits)
+    stages = _corrections(training, first, span, weighing, stage_recipe(recipe, len(training.binned.cuts)), limits)
     return [first, *islice(stages, None if limits.n_stages is None else limits.n_stages - 1)]
 
 
@@ -71,14 +71,14 @@ def _corrections(
     training: Training,
     weighted: WeightedPrefixes,
     span: Span,
-    kind: Kind,
+    weighing: Weighing,
     recipe: Recipe,
     limits: StageLimits,
 ) -> Iterator[WeightedPrefixes]:
     """Ends when no path is left above p0 or the list is full."""
     for stage, first_tree in zip(count(2), count(limits.first_tree, limits.n_trees)):
         room = limits.max_rules - len(weighted.rules)
-        unexplained = training.on_residuals(kind.residual(training.response, weighted)) if room > 0 else None
+        unexplained = training.on_residuals(weighing.residual(training.response, weighted)) if room > 0 else None
         if unexplained is None:
             return
         paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
@@ -88,7 +88,7 @@ def _corrections(
         if not kept.rules:
             return
         new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)
-        new = kind.with_data(new, kept.moments, training.response)
+        new = weighing.with_data(new, kept.moments, training.response)
         rules = [*weighted.rules, *(replace(rule, stage=stage) for rule in new)]
-        weighted = kind.weigh(training, rules, kept.moments, [len(rules)])
+        weighted = weighing.weigh(training, rules, kept.moments, [len(rules)])
         yield weighted

@@ -13,14 +13,14 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.dependence import independent_columns
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.read import columns_of_rules
-from pysirus._use.estimate import Rows, estimate, kind_of, read_rows, share_of, training_on
+from pysirus._use.estimate import Rows, estimate, read_rows, share_of, training_on, weighing_of
 
 Fitted = TypeVar("Fitted", bound=Model)
 
 
 def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Fitted, list[FittedTerm]]:
     """The model with more rules, and these; see ``RuleModel.adding``."""
-    kind_of(model)
+    weighing_of(model)
     if X is None or y is None:
         raise ParameterError("To add rules give X and y, the training rows: outputs and weights come from them.")
     columns = columns_of_rules(model.features, model.all_rules)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
-from pysirus._learn.kinds import of_family
-from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.training import MemoryTraining
+from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.weighing.table import weighing_of as table_of
 from pysirus._message import InCommand, InPython, Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -45,7 +45,7 @@ class Rows:
     response: Response
 
 
-def kind_of(model: Model) -> Kind:
+def weighing_of(model: Model) -> Weighing:
     """How the rules of a model are weighed."""
     if not model.family.adds_up or model.terms or model.facts.seed is None:
         raise ParameterError(
@@ -55,15 +55,15 @@ def kind_of(model: Model) -> Kind:
         raise ParameterError(
             f"This model does not say which loss it was fitted by. Fit it again with {Parameter('required_rules')}."
         )
-    return of_family.kind_of(model.family)
+    return table_of(model.family)
 
 
 def read_rows(model: Model, rules: Sequence[FittedTerm], X: Any, y: Any, sample_weight: Any) -> Rows:
     """X and y as the columns of some rules and the model's target, without rows of weight zero."""
-    kind = kind_of(model)
+    weighing = weighing_of(model)
     with without_weightless(X, y, sample_weight) as (X, y, sample_weight):
         table = model.align(X, rules=rules)
-        return Rows(table, kind.read_like(y, sample_weight, table.n_rows, model.labels))
+        return Rows(table, weighing.family.read_like(y, sample_weight, table.n_rows, model.labels))
 
 
 def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> MemoryTraining:
@@ -77,20 +77,20 @@ def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> Memory
 
 def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
     """The model of a list: rules of its own, and new ones without outputs."""
-    kind, training = kind_of(model), training_on(model, rules, rows)
+    weighing, training = weighing_of(model), training_on(model, rules, rows)
     own, new = _parted(rules)
     _check_rows(model, rules, training)
     reason = other_rows(model, own, training)
     if reason is not None:
-        own = _anew(kind, training, [_with_shares(rule, rows) for rule in own])
+        own = _anew(weighing, training, [_with_shares(rule, rows) for rule in own])
     new = with_outputs(new, training.moments(new), rows.response)
     for rule in [*own, *new]:
         if training.constraints and (faults := training.constraints.faults(rule)):
             raise ParameterError(f"The rule '{rule.condition_text}' breaks a constraint of the model: {faults[0]}.")
     every = [replace(rule, weight=None) for rule in [*own, *new]]
     every.sort(key=lambda rule: rule.effect is None)  # what is fixed comes first
-    weighted = kind.describe(training, kind.weigh(training, every, training.moments(every), [len(every)]))
-    found = kind.model(training, weighted, 0, model.facts.n_trees or 0)
+    weighted = weighing.describe(training, weighing.weigh(training, every, training.moments(every), [len(every)]))
+    found = weighing.model(training, weighted, 0, model.facts.n_trees or 0)
     if reason is not None:
         warn_user(
             f"These are not the rows that the model was fitted on ({reason}). Everything is estimated on them: outputs "
@@ -171,14 +171,14 @@ def share_of(condition: Condition, rows: Rows) -> float:
     return float(weights @ condition.holds(rows.table.columns[condition.index]) / weights.sum())
 
 
-def _anew(kind: Kind, training: MemoryTraining, rules: Sequence[FittedTerm]) -> list[FittedTerm]:
+def _anew(weighing: Weighing, training: MemoryTraining, rules: Sequence[FittedTerm]) -> list[FittedTerm]:
     """Rules with outputs from the rows, stage by stage: those of corrections are means of what is left unexplained."""
     found: list[FittedTerm] = []
     for stage in sorted({rule.stage for rule in rules}):
         own, on = [rule for rule in rules if rule.stage == stage], training
         if stage > 1:
-            weighted = kind.weigh(training, found, training.moments(found), [len(found)])
-            left = training.on_residuals(kind.residual(training.response, weighted))
+            weighted = weighing.weigh(training, found, training.moments(found), [len(found)])
+            left = training.on_residuals(weighing.residual(training.response, weighted))
             if left is None:
                 raise ParameterError(
                     f"The rules before stage {stage} explain these rows wholly: nothing is left for its corrections."
@@ -186,7 +186,7 @@ def _anew(kind: Kind, training: MemoryTraining, rules: Sequence[FittedTerm]) -> 
             on = left
         answered = with_outputs(own, on.moments(own), on.response)
         if stage > 1:
-            answered = kind.with_data(answered, training.moments([*found, *answered]), training.response)
+            answered = weighing.with_data(answered, training.moments([*found, *answered]), training.response)
         found += answered
     places = {rule.key: rule for rule in found}
     return [places[rule.key] for rule in rules]

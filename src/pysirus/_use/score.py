@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._families.metrics.rows import Metrics, Predicted
-from pysirus._learn.kinds.of_family import kind_of
 from pysirus._model.held_out import format_figures
 from pysirus._model.model import Model
 from pysirus._plain import one_line
@@ -93,7 +92,7 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
     compared = _together([_compare(model, part) for part in parts])
     n_rows = len(compared.found)
     rows = Predicted(compared.found.reshape(n_rows, -1), compared.truth, read_weights(compared.weights, n_rows))
-    return Score(kind_of(model.family).score_metrics(model.family, rows), n_rows, model.target)
+    return Score(model.family.score_metrics(rows), n_rows, model.target)
 
 
 def one_number(model: Model, found: Score) -> float:
@@ -120,7 +119,7 @@ def _predict(model: Model, rows: Rows) -> _Compared:
         n_rows = table.n_rows
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         found = model.decision(table)
-        return _Compared(found, kind_of(model.family).read_truth(y, n_rows, model.labels), weights)
+        return _Compared(found, model.family.read_truth(y, n_rows, model.labels), weights)
 
 
 def _together(parts: Sequence[_Compared]) -> _Compared:

@@ -194,7 +194,7 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
     from pysirus.engine.holders.sources import find_files, look_at_all
 
     if roles.time is not None or roles.event is not None:
-        from pysirus._learn.kinds.survival import IN_MEMORY
+        from pysirus._families.time_target import IN_MEMORY
         from pysirus.cli._words import as_typed
 
         raise typer.BadParameter(as_typed(IN_MEMORY), param_hint="--time")

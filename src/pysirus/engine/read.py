@@ -8,7 +8,7 @@ from typing import Any
 
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
-from pysirus._learn.kinds.kind import Kind
+from pysirus._families.target import Target
 from pysirus._response.response import Response
 from pysirus.engine.marks import Marks, Watch, changed, marks_of
 from pysirus.engine.parts import Part, RowHolder
@@ -75,7 +75,7 @@ class PartRows:
         return self.read.reading.no_rows().labels
 
 
-def look_at(rows: RowHolder, kind: Kind, categorical: Any) -> PartRows:
+def look_at(rows: RowHolder, family: Target, categorical: Any) -> PartRows:
     """Ask for the range of the response, and for the classes."""
-    reading, extent, watch = read_response(rows, kind)
+    reading, extent, watch = read_response(rows, family)
     return PartRows(rows, PartReader(reading, categorical), extent, watch)

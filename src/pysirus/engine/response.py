@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
-from pysirus._learn.kinds.kind import Kind, PartReading
+from pysirus._families.target import PartReading, Target
 from pysirus._message import TARGET, WEIGHTS, about_part
 from pysirus._response.fixed_point import Scale, all_whole
 from pysirus._response.read import (
@@ -229,13 +229,13 @@ def extent_of(part: int, response: Response) -> Extent:
     )
 
 
-def read_response(rows: RowHolder, kind: Kind) -> tuple[Reading, Extent, Watch]:
+def read_response(rows: RowHolder, family: Target) -> tuple[Reading, Extent, Watch]:
     """How the responses are to be read, what they are like, and who watches that they stay so."""
     watch = Watch(rows.advice)
-    reading = Reading(kind.part_reading(lambda: watch(rows.ask_response(LabelQuestion()))), advice=rows.advice)
+    reading = Reading(family.part_reading(lambda: watch(rows.ask_response(LabelQuestion()))), advice=rows.advice)
     extent = watch(rows.ask_response(ExtentQuestion(reading)))
     if reach := reach_of(extent.given):  # weights beyond measure: their extent again, once they are divided
         reading = replace(reading, reach=reach)
         extent = watch(rows.ask_response(ExtentQuestion(reading)))
-    kind.check_range(extent.low, extent.high)
+    family.check_range(extent.low, extent.high)
     return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent, watch

@@ -183,7 +183,7 @@ class FoldTuning:
             constraints=shape.constraints,
             required=shape.required,
         )
-        required = with_required(training, plan.kind.link, strict=False)
+        required = with_required(training, plan.weighing.family.link, strict=False)
         recipe = settings.recipe(required.n_rows)
         return learn_fold(required, replace(plan, settings=settings), recipe, n_trees).bare(), training.features
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pysirus._data.arrays import columns_named
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import Settings
-from pysirus._learn.kinds.numbers import NumberKind
 from pysirus._message import Parameter, naming, setting
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
@@ -53,7 +52,7 @@ class InParts(SirusBase):
             )
         if settings is None:  # of rows on other machines
             settings = self._settings_far_away()
-        parts = look_at(rows, self._kind, self.categorical_features)
+        parts = look_at(rows, self._family, self.categorical_features)
         if self.prepare and find_recipe is not None:
             parts = parts.prepared(find_recipe())
         learn = self._learner(parts, settings, options)
@@ -114,7 +113,7 @@ class InParts(SirusBase):
 
         settings = self._settings()
         exposure = given.get("exposure")
-        if exposure is not None and not isinstance(self._kind, NumberKind):
+        if exposure is not None and not self._family.takes_exposure:
             raise ParameterError(f"{Parameter('exposure')} is for counts, and this estimator predicts classes.")
         rows, options = open_files(
             paths,

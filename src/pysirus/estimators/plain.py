@@ -13,6 +13,7 @@ from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._learn.tuning.held_out import FoldPrediction, judge
+from pysirus._learn.weighing.table import weighing_of
 from pysirus._model.held_out import HeldOut
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.table import ListSize
@@ -84,7 +85,7 @@ class PlainSirus(InParts, ListSize):
             model = fit(put_in_bins, plan, strict=False).model
             values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
             folds.append(FoldPrediction(test, response.take(test), values, model.mean))
-        found = judge([folds], plan.kind, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
+        found = judge([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
         if self.__sklearn_is_fitted__():
             self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found
@@ -95,4 +96,4 @@ class PlainSirus(InParts, ListSize):
     def _plan(self, settings: Settings) -> FitPlan:
         size = Limits(self.n_rules if self.p0 is None else self.max_rules, self.p0, self.post_treatment)
         n_stages = None if self.n_stages == "auto" else int(self.n_stages)
-        return FitPlan(self._kind, settings, size, self.max_rules, n_stages)
+        return FitPlan(weighing_of(self._family), settings, size, self.max_rules, n_stages)

@@ -21,14 +21,14 @@ from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
 from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
+from pysirus._families.base import Family
+from pysirus._families.classes import ClassFamily, ClassShares, Multinomial
+from pysirus._families.gaussian import Gaussian
+from pysirus._families.log_mean import LogMean
 from pysirus._families.of_model import BY_LOSS
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
-from pysirus._learn.kinds.class_likelihood import ClassLikelihood
-from pysirus._learn.kinds.class_shares import NO_STAGES, ClassShares
-from pysirus._learn.kinds.kind import Kind
-from pysirus._learn.kinds.numbers import Numbers
-from pysirus._learn.kinds.positive import PositiveNumbers
+from pysirus._learn.weighing.equal import NO_STAGES
 from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
@@ -48,8 +48,8 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
 
     @property
     @abstractmethod
-    def _kind(self) -> Kind:
-        """The kind of response."""
+    def _family(self) -> Family:
+        """What the target is, before the fit."""
 
     def _settings(self) -> Settings:
         """The parameters, checked; the seed is drawn where none is given."""
@@ -94,9 +94,9 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
                 table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:  # what is wrong with the target is said at once too
                 raise together(
-                    error, lambda: self._kind.read(y, sample_weight, len(y)), prepared=self.prepare
+                    error, lambda: self._family.read(y, sample_weight, len(y)), prepared=self.prepare
                 ) from error
-            response = self._kind.read(y, sample_weight, table.n_rows)
+            response = self._family.read(y, sample_weight, table.n_rows)
         return table, response, target_name(y)
 
     def _counting(self, y: Any, sample_weight: Any, n_rows: int) -> NDArray[np.bool_]:
@@ -130,10 +130,8 @@ class RegressionBase(RuleRegressor, SirusBase):
         return () if self.loss == "tweedie" else ("power",)
 
     @property
-    def _kind(self) -> Numbers | PositiveNumbers:
-        if self.loss not in BY_LOSS:
-            return Numbers()
-        return PositiveNumbers(BY_LOSS[self.loss].from_facts("y", 1.0, {"power": self.power}))
+    def _family(self) -> Gaussian | LogMean:
+        return BY_LOSS[self.loss].from_facts("y", 1.0, {"power": self.power}) if self.loss in BY_LOSS else Gaussian()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² or, for counts and amounts, D²: the share of the deviance that is explained.
@@ -170,9 +168,9 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
     classes_: NDArray[Any]
 
     @property
-    def _kind(self) -> ClassLikelihood | ClassShares:
-        kind = ClassShares if self.weighting == "equal" else ClassLikelihood
-        return kind(self.class_weight, self.positive_class)
+    def _family(self) -> ClassFamily:
+        family = ClassShares if self.weighting == "equal" else Multinomial
+        return family(spoken_of=self.positive_class, class_weight=self.class_weight)
 
     def _settings(self) -> Settings:
         settings = super()._settings()

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
-from pysirus._learn.kinds.survival import IN_MEMORY, SurvivalTimes
+from pysirus._families.cox import Cox
+from pysirus._families.time_target import IN_MEMORY
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
@@ -36,8 +37,8 @@ class SurvivalBase(SirusBase):
     event_times_: NDArray[np.float64]
 
     @property
-    def _kind(self) -> SurvivalTimes:
-        return SurvivalTimes(self.event.item() if isinstance(self.event, np.generic) else self.event)
+    def _family(self) -> Cox:
+        return Cox(asked_event=self.event.item() if isinstance(self.event, np.generic) else self.event)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         if y is not None and np.ndim(y) == 1 and getattr(np.asarray(y).dtype, "names", None) is None:

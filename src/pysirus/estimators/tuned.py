@@ -15,6 +15,7 @@ from pysirus._learn.tuning.choose import MOST_REPEATS
 from pysirus._learn.tuning.fold import TuningPlan, fit_folds
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._learn.tuning.tune import tune
+from pysirus._learn.weighing.table import weighing_of
 from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
@@ -146,7 +147,7 @@ class TunedSirus(InParts, Folds):
 
     def _plan(self, settings: Settings) -> TuningPlan:
         return TuningPlan(
-            kind=self._kind,
+            weighing=weighing_of(self._family),
             settings=settings,
             max_rules=self.max_rules,
             criterion=self._criterion,
@@ -163,7 +164,7 @@ class TunedSirus(InParts, Folds):
 
     @property
     def _criterion(self) -> str:
-        return self._kind.criterion if self.criterion == "auto" else self.criterion
+        return self._family.criterion if self.criterion == "auto" else self.criterion
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)

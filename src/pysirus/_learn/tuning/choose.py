@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._forest.forest import Paths
-from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.fold import STAGE_TREES, FoldResult, TuningPlan
 from pysirus._learn.tuning.held_out import Use
@@ -27,6 +26,7 @@ from pysirus._learn.tuning.path import (
     growing_steps,
     walk,
 )
+from pysirus._learn.weighing.base import Weighing
 from pysirus._model.model import Model
 from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
 from pysirus._terms.listing import RuleSet
@@ -51,13 +51,13 @@ class Repetition:
 
 def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
     """What the folds of a repetition say."""
-    kind = plan.kind
-    by_p0 = walk([fold.plain for fold in folds], kind.pooled_error([fold.judged for fold in folds]))
+    weighing = plan.weighing
+    by_p0 = walk([fold.plain for fold in folds], weighing.pooled_error([fold.judged for fold in folds]))
     if not plan.with_stages:
         return Repetition(folds, by_p0, None, None)
     staged = [fold.staged for fold in folds if fold.staged is not None]
-    by_length = growing_steps([fold.by_length for fold in folds], kind)
-    return Repetition(folds, by_p0, by_length, growing_steps(staged, kind))
+    by_length = growing_steps([fold.by_length for fold in folds], weighing)
+    return Repetition(folds, by_p0, by_length, growing_steps(staged, weighing))
 
 
 def is_settled(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
@@ -66,16 +66,16 @@ def is_settled(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
     The criterion "error" asks for standard errors over repetitions, of which there are none with a single one.
     """
     least = 2 if plan.criterion == "error" else 1
-    return len(uses) >= least and max(fold_errors(uses, plan.kind)) <= SETTLED
+    return len(uses) >= least and max(fold_errors(uses, plan.weighing)) <= SETTLED
 
 
-def fold_errors(uses: Sequence[Sequence[Use]], kind: Kind) -> tuple[float, float]:
+def fold_errors(uses: Sequence[Sequence[Use]], weighing: Weighing) -> tuple[float, float]:
     """The standard errors, over the folds of all repetitions, of the error and of the stability of their lists.
 
     The error of a fold is that of its own held-out rows. The stability of a fold is its mean index with the other folds
     of its repetition; it takes part in as many pairs as there are others, so it counts twice (Hoeffding).
     """
-    errors = [float(kind.pooled_error([use.judged])(np.array([[use.entry]]))[0]) for own in uses for use in own]
+    errors = [float(weighing.pooled_error([use.judged])(np.array([[use.entry]]))[0]) for own in uses for use in own]
     shared = [index for own in uses for index in dice_by_fold([use.rules for use in own])]
     return _standard_error(errors), 2 * _standard_error(shared)
 
@@ -152,7 +152,7 @@ def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan
             own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
             sizes.append(_size(weighted, k, own_p0, path, path.at(own_p0)))
         tuning = Tuning(path, p0, error, stability, plan.criterion, at, changed, RuleSet(weighted.rules), tuple(sizes))
-        found = plan.kind.model(whole.training, weighted, size, whole.paths.n_trees)
+        found = plan.weighing.model(whole.training, weighted, size, whole.paths.n_trees)
         return replace(found, tuning=tuning).at_size(size)
 
     return Choice(error, stability, model, lambda fold: fold.use(p0))
@@ -206,8 +206,8 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
     def model() -> Model:
         stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
         rules = stages[-1].rules
-        weighted = plan.kind.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
-        weighted = plan.kind.describe(training, weighted)
+        weighted = plan.weighing.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
+        weighted = plan.weighing.describe(training, weighted)
         lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
         sizes = [
             _size(weighted, k, lowest[k - 1], path, min(rules[k - 1].stage, len(path)) - 1)
@@ -217,7 +217,7 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
         choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
         tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes))
         n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
-        return replace(plan.kind.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
+        return replace(plan.weighing.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 
     def use(fold: FoldResult) -> Use:
         assert fold.staged is not None

@@ -17,7 +17,6 @@ from pysirus._crew import crew
 from pysirus._data.table import Table, recode_table
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.grow import NO_PATHS, Settings, bin_rows, has_splits
-from pysirus._learn.kinds.kind import Kind
 from pysirus._learn.required import with_required
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import StageLimits, add_stages
@@ -25,6 +24,7 @@ from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import Split, derive
 from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
 from pysirus._learn.tuning.path import FoldList, GrowingList
+from pysirus._learn.weighing.base import Weighing
 from pysirus._progress import show_folds
 from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
@@ -40,7 +40,7 @@ STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer tr
 class TuningPlan:
     """What tuning is asked to do."""
 
-    kind: Kind
+    weighing: Weighing
     settings: Settings
     max_rules: int
     criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
@@ -57,8 +57,8 @@ class TuningPlan:
         """Every prefix of the longest list worth looking at, so that max_rules of its rules may have a weight."""
         selected = select_rules(training, paths, Limits(2 * self.max_rules, post_treatment=self.post_treatment))
         rules, moments = with_outputs(selected.rules, selected.moments, training.response), selected.moments
-        sizes = self.kind.sizes(training, rules, moments, self.max_rules)
-        return self.kind.weigh(training, rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
+        sizes = self.weighing.sizes(training, rules, moments, self.max_rules)
+        return self.weighing.weigh(training, rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
 
     def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
         """The list after each stage; the first is the beginning of the plain list."""
@@ -66,9 +66,9 @@ class TuningPlan:
         begin = replace(each, n_rules=max(PER_STAGE, len(training.required)))
         selected = select_rules(training, paths, begin)
         rules = with_outputs(selected.rules, selected.moments, training.response)
-        first = self.kind.weigh(training, rules, selected.moments, [len(rules)])
+        first = self.weighing.weigh(training, rules, selected.moments, [len(rules)])
         limits = StageLimits(self.n_stages, each, self.max_rules, paths.n_trees, min(STAGE_TREES, paths.n_trees))
-        return add_stages(training, first, selected.span, kind=self.kind, recipe=recipe, limits=limits)
+        return add_stages(training, first, selected.span, weighing=self.weighing, recipe=recipe, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def judge_fold(
     weighted, n_plain = lists.plain, len(lists.plain.rules)
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
     own = holds[:, :n_plain]
-    judged, rows = plan.kind.judge(weighted, own, response), held_rows(weighted, own, response, index)
+    judged, rows = plan.weighing.judge(weighted, own, response), held_rows(weighted, own, response, index)
     if not lists.staged:
         return FoldResult(plain, judged, rows, lists.n_rows)
     staged = _judge_stages(lists.staged, holds[:, n_plain:], response, plan, index)
@@ -173,7 +173,7 @@ def _judge_stages(
     intercepts = tuple(own.intercepts[-1] for own in lists)
     every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
     lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
-    judged = plan.kind.judge(every, holds, response)
+    judged = plan.weighing.judge(every, holds, response)
     return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response, index))
 
 
@@ -189,7 +189,7 @@ def fit_fold(
     """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
     train, test = split
     rows = bin_rows(table.take(train), response.take(train), "", plan.settings)
-    training = with_required(rows, plan.kind.link, strict=False)
+    training = with_required(rows, plan.weighing.family.link, strict=False)
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)

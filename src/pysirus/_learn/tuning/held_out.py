@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.links import INVERSE
+from pysirus._families.base import Family
 from pysirus._families.metrics.gain import FoldRows
 from pysirus._families.metrics.rows import Predicted, all_folds, blocks_of, spread_of, weights_or_ones
-from pysirus._learn.kinds.kind import Kind
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
 from pysirus._response.response import Response
 from pysirus._sums import scores_of
@@ -31,7 +30,7 @@ class HeldRows:
     response: Response
     index: NDArray[np.integer[Any]]  # their numbers among the rows that count
 
-    def predictions(self, entry: int, kind: Kind) -> NDArray[np.float64]:
+    def predictions(self, entry: int, family: Family) -> NDArray[np.float64]:
         """What one of the lists predicts, [row, output]."""
         weighted = self.weighted
         n_outputs = len(np.atleast_1d(np.asarray(weighted.mean)))
@@ -42,7 +41,7 @@ class HeldRows:
         values = np.empty((len(self.bits), n_outputs))
         for rows in blocks_of(len(values)):
             values[rows] = scores_of(self.holds(rows), base, steps)
-        return INVERSE[kind.link](values)
+        return family.respond(values)
 
     def holds(self, rows: slice) -> NDArray[np.bool_]:
         """Which rules hold in some of the rows, [row, rule]."""
@@ -76,31 +75,31 @@ class FoldPrediction:
     mean: Any  # of the rows that it learned from
 
 
-def judge_choice(repetitions: Sequence[Sequence[Use]], kind: Kind, n_rules: int) -> HeldOut:
+def judge_choice(repetitions: Sequence[Sequence[Use]], family: Family, n_rules: int) -> HeldOut:
     """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
 
     def predict(rows: HeldRows, entry: int) -> FoldPrediction:
-        return FoldPrediction(rows.index, rows.response, rows.predictions(entry, kind), rows.weighted.mean)
+        return FoldPrediction(rows.index, rows.response, rows.predictions(entry, family), rows.weighted.mean)
 
-    return judge([[predict(use.rows, use.entry) for use in folds] for folds in repetitions], kind, n_rules)
+    return judge([[predict(use.rows, use.entry) for use in folds] for folds in repetitions], family, n_rules)
 
 
-def judge(repetitions: Sequence[Sequence[FoldPrediction]], kind: Kind, n_rules: int) -> HeldOut:
+def judge(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rules: int) -> HeldOut:
     """Figures of predictions of held-out rows, averaged over repetitions."""
     predicted = [
-        [Predicted(f.values, f.response.truth, kind.figure_weights(f.response)) for f in own] for own in repetitions
+        [Predicted(f.values, f.response.truth, family.metric_weights(f.response)) for f in own] for own in repetitions
     ]
     every = [fold for own in repetitions for fold in own]
-    found = held_out_of(predicted, kind, n_rules)
-    gain = kind.gain(
+    found = held_out_of(predicted, family, n_rules)
+    gain = family.gain(
         [FoldRows(f.index, f.response.weights, f.response.truth, f.values, np.atleast_1d(f.mean)) for f in every]
     )
     return replace(found, gain=None if gain is None else (gain.share, gain.signal))
 
 
-def held_out_of(repetitions: Sequence[Sequence[Predicted]], kind: Kind, n_rules: int) -> HeldOut:
+def held_out_of(repetitions: Sequence[Sequence[Predicted]], family: Family, n_rules: int) -> HeldOut:
     """Figures of the folds of some repetitions, averaged; groups of probabilities over all of them."""
-    every = [kind.metrics(folds) for folds in repetitions]
+    every = [family.metrics(folds) for folds in repetitions]
     figures = {name: _average([figures[name] for figures in every]) for name in every[0]}
     n_folds = len(repetitions[0])
     found = HeldOut(n_rules, n_folds, len(repetitions), figures, variance=_variance(repetitions[0]))

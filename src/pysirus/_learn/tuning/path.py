@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._learn.kinds.kind import Kind, PooledError
 from pysirus._learn.tuning.held_out import HeldRows, Use
+from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._model.tuning import TuningPath, distance_to_ideal
 
 
@@ -78,10 +78,10 @@ def walk(folds: Sequence[FoldList], pooled_error: PooledError) -> Steps:
     return Steps(np.append(edges, 0.0), n_rules, pooled_error(sizes), _stabilities(folds, sizes))
 
 
-def growing_steps(folds: Sequence[GrowingList], kind: Kind) -> NDArray[np.float64]:
+def growing_steps(folds: Sequence[GrowingList], weighing: Weighing) -> NDArray[np.float64]:
     """Number of rules, error, stability and least frequency of a repetition, at every step."""
     at = np.array([[fold.after(step) for fold in folds] for step in range(max(len(fold.in_use) for fold in folds))])
-    error = kind.pooled_error([fold.judged for fold in folds])(at + [fold.first for fold in folds])
+    error = weighing.pooled_error([fold.judged for fold in folds])(at + [fold.first for fold in folds])
     sets = [[fold.in_use[k] for fold, k in zip(folds, row)] for row in at.tolist()]
     return np.array(
         [

@@ -32,12 +32,13 @@ FitFolds = Callable[[Any, int], Iterator[Sequence[FoldResult]]]
 
 def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitted:
     """Fit on everything, tune on folds; the model of the choice."""
-    kind = plan.kind
+    weighing = plan.weighing
     with closing(put_in_bins(plan.settings)) as rows:
         # As in a fit: bins, forest, selection, outputs; then the weights of every prefix of a long list.
-        training = with_required(rows, kind.link)
-        paths = grow_paths(training, plan.settings, if_constant=kind.if_constant, mean=kind.mean_name)
-        weighted = kind.describe(training, plan.plain_list(training, paths))
+        training = with_required(rows, weighing.family.link)
+        family = weighing.family
+        paths = grow_paths(training, plan.settings, if_constant=family.if_constant, mean=family.mean_name)
+        weighted = weighing.describe(training, plan.plain_list(training, paths))
 
         # The same in every fold, repeated until the choice is settled, and the model of that choice.
         if weighted.rules:
@@ -53,7 +54,7 @@ def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: 
     """The model of the best choice, with what the held-out rows say of it; they are gone when it is returned."""
     chosen, repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
-    found = judge_choice(chosen.uses(repetitions), plan.kind, len(model.selected))
+    found = judge_choice(chosen.uses(repetitions), plan.weighing.family, len(model.selected))
     return replace(model, facts=replace(model.facts, max_rules=plan.max_rules, out_of_fold=found.to_facts()))
 
 
@@ -73,4 +74,4 @@ def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int,
     nothing = np.zeros(0)
     path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, plan.n_repeats or 1)
     tuning = Tuning(path, 1.0, 1.0, 1.0, plan.criterion, 0, 0.0, RuleSet(), ())
-    return replace(plan.kind.model(training, weighted, 0, n_trees), tuning=tuning)
+    return replace(plan.weighing.model(training, weighted, 0, n_trees), tuning=tuning)

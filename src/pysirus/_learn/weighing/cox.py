@@ -7,40 +7,24 @@ correction those of the list before. They sum to zero, so a score of 0 is that o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._data.column import DataError
-from pysirus._families.base import Family
 from pysirus._families.cox import Cox
-from pysirus._families.links import Link
 from pysirus._families.losses import COX, Loss
-from pysirus._families.metrics.gain import FoldRows, Gain, concordance_gain
-from pysirus._families.metrics.rows import Metrics, Predicted, all_folds
-from pysirus._families.metrics.survival import (
-    SCORE_DIGITS,
-    Pairs,
-    censoring,
-    count_pairs,
-    integrated_brier_score,
-    survival_metrics,
-)
-from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
-from pysirus._learn.kinds.likelihood import Gradient, LikelihoodKind
-from pysirus._learn.kinds.numbers import SHRINKAGE
+from pysirus._families.metrics.survival import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._message import InPython
+from pysirus._learn.weighing.base import PooledError, Weighing
+from pysirus._learn.weighing.likelihood import ByLikelihood, Gradient
+from pysirus._learn.weighing.ridge import SHRINKAGE
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError
-from pysirus._response.read import read_weights
-from pysirus._response.read_survival import Times, read_survival
 from pysirus._response.response import NumberResponse, Response
-from pysirus._response.survival import SurvivalResponse, events_and_times, survival_response
+from pysirus._response.survival import SurvivalResponse
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import Outcome
 from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
@@ -56,78 +40,16 @@ from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
 
-BRIER_TIMES = 50
-IN_MEMORY = (
-    "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
-    f"of the rows. Its risk score can be computed elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
-)
-
-
-def read_times(y: Any, n_rows: int, event: Any = None) -> Times:
-    """Times and events, at least one of them."""
-    found = read_survival(y, n_rows, event)
-    if not found.events.any() and event is not None:
-        raise DataError(
-            f"The event {event!r} is in no row of '{found.event_name}': nothing can be learned of when it happens. "
-            "Check which value is the event."
-        )
-    if not found.events.any():
-        raise DataError(
-            f"There are no events in '{found.event_name}': nothing can be learned of when they happen. Check "
-            "which value is the event, and that it is not the flag of censored rows."
-        )
-    return found
-
 
 @dataclass(frozen=True)
-class SurvivalTimes(LikelihoodKind):
-    """A time per row, and whether it ended with an event; ``event`` is the value that is one, where it is not 1."""
+class ByCox(ByLikelihood):
+    """Weights by Cox's likelihood."""
 
-    event: Any = None
-
-    if_constant: ClassVar[str] = "all rows have their event, or are censored, at the same time"
-    mean_name: ClassVar[str] = "same hazard for all rows"
-    link: ClassVar[Link] = "hazard"
-
-    def read(self, y: Any, sample_weight: Any, n_rows: int) -> SurvivalResponse:
-        """Times above zero, with at least one event."""
-        found = read_times(y, n_rows, self.event)
-        weights = read_weights(sample_weight, n_rows)
-        return survival_response(found.times, found.events, weights, found.time_name, found.event_name)
-
-    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[Any]:
-        """Events and times; there need be no event."""
-        found = read_survival(y, n_rows, self.event)
-        return events_and_times(found.events, found.times)
-
-    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
-        """The concordance within folds."""
-        return survival_metrics(all_folds(folds))
-
-    def score_metrics(self, family: Family, rows: Predicted) -> Metrics:
-        """Also the integrated Brier score, from the first to the ninth decile of the times of these rows."""
-        times, events, scores = rows.truth["time"], rows.truth["event"], rows.values[:, 0]
-        at = np.unique(np.quantile(times, np.linspace(0.1, 0.9, BRIER_TIMES)))
-        known = censoring(times, events, rows.weights)
-        survival = family.followed.hazard.survival(scores, at)
-        brier = integrated_brier_score(times, events, survival, at, known, rows.weights)
-        return {**self.metrics([rows]), "integrated_brier": (brier, None)}
-
-    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NoReturn:
-        """Rows in parts are refused."""
-        raise ParameterError(IN_MEMORY)
+    family: Cox
 
     def loss_of(self, response: Response) -> Loss:
         """Cox's."""
         return COX
-
-    def row_loss(self, values: Floats, truth: NDArray[Any]) -> NoReturn:
-        """The likelihood of a row depends on all rows still at risk."""
-        raise NotImplementedError
-
-    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
-        """How far the concordance is above that of chance."""
-        return concordance_gain(folds)
 
     def as_scores(self, outputs: Any) -> Floats:
         """One score."""
@@ -205,18 +127,18 @@ class SurvivalTimes(LikelihoodKind):
         ]
         return replace(weighted, rules=tuple(rules), hazard_times=risk.event_times[kept], hazards=np.array(hazards))
 
-    def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> Cox:
+    def fitted(self, training: Training, weighted: WeightedPrefixes, row: int) -> Cox:
         """With the baseline hazard of the list."""
         assert weighted.hazard_times is not None and weighted.hazards is not None
         response = _times_of(training)
         every = outcome(response, np.ones(response.n_rows, dtype=bool))
         hazard = BaselineHazard(weighted.hazard_times, weighted.hazards[row])
-        survival = Survival(response.event_name, every.n_events, every.median, hazard, self.event)
+        survival = Survival(response.event_name, every.n_events, every.median, hazard, self.family.event_value)
         return Cox(training.target, weighted.mean, survival)
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes; neither sums nor a likelihood are kept."""
-        return replace(Kind.model(self, training, weighted, row, n_trees), moments=None)
+        return replace(Weighing.model(self, training, weighted, row, n_trees), moments=None)
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
         """Pairs of the held-out rows, for every size."""
@@ -239,13 +161,13 @@ class SurvivalTimes(LikelihoodKind):
 class Martingale(Gradient):
     """Martingale residuals at the shrunk scores. They depend on all rows together, which are in memory."""
 
-    kind: SurvivalTimes
+    by: ByCox
 
     def raw(self, binned: Binned, response: Response) -> Floats:
         """Residuals, which are rounded already."""
         assert isinstance(response, SurvivalResponse)
         risk = risk_sets(response.times, response.events)
-        scores = self.kind.scores(binned, response, self.weighted, -1)
+        scores = self.by.scores(binned, response, self.weighted, -1)
         return cox_residuals(risk, scores, response.weights, SHRINKAGE)[0]
 
     def settle(self, found: Extremes) -> Rounding | None:

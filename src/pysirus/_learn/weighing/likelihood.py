@@ -8,16 +8,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._families.losses import Loss
-from pysirus._learn.kinds.kind import Kind, PooledError
-from pysirus._learn.kinds.numbers import SHRINKAGE
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
+from pysirus._learn.weighing.base import PooledError, Weighing
+from pysirus._learn.weighing.ridge import SHRINKAGE
 from pysirus._model.model import Model
 from pysirus._model.moment_text import MAX_MOMENTS
 from pysirus._response.response import Output, Response
@@ -50,11 +50,8 @@ class Deviances(NamedTuple):
     constant: float
 
 
-class LikelihoodKind(Kind):
+class ByLikelihood(Weighing):
     """A response whose scores are weighed by penalised likelihood."""
-
-    has_penalty: ClassVar[bool] = True
-    has_stages: ClassVar[bool] = True
 
     @abstractmethod
     def loss_of(self, response: Response) -> Loss:
@@ -198,15 +195,15 @@ class LikelihoodKind(Kind):
 class Gradient(Residual):
     """Minus the slope of the loss at the shrunk scores of a list."""
 
-    kind: LikelihoodKind
+    by: ByLikelihood
     loss: Loss
     weighted: WeightedPrefixes
 
     def raw(self, binned: Binned, response: Response) -> Floats:
         """Slopes, before they are rounded."""
         loss, weighted = self.loss, self.weighted
-        inside, outside = self.kind._sides(weighted.rules, response)
-        intercept = self.kind.as_scores(weighted.intercepts[-1])
+        inside, outside = self.by._sides(weighted.rules, response)
+        intercept = self.by.as_scores(weighted.intercepts[-1])
         scores = rule_scores(weighted.rules, binned, inside, outside, loss, weighted.weights[-1], intercept)
         return gradient_residuals(loss, responses_of(response, loss), scores, np.array(weighted.constant), SHRINKAGE)
 
@@ -220,4 +217,4 @@ class Gradient(Residual):
     def response(self, raw: Floats, rounding: Rounding, response: Response) -> Response:
         """Rounded slopes."""
         values = raw if rounding.exponent is None else rounded(raw, rounding.exponent)
-        return self.kind.as_response(values, response)
+        return self.by.as_response(values, response)

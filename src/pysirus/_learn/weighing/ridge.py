@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._families.losses import SQUARED
 from pysirus._families.metrics.rows import blocks_of, spread_of, weights_or_ones
-from pysirus._learn.kinds.kind import Kind, LabelTotals, PooledError
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._response.read import check_weights, read_numbers, read_weights
+from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._response.response import NumberResponse, Response
 from pysirus._sums import weighted_sum
 from pysirus._terms.fitted import FittedTerm
@@ -36,19 +34,6 @@ class SquaredErrors(NamedTuple):
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
     errors: NDArray[np.float64]  # [size]
-
-
-@dataclass(frozen=True)
-class NumbersOfPart:
-    """Reads numbers from a part of the rows."""
-
-    def __call__(self, y: Any, weights: Any, n_rows: int) -> NumberResponse:
-        values = read_numbers(y, n_rows, part=True)
-        return NumberResponse(values, weights=np.ones(n_rows) if weights is None else check_weights(weights, n_rows))
-
-    def no_rows(self) -> NumberResponse:
-        """The response of no row."""
-        return NumberResponse(np.zeros(0), weights=np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -76,35 +61,8 @@ class Deviation(Residual):
         return NumberResponse(np.ascontiguousarray(raw[:, 0]), weights=response.weights, repeats=response.repeats)
 
 
-class NumberKind(Kind):
-    """One number per row: how it is read, whatever is learned from it."""
-
-    if_constant: ClassVar[str] = "the response is constant"
-    mean_name: ClassVar[str] = "mean"
-
-    def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
-        """Finite numbers, one per row."""
-        values = read_numbers(y, n_rows)
-        return NumberResponse(values, weights=read_weights(sample_weight, n_rows))
-
-    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[np.float64]:
-        """Numbers."""
-        return read_numbers(y, n_rows)
-
-    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NumbersOfPart:
-        """Numbers need nothing of other parts."""
-        return NumbersOfPart()
-
-
-class Numbers(NumberKind):
-    """One number per row, by squared error."""
-
-    has_penalty: ClassVar[bool] = True
-    has_stages: ClassVar[bool] = True
-
-    def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
-        """The squared error."""
-        return SQUARED.deviances_of_means(truth, values[:, 0])
+class ByRidge(Weighing):
+    """Numbers, by squared error."""
 
     def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""

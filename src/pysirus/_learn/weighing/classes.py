@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.classes import Multinomial
-from pysirus._families.links import Link
 from pysirus._families.losses import LOGISTIC, SOFTMAX, Loss
-from pysirus._families.metrics.classes import log_losses
-from pysirus._learn.kinds.classes import ClassKind
-from pysirus._learn.kinds.likelihood import LikelihoodKind
 from pysirus._learn.training import Training
+from pysirus._learn.weighing.likelihood import ByLikelihood
 from pysirus._response.residuals import OddsResiduals
 from pysirus._response.response import Response, VectorResponse
 from pysirus._terms.fitted import FittedTerm
@@ -31,10 +28,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ClassLikelihood(ClassKind, LikelihoodKind):
+class ClassesByLikelihood(ByLikelihood):
     """One class per row, predicted by the softmax of weighted outputs."""
-
-    link: ClassVar[Link] = "softmax"
 
     def loss_of(self, response: Response) -> Loss:
         """Of two classes logistic, of more softmax."""
@@ -54,10 +49,6 @@ class ClassLikelihood(ClassKind, LikelihoodKind):
         moved = np.abs(p * (gaps - (gaps * p).sum(axis=1, keepdims=True)))
         spread_out = np.divide(moved, deviations, out=np.full_like(moved, np.inf), where=deviations > 0)
         return np.asarray(spread_out.max(axis=1))
-
-    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
-        """The logarithmic loss."""
-        return log_losses(values, truth)
 
     def as_scores(self, outputs: Any) -> Floats:
         """Of two classes the difference, of more each class."""

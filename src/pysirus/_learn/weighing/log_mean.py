@@ -7,43 +7,27 @@ logarithm of the mean is the sum of weighted outputs. Rules answer with mean res
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._data.column import DataError
-from pysirus._families.links import Link
 from pysirus._families.log_mean import LogMean
 from pysirus._families.losses import Loss
 from pysirus._families.metrics.numbers import deviance_about_mean
 from pysirus._families.metrics.rows import weights_or_ones
-from pysirus._learn.kinds.kind import LabelTotals, PooledError
-from pysirus._learn.kinds.likelihood import LikelihoodKind
-from pysirus._learn.kinds.numbers import NumberKind, NumbersOfPart
 from pysirus._learn.training import Training
-from pysirus._message import TARGET
+from pysirus._learn.weighing.base import PooledError
+from pysirus._learn.weighing.likelihood import ByLikelihood
 from pysirus._model.model import Model
 from pysirus._response.response import NumberResponse, Response
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class PositiveOfPart(NumbersOfPart):
-    """Reads counts or amounts from a part of the rows."""
-
-    asked: LogMean
-
-    def __call__(self, y: Any, weights: Any, n_rows: int) -> NumberResponse:
-        response = super().__call__(y, weights, n_rows)
-        self.asked.check(response.values)
-        return response
 
 
 class JudgedNumbers(NamedTuple):
@@ -55,51 +39,23 @@ class JudgedNumbers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PositiveNumbers(NumberKind, LikelihoodKind):
-    """One count or positive amount per row."""
+class MeansByLikelihood(ByLikelihood):
+    """Counts and amounts."""
 
-    asked: LogMean
-    link: ClassVar[Link] = "log"
-
-    def read(self, y: Any, sample_weight: Any, n_rows: int) -> NumberResponse:
-        """Counts of at least 0 that are not all 0, or amounts above 0."""
-        response = super().read(y, sample_weight, n_rows)
-        self.asked.check(response.values)
-        self.check_range(*response.range)
-        return response
-
-    def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> Floats:
-        """Counts or amounts, which may all be 0."""
-        truth = super().read_truth(y, n_rows, labels)
-        self.asked.check(truth)
-        return truth
-
-    def check_range(self, low: float, high: float) -> None:
-        """Not all may be 0."""
-        if high == 0:
-            raise DataError(f"{TARGET} is 0 in every row: there is no rate to learn. Check the target column.")
-
-    def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PositiveOfPart:
-        """Numbers need nothing of other parts."""
-        return PositiveOfPart(self.asked)
+    family: LogMean
 
     def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
         """The model of one of the weighted prefixes, which remembers its loss."""
         model = super().model(training, weighted, row, n_trees)
-        return replace(model, facts=replace(model.facts, **self.asked.facts))
+        return replace(model, facts=replace(model.facts, **self.family.facts))
 
-    def family(self, training: Training, weighted: WeightedPrefixes, row: int) -> LogMean:
+    def fitted(self, training: Training, weighted: WeightedPrefixes, row: int) -> LogMean:
         """That which was asked for, with the mean."""
-        return replace(self.asked, target=training.target, mean=weighted.mean)
-
-    @property
-    def deviance_loss(self) -> Loss:
-        """The loss that was asked for."""
-        return self.asked.loss
+        return replace(self.family, target=training.target, mean=weighted.mean)
 
     def loss_of(self, response: Response) -> Loss:
-        """The loss that was asked for."""
-        return self.deviance_loss
+        """That of the family."""
+        return self.family.loss
 
     def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> JudgedNumbers:
         """Deviances of every size, and the numbers themselves."""
@@ -108,7 +64,7 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def pooled_error(self, judged: Sequence[JudgedNumbers]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
         weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in judged)
-        total = weights * deviance_about_mean(self.deviance_loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
+        total = weights * deviance_about_mean(self.family.loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
         return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
 
     def spread(self, training: Training, moments: Moments) -> float:
@@ -119,10 +75,6 @@ class PositiveNumbers(NumberKind, LikelihoodKind):
     def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """A step of the logarithm moves the mean by as much of it."""
         return np.abs(gaps[:, 0]) * (float(_core.exp(constant[:1])[0]) / spread if spread > 0 else np.inf)
-
-    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
-        """The deviance of the loss that was asked for."""
-        return self.deviance_loss.deviances_of_means(truth, values[:, 0])
 
     def as_scores(self, outputs: Any) -> Floats:
         """One score."""

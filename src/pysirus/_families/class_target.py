@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._families.metrics.classes import class_metrics
 from pysirus._families.metrics.rows import Metrics, Predicted, all_folds
+from pysirus._families.target import LabelTotals, Target
 from pysirus._format import format_levels
-from pysirus._learn.kinds.kind import Kind, LabelTotals
 from pysirus._message import TARGET, Parameter
 from pysirus._parameters import ParameterError, check_real
 from pysirus._parameters.check import label_number
@@ -55,12 +55,11 @@ def check_positive_class(wanted: Any, labels: Sequence[Any]) -> None:
         raise ParameterError(f"{Parameter('positive_class')} must be one of {format_levels(labels)}, got {wanted!r}.")
 
 
-@dataclass(frozen=True)
-class ClassKind(Kind):
+class ClassTarget(Target):
     """One class per row."""
 
-    class_weight: Any = None
-    positive_class: Any = None
+    class_weight: Any
+    spoken_of: Any
 
     if_constant: ClassVar[str] = "y has only one class"
     mean_name: ClassVar[str] = "share of each class"
@@ -69,7 +68,7 @@ class ClassKind(Kind):
         """Labels of one type, one per row, none missing; the weights of classes multiply those of rows."""
         labels, weights = read_labels(y, n_rows), read_weights(sample_weight, n_rows)
         classes = classes_of(labels)
-        check_positive_class(self.positive_class, classes.tolist())
+        check_positive_class(self.spoken_of, classes.tolist())
         response = ClassResponse(class_codes(labels, classes), classes, weights=weights)
         if self.class_weight is None:
             return response
@@ -77,6 +76,10 @@ class ClassKind(Kind):
         totals = [math.fsum(ones[codes == k]) for k in range(len(classes))]
         factors = class_factors(self.class_weight, classes, totals)[codes]
         return replace(response, weights=factors if weights is None else factors * weights, repeats=weights)
+
+    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
+        """Accuracy, AUC, log loss and more."""
+        return class_metrics(all_folds(folds))
 
     def read_like(self, y: Any, sample_weight: Any, n_rows: int, labels: NDArray[Any]) -> ClassResponse:
         """Rows of known classes, whatever these weigh."""
@@ -87,18 +90,14 @@ class ClassKind(Kind):
         """The codes of the classes."""
         return codes_among(labels, y, n_rows)
 
-    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
-        """Of probabilities."""
-        return class_metrics(all_folds(folds))
-
-    def figure_weights(self, response: Response) -> NDArray[np.float64] | None:
+    def metric_weights(self, response: Response) -> NDArray[np.float64] | None:
         """Those of the rows; weights of classes are for learning, not for judging."""
         return response.weights if self.class_weight is None else response.repeats
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> ClassesOfPart:
         """Labels must be known before they are coded."""
         labels = ask_labels()
-        check_positive_class(self.positive_class, labels.classes.tolist())
+        check_positive_class(self.spoken_of, labels.classes.tolist())
         factors = None
         if self.class_weight is not None:
             heaviest = max(labels.weights)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.metrics.classes import Ranks, brier_losses, merge, merged_auc, rank
-from pysirus._learn.kinds.classes import ClassKind
-from pysirus._learn.kinds.kind import PooledError
+from pysirus._families.metrics.classes import Ranks, merge, merged_auc, rank
 from pysirus._learn.training import Training
+from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._message import Parameter, setting
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
@@ -32,10 +31,9 @@ NO_STAGES = (
 
 
 @dataclass(frozen=True)
-class ClassShares(ClassKind):
+class Equally(Weighing):
     """One class per row, predicted by the mean of the rules' class proportions."""
 
-    criterion: ClassVar[str] = "error"
     has_penalty: ClassVar[bool] = False
     has_stages: ClassVar[bool] = False
 
@@ -57,10 +55,6 @@ class ClassShares(ClassKind):
         """What ranks the held-out rows."""
         inside, outside = outputs_of(weighted.rules, (response.n_outputs,))
         return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
-
-    def row_loss(self, values: NDArray[np.float64], truth: NDArray[Any]) -> NDArray[np.float64]:
-        """Brier's: a mean of proportions ranks rows, and is no probability to take the logarithm of."""
-        return brier_losses(values, truth)
 
     def pooled_error(self, judged: Sequence[HeldOut]) -> PooledError:
         """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""
