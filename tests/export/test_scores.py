@@ -1,6 +1,7 @@
 """Exports of models with a link: scores that are huge, equal or of one class; engines that lack an exponential."""
 
 import sqlite3
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ import engines
 from hand_made import HAND_MADE, ROWS, assert_same, assert_sql, make_model, run_sql
 from pysirus._data.table import Feature
 from pysirus._families.classes import Binomial
+from pysirus._families.links import Form
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel
-from pysirus.export import ExportError
+from pysirus.export import ExportError, _writer, excel, onnx, pmml, python
+from pysirus.export._addends import Addend
 
 
 @pytest.fixture(params=HAND_MADE)
@@ -50,6 +53,13 @@ def test_onnx_takes_scores_of_any_size(model):
     session = pytest.importorskip("onnxruntime").InferenceSession(model.export("onnx"))
     outputs = session.run(None, {name: ROWS[[name]].to_numpy() for name in ROWS})
     assert_same(model, outputs[-1], outputs[0])
+
+
+def test_every_format_writes_every_form_and_every_addend():
+    tables = [_writer.ANSWERS, excel.ANSWERS, python.FUNCTIONS, onnx.OUTPUTS, pmml.METHODS]
+    assert all(set(table) == set(get_args(Form)) for table in tables)
+    writers = [_writer.ADDENDS, excel.ADDENDS, python.ADDENDS, onnx.ADDENDS, pmml.ADDENDS]
+    assert all(set(table) == set(get_args(Addend)) for table in writers)
 
 
 # ------------------------------------------------------------------------------------------------ engines without exp()
