@@ -141,7 +141,7 @@ def _term_part(term: LinearTerm, axes: Sequence[Axis], columns: Sequence[Column]
     """What a linear term adds in each step; its average where it is of another feature."""
 
     def values(column: Column) -> NDArray[np.float64]:
-        return replace(term, index=0).values(Table((column,), len(column.values), None)) * term.weight
+        return term.factor(term.index, column) * term.weight
 
     for d, axis in enumerate(axes):
         if axis.index == term.index:
