@@ -14,7 +14,7 @@ from cox_oracle import partial_log_likelihood
 from parts import assert_equal_models
 from pysirus import ModelFileError, RuleTextError, SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._parameters import ParameterError
-from pysirus._terms.effect import Effect, read_effect
+from pysirus._terms.effect import ON_ODDS, Effect, read_effect
 from pysirus._terms.read import columns_of_rules, read_rule
 from pysirus._weights.risk_sets import risk_sets
 from signed import answers_of, assert_obeys, draw_table, estimator_of, target_of
@@ -386,7 +386,7 @@ def test_classes_are_named_as_they_print():
         for label in labels:
             effect = Effect(0.5, label=label)
             read = read_effect(str(effect))
-            assert read.settled("softmax", labels) == effect, (label, str(effect))
+            assert read.settled(ON_ODDS, labels) == effect, (label, str(effect))
 
 
 @pytest.mark.parametrize("response", ["numbers", "classes", "poisson"])

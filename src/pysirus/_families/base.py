@@ -21,6 +21,7 @@ from pysirus._families.losses import Loss
 from pysirus._families.target import Target
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
+from pysirus._terms.effect import ON_NUMBERS, EffectScale
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import Part
 
@@ -58,6 +59,7 @@ class Family(Target):
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
     is_least_squares: ClassVar[bool] = False  # whether rules are weighed by squared error
     weighs_equally: ClassVar[bool] = False  # whether all rules have the same weight
+    effect_scale: ClassVar[EffectScale | None] = ON_NUMBERS  # of what rules are given; None where they take nothing
     largest_score: ClassVar[float] = math.inf  # that predicts a number
     predicts: ClassVar[str] = "numbers"  # what models of which the rules compare predict
 

@@ -17,6 +17,7 @@ from pysirus._families.metrics.classes import brier_losses, log_losses
 from pysirus._format import format_label, format_outputs, format_percents, format_shares
 from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
+from pysirus._terms.effect import ON_ODDS, EffectScale
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.words import LABELS, fold_labels, fold_middle
 
@@ -33,6 +34,7 @@ class ClassFamily(ClassTarget, Family):
     score_metric: ClassVar[str] = "accuracy"
     edit_metric: ClassVar[str] = "log_loss"
     predicts: ClassVar[str] = "classes"
+    effect_scale: ClassVar[EffectScale | None] = ON_ODDS
 
     labels: tuple[Any, ...] = ()
     spoken_of: Any = None  # of two classes the label of one, where it was said
@@ -361,6 +363,7 @@ class ClassShares(ClassFamily):
     name: ClassVar[str] = "class shares"
     takes_corrections: ClassVar[bool] = False
     weighs_equally: ClassVar[bool] = True
+    effect_scale: ClassVar[EffectScale | None] = None
     error_name: ClassVar[str] = "1 - AUC"
     form: ClassVar[Form] = "shares"
     sum_word: ClassVar[str] = "probability"

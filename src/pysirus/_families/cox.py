@@ -16,6 +16,7 @@ from pysirus._families.time_target import TimeTarget
 from pysirus._format import format_number
 from pysirus._plain import one_line
 from pysirus._response.read_survival import read_survival
+from pysirus._terms.effect import ON_HAZARD, EffectScale
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.outcome import format_factors, median_text, median_texts, unit_of
 
@@ -42,6 +43,7 @@ class Cox(TimeTarget, Family):
     outcome_names: ClassVar[tuple[str, ...]] = ("events",)
     has_hazard: ClassVar[bool] = True
     predicts: ClassVar[str] = "times to an event"
+    effect_scale: ClassVar[EffectScale | None] = ON_HAZARD
 
     events: Survival = None  # type: ignore[assignment]  # known after the fit
     asked_event: Any = None  # for the fit

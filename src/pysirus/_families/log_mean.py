@@ -17,6 +17,7 @@ from pysirus._families.target import NumberTarget
 from pysirus._format import decimals_for, format_number
 from pysirus._message import TARGET, row_named, setting
 from pysirus._plain import one_line
+from pysirus._terms.effect import ON_MEAN, EffectScale
 from pysirus._terms.outcome import format_factors
 
 Self = TypeVar("Self", bound="LogMean")
@@ -30,6 +31,7 @@ class LogMean(NumberTarget, Family):
     error_name: ClassVar[str] = "unexplained deviance"
     score_metric: ClassVar[str] = "d2"
     edit_metric: ClassVar[str] = "unexplained_deviance"
+    effect_scale: ClassVar[EffectScale | None] = ON_MEAN
     largest_score: ClassVar[float] = 700.0  # its exponential is a number still
     form: ClassVar[Form] = "exp"
     sum_word: ClassVar[str] = "score"

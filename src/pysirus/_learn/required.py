@@ -6,11 +6,11 @@ Rules with a fixed effect come first: what they add is taken off the response be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from pysirus._families.base import Family
 from pysirus._families.links import Link
+from pysirus._families.of_model import family_of
 from pysirus._learn.thresholds import with_forbidden_cuts
 from pysirus._learn.training import Training
 from pysirus._message import Parameter
@@ -28,7 +28,8 @@ def with_required(training: Training, link: Link, *, strict: bool = True) -> Tra
         training = with_forbidden_cuts(training, training.constraints)
     if not training.required:
         return training
-    every = [settle_effect(rule, link, training.response.labels, "required_rules") for rule in training.required]
+    family = family_of(link, training.target, 0.0, classes=training.response.labels)
+    every = [settle_effect(rule, family, "required_rules") for rule in training.required]
     every.sort(key=lambda rule: rule.effect is None)
     settled = [_settle(rule, training) for rule in every]
     sums = training.moment_sums(settled)
@@ -47,12 +48,12 @@ def with_required(training: Training, link: Link, *, strict: bool = True) -> Tra
     return replace(training, required=tuple(kept))
 
 
-def settle_effect(rule: FittedTerm, link: Link, labels: Sequence[Any] | None, parameter: str) -> FittedTerm:
+def settle_effect(rule: FittedTerm, family: Family, parameter: str) -> FittedTerm:
     """The rule with its effect as the model can take it; an error where it cannot."""
     if rule.effect is None:
         return rule
     try:
-        return replace(rule, effect=rule.effect.settled(link, labels))
+        return replace(rule, effect=rule.effect.settled(family.effect_scale, family.classes))
     except EffectError as error:
         what = f"the effect of '{rule.text}' cannot be taken"
         raise ParameterError(f"{Parameter(parameter)}: {what}: {error.message}.") from error

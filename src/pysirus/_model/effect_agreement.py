@@ -25,7 +25,7 @@ def check_effect(rule: Entry, document: Entry, family: Family, place: str) -> No
     ensure(rule["weight"] in (None, 1), f"{place}.weight", "must be 1 where the effect is fixed")
     effect = Effect(float(found.get("adds", found.get("times", 0.0))), "times" in found, found.get("for"))
     try:
-        settled = effect.settled(family.link, family.classes)
+        settled = effect.settled(family.effect_scale, family.classes)
     except EffectError as error:
         raise Damage(f"{here} cannot be taken: {error}") from error
     ensure(settled == effect and type(settled.label) is type(effect.label), here, "must name a class as it is")

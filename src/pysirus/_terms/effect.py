@@ -17,13 +17,25 @@ from pysirus._format import format_label, format_levels
 from pysirus._message import PlainError, setting
 from pysirus._plain import from_quotes, one_line
 
-LARGEST = {"adds": 1e100, "odds": 100.0, "times": 100.0}  # of what is added to a score
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 EFFECT = re.compile(rf"\s*(?:(?P<adds>[-+]\s*{NUMBER})|[×x*]\s*(?P<times>{NUMBER}))")
 
 
 class EffectError(PlainError, ValueError):
     """An effect does not go with what is predicted; the message ends without a full stop."""
+
+
+@dataclass(frozen=True)
+class EffectScale:
+    """What rules add to or multiply, and the most that may be added to a score."""
+
+    name: str
+    largest: float
+    multiplies: bool = False
+
+
+ON_NUMBERS, ON_ODDS = EffectScale("numbers", 1e100), EffectScale("log-odds", 100.0)
+ON_MEAN, ON_HAZARD = EffectScale("the prediction", 100.0, True), EffectScale("the hazard", 100.0, True)
 
 
 @dataclass(frozen=True)
@@ -59,29 +71,27 @@ class Effect:
         part = self.size / len(labels)
         return tuple(self.size - part if k == own else -part for k in range(len(labels)))
 
-    def settled(self, link: str, labels: Sequence[Any] | None) -> Effect:
+    def settled(self, scale: EffectScale | None, labels: Sequence[Any] | None) -> Effect:
         """The effect, once it is known what is predicted; an ``EffectError`` where it does not go with it."""
-        if labels is not None and link == "identity":
+        if scale is None:
             raise EffectError(
                 f"with {setting('weighting', 'equal')} rules have no effect of their own; use "
                 f"{setting('weighting', 'likelihood')}"
             )
-        wants_factor = link in ("log", "hazard")
-        if wants_factor and not self.is_factor:
-            what = "the hazard" if link == "hazard" else "the prediction"
-            raise EffectError(f"rules multiply {what} here: write a factor, such as '×1.5', instead of '{self}'")
-        if self.is_factor and not wants_factor:
-            where = "numbers" if labels is None else "log-odds"
-            raise EffectError(f"rules add to {where} here: write what it adds, such as '+0.5', instead of '{self}'")
+        if scale.multiplies and not self.is_factor:
+            raise EffectError(f"rules multiply {scale.name} here: write a factor, such as '×1.5', instead of '{self}'")
+        if self.is_factor and not scale.multiplies:
+            raise EffectError(
+                f"rules add to {scale.name} here: write what it adds, such as '+0.5', instead of '{self}'"
+            )
         found = self if self.label is None else self._for_label(labels)
         if self.label is None and labels is not None and len(labels) > 2:
             raise EffectError(f"say to which class it adds, such as '{self} for {_label_text(labels[0])}'")
-        kind = "times" if wants_factor else "adds" if labels is None else "odds"
         if self.is_factor and not self.size > 0:
             raise EffectError(f"a factor must be above 0, got '{self}'")
         points = abs(math.log(self.size) if self.is_factor else self.size)
-        if not points <= LARGEST[kind]:
-            raise EffectError(f"'{self}' is too large an effect: at most {LARGEST[kind]:g} may be added to the score")
+        if not points <= scale.largest:
+            raise EffectError(f"'{self}' is too large an effect: at most {scale.largest:g} may be added to the score")
         return found
 
     def _for_label(self, labels: Sequence[Any] | None) -> Effect:

@@ -30,7 +30,7 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     columns = [replace(own, has_missing=own.has_missing or gap) for own, gap in zip(columns, gaps)]
     new = [_settle(rule, rows) for rule in as_rules(given, columns, "rules")]
     new = [about_class(rule, model.positive_class) for rule in new]
-    new = [settle_effect(rule, model.link, rows.response.labels, "rules") for rule in new]
+    new = [settle_effect(rule, model.family, "rules") for rule in new]
     _check_new(model, new, rows)
     return estimate(model, [*model.selected, *new], rows), new
 
