@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pysirus.engine.together import _Several
+from pysirus.engine.lockstep import _QueryBatch
 
 
 def kind_of(question):
     """What is asked, beneath what other questions it is wrapped in."""
     folds = ""
-    while isinstance(question, _Several) or hasattr(question, "question"):
-        if isinstance(question, _Several):
+    while isinstance(question, _QueryBatch) or hasattr(question, "question"):
+        if isinstance(question, _QueryBatch):
             question, folds = question.questions[0], " of folds"
         else:
             question = question.question

@@ -15,9 +15,9 @@ from parts import CountedRows, assert_equal_tuning, draw_at_most, fit_parts, mak
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._crew import GivenUp, crew, go_on
 from pysirus._parameters import ParameterError
+from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part
 from pysirus.engine.shard import NodeSums
-from pysirus.engine.together import learn_together
 from pysirus.engine.views import MappedQuery
 from sampled import FULL, in_turns
 
@@ -290,7 +290,7 @@ def test_learners_share_passes(n_threads):
     def learner(n_questions):
         return lambda shards: [shards.ask(lambda n, k=k: n * k) for k in range(1, n_questions + 1)]
 
-    assert learn_together(numbers, [learner(1), learner(3), learner(0)], n_threads) == [[5], [5, 10, 15], []]
+    assert run_lockstep(numbers, [learner(1), learner(3), learner(0)], n_threads) == [[5], [5, 10, 15], []]
     assert numbers.passes == 3
 
 
@@ -314,7 +314,7 @@ def test_questions_that_take_all_threads_go_one_after_the_other():
         lambda shards: shards.ask(lambda n: n),
         lambda shards: shards.ask(MappedQuery(lambda n: n if n > 2 else None, Wide())),
     ]
-    assert learn_together(Numbers(), [*learners, *nobody], 2) == [10, 14, 18, 22, 26, 5, 3]
+    assert run_lockstep(Numbers(), [*learners, *nobody], 2) == [10, 14, 18, 22, 26, 5, 3]
     assert threading.main_thread() not in made_by  # views are made side by side
 
 
@@ -327,7 +327,7 @@ def test_an_interrupt_dismisses_the_threads_that_answer(interrupts):
     before, start = threading.active_count(), time.monotonic()
     threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        learn_together(Numbers(), [lambda shards: shards.ask(slow)] * 3, n_threads=2)
+        run_lockstep(Numbers(), [lambda shards: shards.ask(slow)] * 3, n_threads=2)
     assert time.monotonic() - start < 10  # of 20 seconds each
     assert threading.active_count() == before
 
@@ -352,4 +352,4 @@ def test_the_error_of_one_ends_all(where, n_threads):
     if where == "learner":
         learners[1] = fails
     with pytest.raises(OSError, match="no more"):
-        learn_together(Numbers(), learners, n_threads)
+        run_lockstep(Numbers(), learners, n_threads)

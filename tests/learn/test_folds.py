@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import oracle
 from pysirus import SirusClassifierCV, _core
-from pysirus._learn.tuning.folds import Deal, draw_folds
+from pysirus._learn.tuning.folds import StratifiedFolds, draw_folds
 from pysirus._response.response import ClassResponse, NumberResponse
 from pysirus._response.survival import survival_response
 
@@ -20,7 +20,7 @@ def classes(codes: np.ndarray) -> ClassResponse:
 
 
 def deal_all(response, n_folds: int, seed: int) -> np.ndarray:
-    return Deal(n_folds, seed, response.stratum_sizes).of_rows(response)
+    return StratifiedFolds(n_folds, seed, response.stratum_sizes).of_rows(response)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_folds_differ_by_one_row_in_all_and_in_every_class(n_rows: int, n_folds:
     for rows in (codes >= 0, codes == 0, codes == 1, codes == 2):
         sizes = np.bincount(folds[rows], minlength=n_folds)
         assert sizes.max() - sizes.min() <= 1
-    assert Deal(n_folds, 4, (n_rows,)).fold_sizes == np.bincount(folds, minlength=n_folds).tolist()
+    assert StratifiedFolds(n_folds, 4, (n_rows,)).fold_sizes == np.bincount(folds, minlength=n_folds).tolist()
 
 
 @pytest.mark.parametrize("n_pieces", [2, 7, 400])
 def test_pieces_are_dealt_as_the_whole_is(n_pieces: int) -> None:
     response = classes(np.random.default_rng(1).integers(0, 4, 400))
-    own = Deal(10, 9, response.stratum_sizes)
+    own = StratifiedFolds(10, 9, response.stratum_sizes)
     found, ranks = [], np.zeros(4, dtype=int)
     for rows in np.array_split(np.arange(400), n_pieces):
         piece = response.take(rows)
@@ -57,7 +57,7 @@ def test_pieces_are_dealt_as_the_whole_is(n_pieces: int) -> None:
 
 
 def test_rows_of_a_table_that_nobody_holds_are_dealt() -> None:
-    last = Deal(10, 5, (10**15,)).of_rows(NumberResponse(np.zeros(1000)), [10**15 - 1000])
+    last = StratifiedFolds(10, 5, (10**15,)).of_rows(NumberResponse(np.zeros(1000)), [10**15 - 1000])
     assert chi2.sf(((np.bincount(last, minlength=10) - 100.0) ** 2 / 100).sum(), 9) > TOO_SMALL
 
 
@@ -74,7 +74,7 @@ def test_every_order_of_a_few_rows_is_as_likely(n_rows: int) -> None:
 def test_every_row_and_every_pair_of_rows_has_its_chance(n_rows: int, n_folds: int) -> None:
     n_seeds, response = 4000, NumberResponse(np.zeros(n_rows))
     folds = np.array([deal_all(response, n_folds, seed) for seed in range(n_seeds)])
-    sizes = np.array(Deal(n_folds, 0, (n_rows,)).fold_sizes)
+    sizes = np.array(StratifiedFolds(n_folds, 0, (n_rows,)).fold_sizes)
     for row in range(0, n_rows, max(1, n_rows // 5)):
         expected = n_seeds * sizes / n_rows
         statistic = ((np.bincount(folds[:, row], minlength=n_folds) - expected) ** 2 / expected).sum()

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._learn.tuning.folds import Deal, check_enough, check_known, derive, fold_of_groups
+from pysirus._learn.tuning.folds import StratifiedFolds, check_enough, check_known, derive, fold_of_groups
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._response.fixed_point import Scale
@@ -62,7 +62,7 @@ class Answers(Generic[Key, Answer]):
 class Repetition:
     """The folds of one repetition of the cross-validation: dealt, or one for each group."""
 
-    deal: Deal
+    deal: StratifiedFolds
     ranks: Mapping[int, tuple[int, ...]]  # rows of each stratum before a part, by the number of its first row
     by_group: NDArray[np.unsignedinteger[Any]] | None = None  # [row], where groups stay together
 
@@ -227,7 +227,9 @@ def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> Ite
     check_integer("cv", cv, 2)
     n_folds, extent = int(cv), parts.extent
     ranks = {sum(own): own for own in extent.ranks.values()}
-    drawn = (Repetition(Deal(n_folds, derive(seed, repeat), extent.sizes), ranks) for repeat in range(n_repeats))
+    drawn = (
+        Repetition(StratifiedFolds(n_folds, derive(seed, repeat), extent.sizes), ranks) for repeat in range(n_repeats)
+    )
     if not parts.rows.grouped:
         check_enough(n_folds, extent.n_rows)
         return drawn

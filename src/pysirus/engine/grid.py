@@ -21,20 +21,20 @@ from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
 from pysirus._response.response import Response
 from pysirus.engine.folds import Repetition
-from pysirus.engine.train import Shape
+from pysirus.engine.train import BinningScheme
 
 MAX_BINS = 256
 NO_FOLD = 255  # of a row that no fold on this grid holds out
 Table = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
 
 
-def grid_of(whole: Sequence[Cuts], folds: Sequence[Shape]) -> tuple[Cuts, ...] | None:
+def grid_of(whole: Sequence[Cuts], folds: Sequence[BinningScheme]) -> tuple[Cuts, ...] | None:
     """The cuts of some folds and the levels of the whole table; None where a byte cannot number the bins."""
     grid = tuple(_column_grid(own, _thresholds(i, folds)) for i, own in enumerate(whole))
     return grid if all(cuts.n_bins <= MAX_BINS for cuts in grid) else None
 
 
-def _thresholds(column: int, folds: Sequence[Shape]) -> NDArray[np.float64]:
+def _thresholds(column: int, folds: Sequence[BinningScheme]) -> NDArray[np.float64]:
     """Where some folds cut a column, and where rules do that are given."""
     given = (condition for fold in folds for rule in fold.given for condition in rule.conditions)
     ends = [end for c in given if c.index == column for end in (c.lower, c.upper) if end is not None]
@@ -65,15 +65,15 @@ class GridReading:
     given: tuple[tuple[tuple[int, Table], ...], ...]  # of each rule that is given: column, 1 where a condition holds
 
     @classmethod
-    def of(cls, grid: Sequence[Cuts], shape: Shape) -> GridReading:
+    def of(cls, grid: Sequence[Cuts], scheme: BinningScheme) -> GridReading:
         """How a fold with these cuts reads the grid."""
-        features = features_of(shape.cuts)
+        features = features_of(scheme.cuts)
         one_of_each = [as_feature(_one_of_each(fine), feature) for fine, feature in zip(grid, features)]
         tables = np.zeros((len(one_of_each), MAX_BINS), dtype=np.uint8)
-        for own, column, table in zip(shape.cuts, one_of_each, tables):
+        for own, column, table in zip(scheme.cuts, one_of_each, tables):
             own.encode(column, table[: len(column.values)])
         given = []
-        for rule in shape.given:
+        for rule in scheme.given:
             holds = [(c.index, c.holds(one_of_each[c.index])) for c in rule.conditions]
             given.append(tuple((i, np.resize(own.astype(np.uint8), MAX_BINS)) for i, own in holds))
         return cls(tables, tuple(given))
@@ -104,7 +104,7 @@ class GridFolds:
         return np.where(here, folds - self.first, NO_FOLD).astype(np.uint8)
 
 
-def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[Shape]) -> list[tuple[int, int, tuple[Cuts, ...]]]:
+def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[BinningScheme]) -> list[tuple[int, int, tuple[Cuts, ...]]]:
     """Folds in groups, first and end, each as large as one grid can serve: mostly all of them."""
     groups, first = [], 0
     while first < len(folds):

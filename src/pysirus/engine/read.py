@@ -75,7 +75,7 @@ class PartRows:
         return self.read.reading.no_rows().labels
 
 
-def look_at(rows: RowHolder, family: Target, categorical: Any) -> PartRows:
+def scan_response(rows: RowHolder, family: Target, categorical: Any) -> PartRows:
     """Ask for the range of the response, and for the classes."""
     reading, extent, watch = read_response(rows, family)
     return PartRows(rows, PartReader(reading, categorical), extent, watch)

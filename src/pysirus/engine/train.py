@@ -198,7 +198,7 @@ class Encoder:
 
 
 @dataclass(frozen=True)
-class Shape:
+class BinningScheme:
     """The cuts of training rows, and what is known before them, in these cuts."""
 
     cuts: tuple[Cuts, ...]
@@ -216,7 +216,7 @@ class Shape:
         places = {rule.key: len(self.cuts) + i for i, rule in enumerate(self.given)}
         return Binned(np.empty((len(self.cuts) + len(places), 0), dtype=np.uint8), self.cuts, places)
 
-    def with_sizes(self, sizes: Sequence[NDArray[np.int64]]) -> Shape:
+    def with_sizes(self, sizes: Sequence[NDArray[np.int64]]) -> BinningScheme:
         """With the weight in each bin."""
         return replace(self, cuts=tuple(with_sizes(own, size) for own, size in zip(self.cuts, sizes)))
 
@@ -235,10 +235,10 @@ def in_order(summaries: Sequence[ColumnSummary], settings: Settings, labels: Lab
     return order_summaries(summaries, constraints.directions) if constraints else tuple(summaries)
 
 
-def shape_of(summaries: Sequence[ColumnSummary], settings: Settings, labels: Labels) -> Shape:
+def scheme_of(summaries: Sequence[ColumnSummary], settings: Settings, labels: Labels) -> BinningScheme:
     """The cuts of columns in order."""
     cuts = cuts_of_columns(summaries, **limits_of(settings))
-    return Shape(cuts, *read_given(settings.known, settings.known.read(summaries, labels), cuts))
+    return BinningScheme(cuts, *read_given(settings.known, settings.known.read(summaries, labels), cuts))
 
 
 def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Settings) -> ShardTraining:
@@ -255,32 +255,32 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
     read = replace(read, names=watch.names)
     while options.exact and (plan := needs_zoom([summaries], **limits)) is not None:
         summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
-    shape = shape_of(summaries, settings, parts.labels)
-    features = features_of(shape.cuts)
-    shards = rows.encode(Encoder(read, features, shape.cuts, parts.extent.first_rows, shape.given))
+    scheme = scheme_of(summaries, settings, parts.labels)
+    features = features_of(scheme.cuts)
+    shards = rows.encode(Encoder(read, features, scheme.cuts, parts.extent.first_rows, scheme.given))
 
     def ask_gaps(places: Sequence[Place]) -> tuple[Gap, ...]:
         return watch(rows.ask(GapQuestion(read, features, places))).gaps if places else ()
 
     try:
-        steady, sizes = ask_first(shards, watch, SizeQuestion([c.n_bins for c in shape.cuts]))
-        shape = shape.with_sizes(sizes.sizes)
+        steady, sizes = ask_first(shards, watch, SizeQuestion([c.n_bins for c in scheme.cuts]))
+        scheme = scheme.with_sizes(sizes.sizes)
         return ShardTraining(
-            shape.binned,
+            scheme.binned,
             read.reading.no_rows(),
             settings.seed,
             features,
             columns.named,
             target,
             shards=steady,
-            idle=name_idle(shape.cuts, sizes.digests, lambda i, k: True),
+            idle=name_idle(scheme.cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
             ask_gaps=ask_gaps,
             near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
-            constraints=shape.constraints,
+            constraints=scheme.constraints,
             columns=None if read.recipe is None else read.recipe.of_features(watch.names),
-            required=shape.required,
+            required=scheme.required,
         )
     except BaseException:
         shards.close()

@@ -27,13 +27,13 @@ from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
+from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.marks import Marked
 from pysirus.engine.parts import EngineOptions, Part, ShardHolder
 from pysirus.engine.read import PartRows
 from pysirus.engine.response import Extent
 from pysirus.engine.shard import Shard, SizeQuestion
-from pysirus.engine.together import learn_together
-from pysirus.engine.train import Encoder, Shape, ShardTraining, in_order, limits_of, shape_of
+from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, in_order, limits_of, scheme_of
 from pysirus.engine.views import MappedShards, ask_first
 
 
@@ -121,19 +121,19 @@ class FoldTuning:
         """All folds of a repetition."""
         extents = fold_extents(self.parts, folds)
         scales = tuple(extent.scale_of_some() for extent in extents)
-        shapes = self._shapes(folds, scales)
+        schemes = self._schemes(folds, scales)
         learned: list[Learned] = []
-        for first, end, grid in groups_on_grids(self.whole.binned.cuts, shapes):
+        for first, end, grid in groups_on_grids(self.whole.binned.cuts, schemes):
             learners = []
             for fold in range(first, end):
                 first_rows = _renumbered(self.parts.extent, extents[fold])
-                rows = FoldRows(fold - first, scales[fold], first_rows, GridReading.of(grid, shapes[fold]))
+                rows = FoldRows(fold - first, scales[fold], first_rows, GridReading.of(grid, schemes[fold]))
                 seed = derive(self.plan.settings.seed, number, fold)
-                learners.append(partial(self._learn, rows, shapes[fold], seed, n_trees, end - first))
+                learners.append(partial(self._learn, rows, schemes[fold], seed, n_trees, end - first))
             learned += self._on_grid(GridFolds(folds, first, end), grid, learners)
         return self._judge(folds, learned)
 
-    def _shapes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[Shape]:
+    def _schemes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[BinningScheme]:
         """The cuts of every fold."""
         whole, settings, classes = self.whole.binned.cuts, self.plan.settings, self.parts.labels
         labels = frozenset(i for i, own in enumerate(whole) if not own.column.is_numeric)
@@ -145,7 +145,7 @@ class FoldTuning:
             every.append(in_order(known, settings, classes))
         if self.options.exact:
             every = search.zoom(every, limits)
-        return [shape_of(own, settings, classes) for own in every]
+        return [scheme_of(own, settings, classes) for own in every]
 
     def _on_grid(
         self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]
@@ -157,31 +157,31 @@ class FoldTuning:
         try:
             steady, _ = ask_first(shards, parts.watch, _nothing)
             progress = partial(show_rows, parts.extent.n_rows) if self.plan.settings.verbose else None
-            return learn_together(steady, learners, self.plan.settings.n_threads, progress)
+            return run_lockstep(steady, learners, self.plan.settings.n_threads, progress)
         finally:
             shards.close()
 
     def _learn(
-        self, rows: FoldRows, shape: Shape, seed: int, n_trees: int, n_together: int, shards: ShardHolder
+        self, rows: FoldRows, scheme: BinningScheme, seed: int, n_trees: int, n_together: int, shards: ShardHolder
     ) -> Learned:
         """Forest, list, weights and corrections of a fold."""
         plan, own = self.plan, MappedShards(shards, rows)
-        if any(cuts.shares is None for cuts in shape.cuts):  # near quantiles: only counting the rows can tell
-            shape = shape.with_sizes(own.ask(SizeQuestion([c.n_bins for c in shape.cuts])).sizes)
+        if any(cuts.shares is None for cuts in scheme.cuts):  # near quantiles: only counting the rows can tell
+            scheme = scheme.with_sizes(own.ask(SizeQuestion([c.n_bins for c in scheme.cuts])).sizes)
         settings = replace(plan.settings, seed=seed)
         training = ShardTraining(
-            shape.binned,
+            scheme.binned,
             replace(self.parts.read.reading.no_rows(), part_of=rows.scale),
             settings.seed,
-            features_of(shape.cuts),
+            features_of(scheme.cuts),
             self.whole.named,
             self.whole.target,
             shards=own,
             idle={},
             quantile_error=0.0,
             sum_bytes=self.options.sum_bytes // n_together,
-            constraints=shape.constraints,
-            required=shape.required,
+            constraints=scheme.constraints,
+            required=scheme.required,
         )
         required = with_required(training, plan.weighing.family.link, strict=False)
         recipe = settings.recipe(required.n_rows)

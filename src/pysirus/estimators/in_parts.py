@@ -43,7 +43,7 @@ class InParts(SirusBase):
         find_recipe: Callable[[], ColumnRecipe | None] | None = None,
     ) -> Self:
         """Learn the rules from rows in parts; ``find_recipe`` looks for columns to prepare."""
-        from pysirus.engine.read import look_at  # as long as nobody has rows in parts, nobody waits for it
+        from pysirus.engine.read import scan_response  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.train import bin_parts
 
         if self.prepare and find_recipe is None:
@@ -51,8 +51,8 @@ class InParts(SirusBase):
                 f"{setting('prepare', True)} has no effect on Dask and Spark: columns must be usable as they are."
             )
         if settings is None:  # of rows on other machines
-            settings = self._settings_far_away()
-        parts = look_at(rows, self._family, self.categorical_features)
+            settings = self._remote_settings()
+        parts = scan_response(rows, self._family, self.categorical_features)
         if self.prepare and find_recipe is not None:
             parts = parts.prepared(find_recipe())
         learn = self._learner(parts, settings, options)
@@ -145,7 +145,7 @@ class InParts(SirusBase):
         """Settle where trees on the rows of files are grown."""
         return self._choose_device(settings, n_rows, n_columns)
 
-    def _settings_far_away(self) -> Settings:
+    def _remote_settings(self) -> Settings:
         """The settings for rows on other machines."""
         settings = self._settings()
         if self.device == "gpu":

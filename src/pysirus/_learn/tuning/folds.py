@@ -28,7 +28,7 @@ def derive(seed: int, *path: int) -> int:
 
 
 @dataclass(frozen=True)
-class Deal:
+class StratifiedFolds:
     """Rows dealt into folds like cards, those of each stratum by a permutation of their own.
 
     The fold of a row depends on its stratum, its rank there, the size of each stratum and the seed, so whoever holds
@@ -110,7 +110,7 @@ def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any,
         folds: NDArray[np.unsignedinteger[Any]]
         if groups is None:
             check_enough(int(cv), n_rows)
-            folds = Deal(int(cv), seed, response.stratum_sizes).of_rows(response)
+            folds = StratifiedFolds(int(cv), seed, response.stratum_sizes).of_rows(response)
         else:
             folds = fold_of_groups(groups, int(cv), seed)
         splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))

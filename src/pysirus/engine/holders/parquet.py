@@ -144,7 +144,7 @@ def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterat
             start += len(table)
 
 
-def look_at(path: Place) -> SourceFile:
+def open_source(path: Place) -> SourceFile:
     """A file, its types and its state."""
     try:
         state = state_of(path)

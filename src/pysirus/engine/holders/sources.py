@@ -10,7 +10,7 @@ from pathlib import Path
 from pysirus._data.column import DataError
 from pysirus._data.remote import Place, Remote, find_remote, is_remote
 from pysirus.engine.holders.csv import Known, is_csv, look_at_csv
-from pysirus.engine.holders.parquet import SourceFile, look_at
+from pysirus.engine.holders.parquet import SourceFile, open_source
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -54,4 +54,4 @@ def look_at_all(
 ) -> list[SourceFile]:
     """The files, their types and their states; of CSV files the columns ``text`` are text, see ``look_at_csv``."""
     tables = {file.path: file for file in look_at_csv([path for path in paths if is_csv(path)], text, labels, known)}
-    return [tables[path] if path in tables else look_at(path) for path in paths]
+    return [tables[path] if path in tables else open_source(path) for path in paths]

@@ -26,13 +26,13 @@ Tell = Callable[[float], None]  # of some more rows
 
 
 @dataclass(frozen=True)
-class _Each:
+class _Results:
     """The answers to several questions."""
 
     answers: tuple[Any, ...]
 
-    def __add__(self, other: _Each) -> _Each:
-        return _Each(tuple(map(sum_of_some, zip(self.answers, other.answers))))
+    def __add__(self, other: _Results) -> _Results:
+        return _Results(tuple(map(sum_of_some, zip(self.answers, other.answers))))
 
 
 # who wants to know how far a pass is, in this process: a question that is sent elsewhere finds nobody there
@@ -40,21 +40,21 @@ _WATCHING: dict[str, Tell] = {}
 
 
 @dataclass(frozen=True)
-class _Several:
+class _QueryBatch:
     """Several questions at once, on some threads."""
 
     questions: tuple[Callable[[Shard], Any], ...]
     n_threads: int
     watched_by: str = ""
 
-    def __call__(self, shard: Shard) -> _Each:
+    def __call__(self, shard: Shard) -> _Results:
         if self.n_threads == 1 or len(self.questions) == 1:
-            return _Each(tuple(self._answer(question, shard) for question in self.questions))
+            return _Results(tuple(self._answer(question, shard) for question in self.questions))
         found: list[Any] = []
         with crew(self.n_threads) as pool:
             for start in range(0, len(self.questions), self.n_threads):  # as many views of the rows at a time
                 found += self._answer_some(self.questions[start : start + self.n_threads], shard, pool)
-        return _Each(tuple(found))
+        return _Results(tuple(found))
 
     def _answer_some(
         self, questions: Sequence[Callable[[Shard], Any]], shard: Shard, pool: ThreadPoolExecutor
@@ -107,7 +107,7 @@ class _Event(Generic[Result]):
     error: BaseException | None = None
 
 
-class _Seat:
+class _Client:
     """The shards as one of the learners sees them."""
 
     def __init__(self, learner: int, events: SimpleQueue[Any]) -> None:
@@ -127,7 +127,7 @@ class _Seat:
         """The rows belong to all."""
 
 
-def learn_together(
+def run_lockstep(
     shards: ShardHolder,
     learners: Sequence[Callable[[ShardHolder], Result]],
     n_threads: int = 1,
@@ -138,11 +138,11 @@ def learn_together(
     A shard answers ``n_threads`` learners at a time; ``progress`` shows each pass.
     """
     events: SimpleQueue[Any] = SimpleQueue()
-    seats = [_Seat(i, events) for i in range(len(learners))]
+    clients = [_Client(i, events) for i in range(len(learners))]
 
     def run(i: int) -> None:
         try:
-            events.put(_Event(i, result=learners[i](seats[i])))
+            events.put(_Event(i, result=learners[i](clients[i])))
         except BaseException as error:  # handed on to the thread that called
             events.put(_Event(i, error=error))
 
@@ -150,10 +150,10 @@ def learn_together(
     try:
         for thread in threads:
             thread.start()
-        return _serve(partial(_ask, shards, n_threads, progress), seats, events)
+        return _serve(partial(_ask, shards, n_threads, progress), clients, events)
     except BaseException:
-        for seat in seats:
-            seat.replies.put(GivenUp())
+        for client in clients:
+            client.replies.put(GivenUp())
         raise
     finally:
         for thread in threads:
@@ -166,25 +166,25 @@ def _ask(
     n_threads: int,
     progress: Callable[[str], AbstractContextManager[Tell]] | None,
     questions: tuple[Callable[[Shard], Any], ...],
-) -> _Each:
+) -> _Results:
     """One pass."""
-    each: _Each
+    each: _Results
     if progress is None:
-        each = shards.ask(_Several(questions, n_threads))
+        each = shards.ask(_QueryBatch(questions, n_threads))
     else:
         folds = "1 fold" if len(questions) == 1 else f"{len(questions)} folds"
         with progress(f"tuning, {folds}") as tell, _watched(tell) as name:
-            each = shards.ask(_Several(questions, n_threads, name))
+            each = shards.ask(_QueryBatch(questions, n_threads, name))
     return each
 
 
 def _serve(
-    ask: Callable[[tuple[Callable[[Shard], Any], ...]], _Each], seats: Sequence[_Seat], events: SimpleQueue[Any]
+    ask: Callable[[tuple[Callable[[Shard], Any], ...]], _Results], clients: Sequence[_Client], events: SimpleQueue[Any]
 ) -> list[Any]:
     """Answer until every learner has its result."""
     results: dict[int, Any] = {}
     waiting: dict[int, Callable[[Shard], Any]] = {}
-    while len(results) < len(seats):
+    while len(results) < len(clients):
         event = events.get()
         if event.error is not None:
             raise event.error
@@ -192,10 +192,10 @@ def _serve(
             results[event.learner] = event.result
         else:
             waiting[event.learner] = event.question
-        if waiting and len(waiting) + len(results) == len(seats):
+        if waiting and len(waiting) + len(results) == len(clients):
             asked = sorted(waiting)
             each = ask(tuple(waiting[i] for i in asked))
             waiting.clear()
             for i, answer in zip(asked, each.answers):
-                seats[i].replies.put(answer)
-    return [results[i] for i in range(len(seats))]
+                clients[i].replies.put(answer)
+    return [results[i] for i in range(len(clients))]
