@@ -74,7 +74,7 @@ def binned_numbers(n_rows: int, n_columns: int, seed: int = 0) -> tuple[Any, Any
     """Columns in ten equal bins, and a response of three of them, without the numbers that would have been binned."""
     from pysirus._bins.cuts import Binned, bin_table
     from pysirus._data.table import read_table
-    from pysirus._response.response import NumberResponse
+    from pysirus._families.response.response import NumberResponse
 
     rng = np.random.default_rng(seed)
     few = rng.normal(size=(1000, n_columns))
@@ -97,7 +97,7 @@ def six_tables(n_rows: int) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     import pyarrow as pa
 
     from pysirus._device.room import Most
-    from pysirus._response.response import ClassResponse, NumberResponse, VectorResponse
+    from pysirus._families.response.response import ClassResponse, NumberResponse, VectorResponse
 
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n_rows, 12))

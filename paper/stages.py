@@ -27,6 +27,7 @@ from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
 from pysirus._families.gaussian import Gaussian
+from pysirus._families.response.response import NumberResponse, Response
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import independent_paths
@@ -34,7 +35,6 @@ from pysirus._learn.training import MemoryTraining
 from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
 from pysirus._learn.weighing.ridge import ByRidge, SquaredErrors
 from pysirus._output import write_text
-from pysirus._response.response import NumberResponse, Response
 from pysirus._terms.dependence import Span
 from pysirus._terms.from_path import rules_of
 from pysirus._terms.rule import Rule

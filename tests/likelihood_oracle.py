@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from pysirus import _core
 from pysirus._families.losses import Loss
-from pysirus._response.response import ClassResponse, NumberResponse
+from pysirus._families.response.response import ClassResponse, NumberResponse
 from pysirus._weights.likelihood import Patterns
 
 SEED = 5

@@ -6,8 +6,8 @@ from benchmarks.problems import Problem
 from pysirus import SirusRegressor
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
+from pysirus._families.response.response import NumberResponse
 from pysirus._forest.forest import Forest, GrowingForest, Recipe
-from pysirus._response.response import NumberResponse
 
 
 def make_forest(problem: Problem) -> Forest:

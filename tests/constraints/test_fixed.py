@@ -13,8 +13,9 @@ import pysirus
 from cox_oracle import partial_log_likelihood
 from parts import assert_equal_models
 from pysirus import ModelFileError, RuleTextError, SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
+from pysirus._families.effect_scale import ON_ODDS
 from pysirus._parameters import ParameterError
-from pysirus._terms.effect import ON_ODDS, Effect, read_effect
+from pysirus._terms.effect import Effect, read_effect
 from pysirus._terms.read import columns_of_rules, read_rule
 from pysirus._weights.risk_sets import risk_sets
 from signed import answers_of, assert_obeys, draw_table, estimator_of, target_of
@@ -75,7 +76,7 @@ def test_weights_are_those_of_the_response_less_the_effect(rows):
 
 def test_the_penalty_is_chosen_for_the_response_less_the_effect(rows):
     """A list of rules that are all required, on y, is the list without the fixed one on what it leaves."""
-    from pysirus._response.response import NumberResponse
+    from pysirus._families.response.response import NumberResponse
     from pysirus._use.estimate import Rows, training_on
     from pysirus._weights.gram import gram_of, less_fixed
     from pysirus._weights.ridge import ridge_weights

@@ -17,8 +17,8 @@ from pysirus._device.platform import TEST_PLATFORM, DeviceError
 from pysirus._device.room import Most, Need, blocks_of
 from pysirus._device.search import score_of
 from pysirus._device.shape import Group, Shape
+from pysirus._families.response.response import ClassResponse, NumberResponse, Response, VectorResponse
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._response.response import ClassResponse, NumberResponse, Response, VectorResponse
 from sampled import FULL
 
 RNG = np.random.default_rng(7)

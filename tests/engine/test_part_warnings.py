@@ -11,7 +11,7 @@ from parts import fit_parts, write_files
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._data.ids import SAMPLE
 from pysirus._data.table import read_table
-from pysirus._response.response import NumberResponse
+from pysirus._families.response.response import NumberResponse
 from pysirus.engine.columns import merge_summaries, summarise_columns
 
 N = 240

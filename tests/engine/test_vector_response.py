@@ -9,9 +9,9 @@ import pytest
 from in_memory import MemoryShards
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
+from pysirus._families.response.integer_rows import IntegerRows
+from pysirus._families.response.response import NumberResponse, VectorResponse
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._response.integer_rows import IntegerRows
-from pysirus._response.response import NumberResponse, VectorResponse
 from pysirus._terms.from_path import rules_of
 from pysirus._weights.moments import moment_sums, rule_moments, rule_tables
 from pysirus.engine.forest import ShardForest

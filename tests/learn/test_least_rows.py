@@ -7,10 +7,10 @@ import pytest
 from parts import assert_equal_models, assert_equal_tuning, fit_parts
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._data.table import read_table
+from pysirus._families.response.response import NumberResponse
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import LEAST_ROWS
-from pysirus._response.response import NumberResponse
 from pysirus._terms.from_path import rules_of
 from pysirus._weights.fitted import holds_in_bins
 from survival_table import target

@@ -19,10 +19,10 @@ import pysirus
 import warm
 from given import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
+from pysirus._families.response.response import NumberResponse
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._learn.tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
 from pysirus._parameters import ParameterError
-from pysirus._response.response import NumberResponse
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
 from sampled import FULL
 

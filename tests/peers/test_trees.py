@@ -6,8 +6,8 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from pysirus._data.table import read_table
+from pysirus._families.response.response import NumberResponse
 from pysirus._peers.trees import code_table, distinct_nodes, membership, node_key, nodes_of
-from pysirus._response.response import NumberResponse
 from pysirus._terms.from_path import SplitSide
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysirus._response.survival import null_residuals, survival_response
+from pysirus._families.response.survival import null_residuals, survival_response
 from pysirus._weights.hazard import baseline_hazard
 from pysirus._weights.kaplan_meier import kaplan_meier
 from pysirus._weights.risk_sets import risk_sets

@@ -23,8 +23,8 @@ from pysirus._bins.levels import level_sums, order_levels
 from pysirus._crew import crew, go_on
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._response.integer_rows import Count, IntegerRows
-from pysirus._response.response import Response
+from pysirus._families.response.integer_rows import Count, IntegerRows
+from pysirus._families.response.response import Response
 
 CutIdentity = tuple[str, Hashable]
 NumericCuts = tuple[tuple[CutIdentity, ...], NDArray[np.float64]]  # and the thresholds

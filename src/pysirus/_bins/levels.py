@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, ColumnKind
-from pysirus._response.fixed_point import MOMENT_BITS
-from pysirus._response.integer_rows import IntegerRows
+from pysirus._families.response.fixed_point import MOMENT_BITS
+from pysirus._families.response.integer_rows import IntegerRows
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
 # 44 bits is off by up to 3e-14 of its range: of 10,000 pairs of equal means of decimal numbers, 40 differed at twelve

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pysirus._bins.cuts import Binned
 from pysirus._device.platform import DeviceError, accelerator
 from pysirus._device.rows import RowSource
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import GrowingForest, Recipe
-from pysirus._response.response import Response
 
 # Rows times columns times trees for which one thread of the core takes as long as a GPU takes to compile its code:
 # nearly twice 5.4 s at 4.9e9 a second (docs/accelerator.md, "When it pays"). With less to do "auto" stays on the CPU.

@@ -16,8 +16,8 @@ from pysirus._device.room import Blocks, Most, Need, blocks_of
 from pysirus._device.rows import RowSource, in_memory
 from pysirus._device.search import Found, Table, search
 from pysirus._device.shape import Shape, columns_of, digits_of
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import GrowingForest, Recipe, poisson_thresholds
-from pysirus._response.response import Response
 
 _ONE_AT_A_TIME = Lock()  # forests of several threads share the GPU, and each reckons with all that is free
 

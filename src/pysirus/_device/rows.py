@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._response.response import Response
+from pysirus._families.response.response import Response
 
 
 class RowArrays(NamedTuple):

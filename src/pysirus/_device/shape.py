@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._response.response import Response
+from pysirus._families.response.response import Response
 
 DIGIT = 7  # bits: digits go from -64 to 64
 # numbers of cuts that features are padded to, so that tables that differ little share their compiled code

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from pysirus._families.effect_scale import ON_NUMBERS, EffectScale
 from pysirus._families.links import INVERSE, Floats, Form, Link
 from pysirus._families.losses import Loss
+from pysirus._families.part import Part, RulePart
 from pysirus._families.target import Target
 from pysirus._format import decimals_for, format_number, format_outputs
 from pysirus._plain import one_line
-from pysirus._terms.effect import ON_NUMBERS, EffectScale
-from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.linear import Part
 
 if TYPE_CHECKING:
     from pysirus._weights.hazard import Survival
@@ -224,11 +223,11 @@ class Family(Target):
 
     # ----------------------------------------------------------------------------------------------- what a rule adds
 
-    def average_output(self, rule: FittedTerm) -> Floats:
+    def average_output(self, rule: RulePart) -> Floats:
         """The mean output of a rule over the training data, by weight."""
         return rule.average_output(self.mean)
 
-    def added(self, rule: FittedTerm) -> tuple[Floats, Floats]:
+    def added(self, rule: RulePart) -> tuple[Floats, Floats]:
         """What a rule adds to the score where it holds and elsewhere; of several classes a vector with one each."""
         weight, average = rule.weight or 0.0, self.average_output(rule)
         sides = [weight * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
@@ -329,11 +328,11 @@ class Family(Target):
         """What became of all training rows, of times to an event; else None."""
         return None
 
-    def outcomes(self, rule: FittedTerm) -> list[str]:
+    def outcomes(self, rule: RulePart) -> list[str]:
         """What became of the rows of a rule, under ``outcome_names``."""
         return []
 
-    def event_shares(self, rule: FittedTerm) -> list[float]:
+    def event_shares(self, rule: RulePart) -> list[float]:
         """The shares of rows with an event inside and outside a rule, of times to an event."""
         return []
 
@@ -345,11 +344,11 @@ class Family(Target):
         """An entry of ``truths`` as text, with the words for numbers."""
         return number(truth) if isinstance(truth, float) else str(truth)
 
-    def shown_class(self, rule: FittedTerm) -> int:
+    def shown_class(self, rule: RulePart) -> int:
         """The class that stands for a rule; 0 where there is none."""
         return self.positive
 
-    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: RulePart, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """What the data say inside and outside, as text; of two classes the name may be left out.
 
         Names of classes take at most ``longest`` characters.
@@ -357,11 +356,11 @@ class Family(Target):
         inside, outside = rule.means
         return format_outputs(inside, outside, None)
 
-    def adds(self, rule: FittedTerm) -> str:
+    def adds(self, rule: RulePart) -> str:
         """What a rule adds where it holds and elsewhere, as text: ``+1.20 / -2.78``."""
         return " / ".join(self.added_texts(rule))
 
-    def added_texts(self, rule: FittedTerm) -> tuple[str, str]:
+    def added_texts(self, rule: RulePart) -> tuple[str, str]:
         """The same, one text each; of several classes for the one that stands for the rule."""
         k = self.shown_class(rule)
         return self.points_texts([float(np.atleast_1d(side)[0 if side.ndim == 0 else k]) for side in self.added(rule)])
@@ -397,7 +396,7 @@ class Family(Target):
         """The same of a list that is told with its intercept."""
         return self.head_pairs(self.odds(np.asarray(intercept, dtype=np.float64)))
 
-    def mean_texts(self, rule: FittedTerm) -> tuple[str, str]:
+    def mean_texts(self, rule: RulePart) -> tuple[str, str]:
         """What the data say inside and outside, below a head that may have named the class."""
         return self.outputs(rule, named=False)
 
@@ -405,7 +404,7 @@ class Family(Target):
         """Addends of the sums, with a sign."""
         return f"{np.atleast_1d(values)[0]:+.2f}"
 
-    def numbers(self, rule: FittedTerm) -> tuple[str, ...]:
+    def numbers(self, rule: RulePart) -> tuple[str, ...]:
         """What stands right of a rule, under ``number_names``."""
         return tuple(map(self.sum_text, self.added(rule)))
 

@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._families.metrics.classes import class_metrics
 from pysirus._families.metrics.rows import Metrics, Predicted, all_folds
+from pysirus._families.response.read import (
+    UnknownLabelError,
+    check_weights,
+    class_codes,
+    classes_of,
+    read_labels,
+    read_weights,
+)
+from pysirus._families.response.response import ClassResponse, Response
 from pysirus._families.target import LabelTotals, Target
 from pysirus._format import format_levels
 from pysirus._message import TARGET, Parameter
 from pysirus._parameters import ParameterError, check_real
 from pysirus._parameters.check import label_number
-from pysirus._response.read import UnknownLabelError, check_weights, class_codes, classes_of, read_labels, read_weights
-from pysirus._response.response import ClassResponse, Response
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._families.base import Family, Task, signed, start_texts
 from pysirus._families.class_target import ClassTarget
+from pysirus._families.effect_scale import ON_ODDS, EffectScale
+from pysirus._families.labels import LABELS, fold_labels, fold_middle
 from pysirus._families.links import Floats, Form, Link, log_odds
 from pysirus._families.metrics.classes import brier_losses, log_losses
+from pysirus._families.part import RulePart
 from pysirus._format import format_label, format_outputs, format_percents, format_shares
 from pysirus._parameters.check import label_number
 from pysirus._plain import one_line
-from pysirus._terms.effect import ON_ODDS, EffectScale
-from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.words import LABELS, fold_labels, fold_middle
 
 Self = TypeVar("Self", bound="ClassFamily")
 MOST_NAMED = 4  # classes whose points are named in a line
@@ -215,19 +215,19 @@ class Multinomial(ClassFamily):
         """The score of a class."""
         return "score"
 
-    def shown_class(self, rule: FittedTerm) -> int:
+    def shown_class(self, rule: RulePart) -> int:
         """The class whose score moves most."""
         if len(self.labels) < 2:
             return 0
         return int(np.abs(np.asarray(rule.inside) - np.asarray(rule.outside)).argmax())
 
-    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: RulePart, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """The shares of the class that stands for the rule."""
         k = self.shown_class(rule)
         first, second = self._shares_inside(rule, k)
         return f"{self.label_text(k, longest)} {first}", second
 
-    def _shares_inside(self, rule: FittedTerm, k: int) -> tuple[str, str]:
+    def _shares_inside(self, rule: RulePart, k: int) -> tuple[str, str]:
         inside, outside = rule.means
         first, second = format_percents(inside[k], outside[k])
         return first, second
@@ -248,7 +248,7 @@ class Multinomial(ClassFamily):
         """The shares and the scores at the start; what is equal for all classes changes no probability."""
         return [*super().head_pairs(start), ("scores at the start", self.sum_text(start - np.mean(start)))]
 
-    def mean_texts(self, rule: FittedTerm) -> tuple[str, str]:
+    def mean_texts(self, rule: RulePart) -> tuple[str, str]:
         """The shares of all classes."""
         inside, outside = rule.means
         return format_outputs(inside, outside, self.labels)
@@ -328,11 +328,11 @@ class Binomial(Multinomial):
         """The log-odds."""
         return f"log-odds of {one_line(self.label_text(self.positive))}"
 
-    def shown_class(self, rule: FittedTerm) -> int:
+    def shown_class(self, rule: RulePart) -> int:
         """The positive one."""
         return self.positive
 
-    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: RulePart, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """The shares of the positive class, whose name the head says."""
         return super().outputs(rule, longest=longest) if named else self._shares_inside(rule, self.positive)
 
@@ -342,7 +342,7 @@ class Binomial(Multinomial):
         own = format_label(self.labels[self.positive])
         return [(f"share of {own}", share), ("its log-odds at the start", self.sum_text(start))]
 
-    def mean_texts(self, rule: FittedTerm) -> tuple[str, str]:
+    def mean_texts(self, rule: RulePart) -> tuple[str, str]:
         """The shares of the positive class."""
         return self.outputs(rule, named=False)
 

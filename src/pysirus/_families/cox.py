@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pysirus._families.base import START_DIGITS, Family, Task, start_texts
+from pysirus._families.effect_scale import ON_HAZARD, EffectScale
 from pysirus._families.links import Floats, Link
 from pysirus._families.metrics.rows import Metrics, Predicted
 from pysirus._families.metrics.survival import censoring, integrated_brier_score
+from pysirus._families.outcome import format_factors, median_text, median_texts, unit_of
+from pysirus._families.part import RulePart
+from pysirus._families.response.read_survival import read_survival
 from pysirus._families.time_target import TimeTarget
 from pysirus._format import format_number
 from pysirus._plain import one_line
-from pysirus._response.read_survival import read_survival
-from pysirus._terms.effect import ON_HAZARD, EffectScale
-from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.outcome import format_factors, median_text, median_texts, unit_of
 
 if TYPE_CHECKING:
     from pysirus._weights.hazard import Survival
@@ -122,7 +122,7 @@ class Cox(TimeTarget, Family):
         """The hazard, relative to that of an average row."""
         return "hazard"
 
-    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: RulePart, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """Median times."""
         assert rule.survival is not None
         return median_texts(rule.survival, unit_of(self.target))
@@ -139,11 +139,11 @@ class Cox(TimeTarget, Family):
         shown = median_text(median) + (unit_of(self.target) if median is not None else "")
         return one_line(f"{self.survival.event_text}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
 
-    def outcomes(self, rule: FittedTerm) -> list[str]:
+    def outcomes(self, rule: RulePart) -> list[str]:
         """Events and rows at risk."""
         return [" / ".join(rule.event_texts)]
 
-    def event_shares(self, rule: FittedTerm) -> list[float]:
+    def event_shares(self, rule: RulePart) -> list[float]:
         """The shares of rows with an event."""
         rows = (rule.n_inside or 1, rule.n_outside or 1)
         return [side.n_events / n for side, n in zip(rule.survival or (), rows)]
@@ -171,7 +171,7 @@ class Cox(TimeTarget, Family):
         """The median and the events."""
         return [(f"median {self.target}", median_text(self.survival.median)), ("events", str(self.survival.n_events))]
 
-    def numbers(self, rule: FittedTerm) -> tuple[str, ...]:
+    def numbers(self, rule: RulePart) -> tuple[str, ...]:
         """Factors and events."""
         return (*self.added_texts(rule), *rule.event_texts)
 

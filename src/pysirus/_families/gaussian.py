@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from pysirus._families.base import Family
 from pysirus._families.links import Floats
 from pysirus._families.losses import SQUARED, Loss
+from pysirus._families.part import RulePart
 from pysirus._families.target import NumberTarget
 from pysirus._format import decimals_for, format_number, format_pair
 from pysirus._plain import one_line
-from pysirus._terms.fitted import FittedTerm
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Gaussian(NumberTarget, Family):
         """What a rule adds stands after `then` and `else`."""
         return ""
 
-    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+    def outputs(self, rule: RulePart, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """What the rule adds: some rules of a list in stages answer means and others residuals."""
         return self.added_texts(rule)
 
@@ -76,6 +76,6 @@ class Gaussian(NumberTarget, Family):
         decimals = decimals_for([self.mean, intercept], 0.0)
         return [(f"mean {self.target}", f"{self.mean:.{decimals}f}"), ("intercept", f"{intercept:.{decimals}f}")]
 
-    def numbers(self, rule: FittedTerm) -> tuple[str, ...]:
+    def numbers(self, rule: RulePart) -> tuple[str, ...]:
         """What a rule adds stands after `then` and `else`."""
         return ()

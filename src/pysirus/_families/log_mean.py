@@ -11,14 +11,14 @@ import numpy as np
 from pysirus import _core
 from pysirus._data.column import DataError, first_row
 from pysirus._families.base import Family, start_texts
+from pysirus._families.effect_scale import ON_MEAN, EffectScale
 from pysirus._families.links import Floats, Form, Link
 from pysirus._families.losses import GAMMA, POISSON, Loss
+from pysirus._families.outcome import format_factors
 from pysirus._families.target import NumberTarget
 from pysirus._format import decimals_for, format_number
 from pysirus._message import TARGET, row_named, setting
 from pysirus._plain import one_line
-from pysirus._terms.effect import ON_MEAN, EffectScale
-from pysirus._terms.outcome import format_factors
 
 Self = TypeVar("Self", bound="LogMean")
 

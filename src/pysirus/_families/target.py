@@ -14,8 +14,8 @@ from pysirus._families.losses import Loss
 from pysirus._families.metrics.gain import FoldRows, Gain, gain_of
 from pysirus._families.metrics.numbers import number_metrics
 from pysirus._families.metrics.rows import Metrics, Predicted
-from pysirus._response.read import check_weights, read_numbers, read_weights
-from pysirus._response.response import NumberResponse, Response
+from pysirus._families.response.read import check_weights, read_numbers, read_weights
+from pysirus._families.response.response import NumberResponse, Response
 
 Floats = NDArray[np.float64]
 

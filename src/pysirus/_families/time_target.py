@@ -11,12 +11,12 @@ from pysirus._data.column import DataError
 from pysirus._families.metrics.gain import FoldRows, Gain, concordance_gain
 from pysirus._families.metrics.rows import Metrics, Predicted, all_folds
 from pysirus._families.metrics.survival import survival_metrics
+from pysirus._families.response.read import read_weights
+from pysirus._families.response.read_survival import Times, read_survival
+from pysirus._families.response.survival import SurvivalResponse, events_and_times, survival_response
 from pysirus._families.target import LabelTotals, Target
 from pysirus._message import InPython
 from pysirus._parameters import ParameterError
-from pysirus._response.read import read_weights
-from pysirus._response.read_survival import Times, read_survival
-from pysirus._response.survival import SurvivalResponse, events_and_times, survival_response
 
 IN_MEMORY = (
     "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "

@@ -11,9 +11,9 @@ import numpy as np
 from pysirus._families.base import Base
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import Floats
+from pysirus._families.part import Part
 from pysirus._format import decimals_for, format_number
 from pysirus._plain import one_line
-from pysirus._terms.linear import Part
 
 
 @dataclass(frozen=True)

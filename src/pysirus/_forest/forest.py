@@ -19,10 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
+from pysirus._families.response.response import Response
 from pysirus._forest.interactions import ANY, InteractionConstraint
 from pysirus._message import InPython, Parameter
 from pysirus._progress import Grown
-from pysirus._response.response import Response
 from pysirus._warn import warn_user
 
 BATCH = 1_000

@@ -11,13 +11,13 @@ import numpy as np
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts, bin_table
 from pysirus._constraints.read import ConstraintParams, order_columns, read_given, rows_of_given
 from pysirus._data.table import Feature, Table
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.training import MemoryTraining, Training
 from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, to_share
 from pysirus._plain import one_line
 from pysirus._progress import show_trees
-from pysirus._response.response import Response
 from pysirus._terms.term import Term
 from pysirus._warn import warn_user
 

@@ -24,9 +24,9 @@ from pysirus._constraints.constraints import Constraints
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
+from pysirus._families.response.fixed_point import Scale
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
-from pysirus._response.fixed_point import Scale
-from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns

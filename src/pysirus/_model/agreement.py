@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from pysirus._data.table import MAX_LEVELS
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
+from pysirus._families.response.read import MAX_CLASSES
 from pysirus._model.effect_agreement import check_effect
 from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
 from pysirus._model.recipe_text import check_marks, check_recipe
 from pysirus._model.survival_agreement import check_survival
 from pysirus._model.threshold_agreement import check_thresholds
 from pysirus._parameters.check import label_number
-from pysirus._response.read import MAX_CLASSES
 
 Entry = Mapping[str, Any]
 LABEL_TYPES = re.compile(r"\|b1|[<>]?[iuf][1248]|[<>|]?[iu]1|[<>]U([0-9]{1,5})|\|?O")

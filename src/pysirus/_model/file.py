@@ -17,6 +17,7 @@ from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
+from pysirus._families.outcome import Outcome
 from pysirus._message import FEWER, PlainError
 from pysirus._model.constraint_fields import check_obedience, constraints_from_json, constraints_to_json
 from pysirus._model.document import FORMAT, VERSIONS, check_document
@@ -36,7 +37,6 @@ from pysirus._terms.effect import Effect
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._terms.outcome import Outcome
 from pysirus._terms.rule import Condition, FittedRule, Split
 from pysirus._weights.hazard import Survival
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.response.read_survival import LARGEST_TIME
 from pysirus._model.fields import ensure
 from pysirus._model.moment_text import number_line, read_line
-from pysirus._response.read_survival import LARGEST_TIME
 from pysirus._weights.hazard import MOST_TIMES, BaselineHazard, Survival
 
 Floats = NDArray[np.float64]

@@ -17,6 +17,7 @@ from pysirus._data.marks import Marks
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
+from pysirus._families.labels import fold_middle
 from pysirus._families.links import Link
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.facts import Facts
@@ -28,7 +29,7 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._terms.term import columns_of
-from pysirus._terms.words import LINE, fold_middle
+from pysirus._terms.words import LINE
 from pysirus._warn import warn_user
 from pysirus._weights.hazard import Survival
 from pysirus._weights.moments import Moments

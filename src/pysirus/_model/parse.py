@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from pysirus._families.response.read import MOST_LABEL
 from pysirus._model.fields import Damage
-from pysirus._response.read import MOST_LABEL
 
 # What is read at most. A model of 2,000 rules takes some megabytes; long lists of levels take the most.
 MAX_BYTES = 100_000_000

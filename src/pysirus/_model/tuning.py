@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.response.response import Output
 from pysirus._format import html_table, make_frame, text_table
-from pysirus._response.response import Output
 from pysirus._terms.listing import RuleSet
 
 IDEAL = (0.0, 0.9)  # error, stability

@@ -13,14 +13,14 @@ from pysirus._data.column import DataError
 from pysirus._data.problems import together
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._data.zero_weights import rows_that_count
+from pysirus._families.response.read import name_of, read_numbers, read_weights, target_name
+from pysirus._families.response.response import NumberResponse
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import check_parameters
 from pysirus._peers.parameters import TreeTable
 from pysirus._peers.trees import Candidates, CodedTable, code_table
-from pysirus._response.read import name_of, read_numbers, read_weights, target_name
-from pysirus._response.response import NumberResponse
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus.estimators.base import RuleRegressor

@@ -21,8 +21,8 @@ from pysirus._bins.cuts import Cuts, bin_table, level_cuts, with_sizes
 from pysirus._bins.levels import level_sums, order_levels
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._response.integer_rows import IntegerRows
-from pysirus._response.response import Response
+from pysirus._families.response.integer_rows import IntegerRows
+from pysirus._families.response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.from_path import SplitSide, rule_of_sides
 

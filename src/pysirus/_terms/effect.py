@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pysirus._families.effect_scale import EffectScale
 from pysirus._format import format_label, format_levels
 from pysirus._message import PlainError, setting
 from pysirus._plain import from_quotes, one_line
@@ -23,19 +24,6 @@ EFFECT = re.compile(rf"\s*(?:(?P<adds>[-+]\s*{NUMBER})|[×x*]\s*(?P<times>{NUMBE
 
 class EffectError(PlainError, ValueError):
     """An effect does not go with what is predicted; the message ends without a full stop."""
-
-
-@dataclass(frozen=True)
-class EffectScale:
-    """What rules add to or multiply, and the most that may be added to a score."""
-
-    name: str
-    largest: float
-    multiplies: bool = False
-
-
-ON_NUMBERS, ON_ODDS = EffectScale("numbers", 1e100), EffectScale("log-odds", 100.0)
-ON_MEAN, ON_HAZARD = EffectScale("the prediction", 100.0, True), EffectScale("the hazard", 100.0, True)
 
 
 @dataclass(frozen=True)

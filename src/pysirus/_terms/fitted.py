@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.labels import fold_labels
+from pysirus._families.outcome import Outcome, format_factors, median_texts
 from pysirus._format import format_number, format_outputs
 from pysirus._plain import one_line
 from pysirus._terms.effect import Effect, read_effect
-from pysirus._terms.outcome import Outcome, format_factors, median_texts
 from pysirus._terms.term import Term
-from pysirus._terms.words import LINE, fold_labels
+from pysirus._terms.words import LINE
 
 Self = TypeVar("Self", bound="FittedTerm")
 Floats = NDArray[np.float64]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._terms.words import LINE, Sides, fold_middle
+from pysirus._families.labels import fold_middle
+from pysirus._terms.words import LINE, Sides
 
 if TYPE_CHECKING:
     from pysirus._terms.rule import Condition, Split

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysirus._data.level_order import reading_order
+from pysirus._families.labels import FOLD, LABELS, fold_middle
 from pysirus._format import format_date, format_level, format_levels, format_threshold
 from pysirus._plain import apart, in_quotes, one_line
 
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from pysirus._terms.rule import Condition
 
 LINE = 120  # characters of a line in the default view
-LABELS = (24, 14, 8)  # characters of a class in a line of the default view
 ANSWER = 64  # characters of what a rule answers
-FOLD = "…"  # stands for the middle of a long name
 ALL_BUT = "all but "
 # a level that a reader, and the parser, can tell from the rest of a rule where nothing stands around it
 PLAIN_LEVEL = re.compile(r"[\w$€£+-](?:[\w $€£%.,:;/+'#*-]*[\w$€£%.+'*-])?")
@@ -44,21 +43,6 @@ WHOLE = Detail()
 # from much detail to little
 LIMITS = [(72, 60, 60), (48, 40, 48), (36, 28, 40), (26, 20, 30), (18, 14, 20), (12, 10, 16)]
 DETAILS = [Detail(*most) for most in LIMITS]
-
-
-def fold_middle(text: str, longest: int | None) -> str:
-    """A text cut to ``longest`` characters by leaving out its middle."""
-    if longest is None or len(text) <= longest:
-        return text
-    tail = (longest - 1) // 2
-    return f"{text[: longest - 1 - tail]}{FOLD}{text[len(text) - tail :]}"
-
-
-def fold_labels(classes: Sequence[Any] | None, longest: int | None) -> tuple[Any, ...] | None:
-    """Classes as they are named in a line; numbers stay numbers."""
-    if classes is None or longest is None:
-        return None if classes is None else tuple(classes)
-    return tuple(fold_middle(one_line(label), longest) if isinstance(label, str) else label for label in classes)
 
 
 def is_plain(level: Any) -> bool:

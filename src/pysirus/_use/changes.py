@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pysirus._families.labels import fold_middle
 from pysirus._model.fields import inner
 from pysirus._model.file import model_to_json, rule_to_json
 from pysirus._model.model import Model
 from pysirus._plain import in_quotes, one_line
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.words import fold_middle
 
 # of a document: what no prediction reads, and what is compared below by its name and not by its place
 ASIDE = {"format", "version", "facts", "tuning", "moments", "likelihood", "constraints", "rules", "features", "terms"}

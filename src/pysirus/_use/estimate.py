@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._data.table import Table
 from pysirus._data.zero_weights import without_weightless
+from pysirus._families.response.response import Response
 from pysirus._learn.training import MemoryTraining
 from pysirus._learn.weighing.base import Weighing
 from pysirus._learn.weighing.table import weighing_of as table_of
 from pysirus._message import InCommand, InPython, Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
 from pysirus._warn import warn_user

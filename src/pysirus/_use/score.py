@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.zero_weights import without_weightless
 from pysirus._families.metrics.rows import Metrics, Predicted
-from pysirus._model.held_out import format_figures
-from pysirus._model.model import Model
-from pysirus._plain import one_line
-from pysirus._response.read import (
+from pysirus._families.response.read import (
     check_weights,
     name_of,
     read_weights,
 )
+from pysirus._model.held_out import format_figures
+from pysirus._model.model import Model
+from pysirus._plain import one_line
 
 
 @dataclass(frozen=True)

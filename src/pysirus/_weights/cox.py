@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._response.fixed_point import Scale, all_whole
+from pysirus._families.response.fixed_point import Scale, all_whole
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import NEAR, RESIDUAL_BITS, LikelihoodFit
 from pysirus._weights.moments import N_FOLDS, rule_tables

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pysirus._response.response import Response
+from pysirus._families.response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes

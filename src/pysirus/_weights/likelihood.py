@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._families.losses import Loss
-from pysirus._response.fixed_point import FixedPoint
-from pysirus._response.response import Response
+from pysirus._families.response.fixed_point import FixedPoint
+from pysirus._families.response.response import Response
 from pysirus._terms.term import Term
 from pysirus._weights.moments import N_FOLDS, rule_tables
 from pysirus._weights.ridge import PENALTY_GRID

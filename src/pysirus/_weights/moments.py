@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._response.fixed_point import FixedPoint
-from pysirus._response.response import Response
+from pysirus._families.response.fixed_point import FixedPoint
+from pysirus._families.response.response import Response
 from pysirus._sums import cross_products, weighted_sum
 from pysirus._terms.term import BinValues, Term
 

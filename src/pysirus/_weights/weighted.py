@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.response import Output, Response
+from pysirus._families.response.response import Output, Response
 from pysirus._sums import scores_of, times
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.moments import Moments

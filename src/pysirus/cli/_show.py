@@ -14,6 +14,7 @@ from pysirus._data.dates import WEEKDAYS
 from pysirus._data.level_order import reading_order
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
+from pysirus._families.labels import LABELS
 from pysirus._format import format_number
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import figures_line
@@ -23,7 +24,6 @@ from pysirus._plain import apart, one_line
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import columns_of
-from pysirus._terms.words import LABELS
 from pysirus._use.audit import trail_lines
 from pysirus.cli._options import Manner
 from pysirus.cli._streams import print_json, print_prose, print_text, printing

@@ -17,13 +17,13 @@ from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_na
 from pysirus._data.remote import Place, is_remote
 from pysirus._data.table import MAX_LEVELS
 from pysirus._data.zero_weights import rows_that_weigh, take
+from pysirus._families.response.exposure import rate_name, rates_of
+from pysirus._families.response.read import check_weights, classes_of, read_labels
+from pysirus._families.response.read_survival import is_event
 from pysirus._message import naming
 from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._plain import from_quotes
-from pysirus._response.exposure import rate_name, rates_of
-from pysirus._response.read import check_weights, classes_of, read_labels
-from pysirus._response.read_survival import is_event
 from pysirus._warn import warn_user
 from pysirus.cli._known import known_columns, text_columns
 from pysirus.cli._options import parse_memory

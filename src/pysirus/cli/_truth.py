@@ -9,10 +9,10 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.read import check_column, list_names
+from pysirus._families.response.exposure import exposures_of, rates_of
 from pysirus._format import format_number
 from pysirus._model.model import Model
 from pysirus._plain import one_line
-from pysirus._response.exposure import exposures_of, rates_of
 from pysirus._use.score import Rows
 from pysirus._warn import warn_user
 from pysirus.cli._predict import features_of

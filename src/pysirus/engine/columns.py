@@ -34,8 +34,8 @@ from pysirus._bins.levels import order_levels
 from pysirus._data.column import Column, DataError
 from pysirus._data.ids import reason, say_ids
 from pysirus._data.table import Table
-from pysirus._response.integer_rows import IntegerRows
-from pysirus._response.response import Response
+from pysirus._families.response.integer_rows import IntegerRows
+from pysirus._families.response.response import Response
 from pysirus.engine.summary import ColumnSummary, summary_of
 from pysirus.engine.tally import BUDGET, LEAST_BUDGET
 from pysirus.engine.zoom import is_open, targets_of

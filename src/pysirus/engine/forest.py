@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._device.rows import RowArrays, RowSource, arrays_of
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of
-from pysirus._response.response import Response
 from pysirus.engine.parts import ShardHolder
 from pysirus.engine.shard import BLOCK, CountOtherValues, NodeSums, Shard
 

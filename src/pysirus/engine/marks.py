@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError
-from pysirus._response.read import check_weights
-from pysirus._response.response import Response
+from pysirus._families.response.read import check_weights
+from pysirus._families.response.response import Response
 
 if TYPE_CHECKING:
     from pysirus.engine.parts import Part

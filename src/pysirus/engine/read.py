@@ -8,8 +8,8 @@ from typing import Any
 
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
+from pysirus._families.response.response import Response
 from pysirus._families.target import Target
-from pysirus._response.response import Response
 from pysirus.engine.marks import Marks, Watch, changed, marks_of
 from pysirus.engine.parts import Part, RowHolder
 from pysirus.engine.response import Extent, Reading, naming, read_response

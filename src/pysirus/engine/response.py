@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, check_same_type
 from pysirus._data.zero_weights import counting, rows_that_weigh
-from pysirus._families.target import PartReading, Target
-from pysirus._message import TARGET, WEIGHTS, about_part
-from pysirus._response.fixed_point import Scale, all_whole
-from pysirus._response.read import (
+from pysirus._families.response.fixed_point import Scale, all_whole
+from pysirus._families.response.read import (
     ALL_ZERO,
     UnknownLabelError,
     check_spread,
@@ -28,7 +26,9 @@ from pysirus._response.read import (
     read_labels,
     within_reach,
 )
-from pysirus._response.response import ClassResponse, Response
+from pysirus._families.response.response import ClassResponse, Response
+from pysirus._families.target import PartReading, Target
+from pysirus._message import TARGET, WEIGHTS, about_part
 from pysirus.engine.marks import Marked, Watch, marks_of
 from pysirus.engine.parts import Part, RowHolder
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._crew import go_on
+from pysirus._families.response.integer_rows import IntegerRows
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import Recipe, plan_of, rows_of
-from pysirus._response.integer_rows import IntegerRows
-from pysirus._response.response import Response
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums

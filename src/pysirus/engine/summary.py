@@ -16,8 +16,8 @@ from pysirus._crew import go_on
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.ids import Numbering, numbering_of
 from pysirus._data.table import check_levels
+from pysirus._families.response.integer_rows import Count, IntegerRows
 from pysirus._message import Parameter
-from pysirus._response.integer_rows import Count, IntegerRows
 from pysirus.engine.tally import Tally, extremes_of, tally_of
 
 KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "ordered")

@@ -18,10 +18,10 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
 from pysirus._device.choose import device_forest
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.grow import Settings, features_of
 from pysirus._learn.training import Residual, Training, name_idle
-from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Cuts
 from pysirus._crew import crew
 from pysirus._data.table import Feature, recode_table
+from pysirus._families.response.fixed_point import Scale
+from pysirus._families.response.response import Response
 from pysirus._learn.grow import features_of
 from pysirus._learn.required import with_required
 from pysirus._learn.tuning.fold import FoldLists, FoldResult, TuningPlan, holds_in, judge_fold, learn_fold
 from pysirus._learn.tuning.folds import derive
 from pysirus._progress import show_rows
-from pysirus._response.fixed_point import Scale
-from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids

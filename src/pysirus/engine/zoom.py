@@ -20,8 +20,8 @@ from pysirus._bins.cuts import quantile_targets
 from pysirus._crew import go_on
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._response.integer_rows import IntegerRows
-from pysirus._response.response import Response
+from pysirus._families.response.integer_rows import IntegerRows
+from pysirus._families.response.response import Response
 from pysirus.engine.summary import ColumnSummary, Window, summary_of
 from pysirus.engine.tally import LEAST_BUDGET, tally_of
 

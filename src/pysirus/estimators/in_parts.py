@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._data.arrays import columns_named
+from pysirus._families.response.exposure import rate_name
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import Settings
 from pysirus._message import Parameter, naming, setting
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
-from pysirus._response.exposure import rate_name
 from pysirus._warn import warn_user
 from pysirus.estimators.sirus import SirusBase
 

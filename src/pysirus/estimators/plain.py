@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysirus._data.table import recode_table
+from pysirus._families.response.read import name_of
 from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits
@@ -17,7 +18,6 @@ from pysirus._learn.weighing.table import weighing_of
 from pysirus._model.held_out import HeldOut
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters.table import ListSize
-from pysirus._response.read import name_of
 from pysirus.estimators.in_parts import InParts
 
 if TYPE_CHECKING:

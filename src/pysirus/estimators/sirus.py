@@ -26,6 +26,8 @@ from pysirus._families.classes import ClassFamily, ClassShares, Multinomial
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.log_mean import LogMean
 from pysirus._families.of_model import BY_LOSS
+from pysirus._families.response.read import target_name
+from pysirus._families.response.response import Response
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
 from pysirus._learn.weighing.equal import NO_STAGES
@@ -34,8 +36,6 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.seed import to_seed
 from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
-from pysirus._response.read import target_name
-from pysirus._response.response import Response
 from pysirus._terms.from_path import rules_of
 from pysirus._terms.listing import RuleSet
 from pysirus.estimators.base import RuleEstimator, RuleRegressor

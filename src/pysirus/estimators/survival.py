@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
 from pysirus._families.cox import Cox
+from pysirus._families.response.read_survival import WANTED
+from pysirus._families.response.response import Response
+from pysirus._families.response.survival import SurvivalResponse
 from pysirus._families.time_target import IN_MEMORY
 from pysirus._message import InPython
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Constraining, Event, Folds, Growing, ListSize, Running, Stages, documented
-from pysirus._response.read_survival import WANTED
-from pysirus._response.response import Response
-from pysirus._response.survival import SurvivalResponse
 from pysirus.estimators.plain import PlainSirus
 from pysirus.estimators.sirus import SirusBase
 from pysirus.estimators.tuned import TunedSirus

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from pysirus._families.response.read import name_of
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.tuning.choose import MOST_REPEATS
@@ -21,7 +22,6 @@ from pysirus._model.model import Model
 from pysirus._model.roles import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds
-from pysirus._response.read import name_of
 from pysirus._warn import warn_user
 from pysirus.estimators.in_parts import InParts
 from pysirus.estimators.rule_model import RuleModel

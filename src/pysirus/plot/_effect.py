@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pysirus._families.labels import fold_middle
 from pysirus._format import format_date, format_threshold
-from pysirus._terms.words import fold_middle
 from pysirus._use.effect import Axis, Effect
 from pysirus._use.effect import effect as effect_of
 from pysirus._use.level_groups import MOST_LEVELS, level_groups

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.response.read import read_weights
+from pysirus._families.response.read_survival import Times, read_survival
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._response.read import read_weights
-from pysirus._response.read_survival import Times, read_survival
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.kaplan_meier import Curve, kaplan_meier
 from pysirus.plot._axes import DOWN, GREY, INSIDE, bare, plain, pyplot, two_lines

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._crew import crew
 from pysirus._data.table import Table, recode_table
+from pysirus._families.response.response import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.grow import NO_PATHS, Settings, bin_rows, has_splits
 from pysirus._learn.required import with_required
@@ -26,7 +27,6 @@ from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
 from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._learn.weighing.base import Weighing
 from pysirus._progress import show_folds
-from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 

@@ -14,9 +14,9 @@ from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
 from pysirus._data.column import DataError, is_missing
+from pysirus._families.response.response import Response
 from pysirus._message import GROUPS, Parameter, setting
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._response.response import Response
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]  # training, held out

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pysirus._families.base import Family
 from pysirus._families.metrics.gain import FoldRows
 from pysirus._families.metrics.rows import Predicted, all_folds, blocks_of, spread_of, weights_or_ones
+from pysirus._families.response.response import Response
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
-from pysirus._response.response import Response
 from pysirus._sums import scores_of
 from pysirus._terms.fitted import outputs_of
 from pysirus._weights.weighted import WeightedPrefixes

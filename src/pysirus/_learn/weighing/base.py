@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
+from pysirus._families.response.response import Response
 from pysirus._learn.training import Residual, Training
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._response.response import Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import with_weights
 from pysirus._weights.moments import Moments

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._families.classes import Multinomial
 from pysirus._families.losses import LOGISTIC, SOFTMAX, Loss
+from pysirus._families.response.residuals import OddsResiduals
+from pysirus._families.response.response import Response, VectorResponse
 from pysirus._learn.training import Training
 from pysirus._learn.weighing.likelihood import ByLikelihood
-from pysirus._response.residuals import OddsResiduals
-from pysirus._response.response import Response, VectorResponse
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes

@@ -18,15 +18,15 @@ from pysirus._bins.cuts import Binned
 from pysirus._families.cox import Cox
 from pysirus._families.losses import COX, Loss
 from pysirus._families.metrics.survival import SCORE_DIGITS, Pairs, count_pairs
+from pysirus._families.outcome import Outcome
+from pysirus._families.response.response import NumberResponse, Response
+from pysirus._families.response.survival import SurvivalResponse
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._learn.weighing.likelihood import ByLikelihood, Gradient
 from pysirus._learn.weighing.ridge import SHRINKAGE
 from pysirus._model.model import Model
-from pysirus._response.response import NumberResponse, Response
-from pysirus._response.survival import SurvivalResponse
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.outcome import Outcome
 from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
 from pysirus._weights.dust import Bools
 from pysirus._weights.fitted import holds_in_bins

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._families.metrics.classes import Ranks, merge, merged_auc, rank
+from pysirus._families.response.response import Response
 from pysirus._learn.training import Training
 from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._message import Parameter, setting
 from pysirus._parameters import ParameterError
-from pysirus._response.response import Response
 from pysirus._sums import scores_of
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.equal import weigh_equally

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._families.losses import Loss
+from pysirus._families.response.response import Output, Response
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._learn.weighing.ridge import SHRINKAGE
 from pysirus._model.model import Model
 from pysirus._model.moment_text import MAX_MOMENTS
-from pysirus._response.response import Output, Response
 from pysirus._sums import cross_products, scores_of, weighted_sum
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._weights.dust import Bools, sweep

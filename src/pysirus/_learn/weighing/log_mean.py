@@ -19,11 +19,11 @@ from pysirus._families.log_mean import LogMean
 from pysirus._families.losses import Loss
 from pysirus._families.metrics.numbers import deviance_about_mean
 from pysirus._families.metrics.rows import weights_or_ones
+from pysirus._families.response.response import NumberResponse, Response
 from pysirus._learn.training import Training
 from pysirus._learn.weighing.base import PooledError
 from pysirus._learn.weighing.likelihood import ByLikelihood
 from pysirus._model.model import Model
-from pysirus._response.response import NumberResponse, Response
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import WeightedPrefixes
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._families.metrics.rows import blocks_of, spread_of, weights_or_ones
+from pysirus._families.response.response import NumberResponse, Response
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._learn.weighing.base import PooledError, Weighing
-from pysirus._response.response import NumberResponse, Response
 from pysirus._sums import weighted_sum
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.fitted import fitted_values

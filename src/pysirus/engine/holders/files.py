@@ -17,9 +17,9 @@ from pysirus._data.column import DataError
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._data.remote import Place
+from pysirus._families.response.exposure import rates_of
 from pysirus._message import Parameter, PlainError, about_part, rows_named
 from pysirus._progress import ShowPass, no_pass, show_pass
-from pysirus._response.exposure import rates_of
 from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates, most_features
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room

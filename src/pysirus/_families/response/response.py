@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.fixed_point import (
+from pysirus._families.response.fixed_point import (
     FOREST_BITS,
     WEIGHT_BITS,
     FixedPoint,

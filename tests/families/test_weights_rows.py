@@ -23,10 +23,10 @@ from pysirus import (
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._families.classes import ClassShares
+from pysirus._families.response.fixed_point import Scale
+from pysirus._families.response.response import NumberResponse
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._model.file import model_to_json
-from pysirus._response.fixed_point import Scale
-from pysirus._response.response import NumberResponse
 from pysirus._terms.from_path import rules_of
 from pysirus._weights.gram import gram_of
 from pysirus._weights.moments import rule_moments

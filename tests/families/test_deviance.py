@@ -11,7 +11,7 @@ from sklearn.metrics import (
 )
 
 from pysirus._families.losses import GAMMA, LOGISTIC, POISSON, SOFTMAX, SQUARED, Loss
-from pysirus._response.response import ClassResponse
+from pysirus._families.response.response import ClassResponse
 from pysirus._weights.likelihood import responses_of
 
 RNG = np.random.default_rng(0)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.fixed_point import Scale, group_sums
-from pysirus._response.response import MomentArrays, Response
+from pysirus._families.response.fixed_point import Scale, group_sums
+from pysirus._families.response.response import MomentArrays, Response
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, first_row, is_missing, within_floats
 from pysirus._data.frame import as_frame
+from pysirus._families.response.read import NO_TARGET
 from pysirus._message import InCommand, InPython, row_named
-from pysirus._response.read import NO_TARGET
 
 WANTED = (
     "y must have an event and a time for each row: a structured array such as np.array([(True, 3.5), (False, 9.0)], "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.response import NumberResponse
+from pysirus._families.response.response import NumberResponse
 
 
 @dataclass(frozen=True)

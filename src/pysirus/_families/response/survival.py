@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._response.response import NumberResponse
+from pysirus._families.response.response import NumberResponse
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -1,0 +1,39 @@
+"""What a family reads of a part of a list: of any term what it adds, of a fitted rule also what the data say of it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Part(Protocol):
+    """A term of a list, with its weight."""
+
+    @property
+    def weight(self) -> float | None: ...
+    @property
+    def inside(self) -> Any: ...
+    @property
+    def added(self) -> tuple[list[float], list[float]]: ...
+    def outputs(self, values: Any, /) -> Any: ...
+    def average_output(self, mean: Any, /) -> Any: ...
+
+
+class RulePart(Part, Protocol):
+    """A fitted rule: its outputs, what the data say inside and outside, and how many rows are there."""
+
+    def average_output(self, mean: Any, /) -> NDArray[np.float64]: ...
+    @property
+    def outside(self) -> Any: ...
+    @property
+    def means(self) -> tuple[Any, Any]: ...
+    @property
+    def n_inside(self) -> int | None: ...
+    @property
+    def n_outside(self) -> int | None: ...
+    @property
+    def survival(self) -> Any: ...
+    @property
+    def event_texts(self) -> Any: ...
