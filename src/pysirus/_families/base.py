@@ -18,7 +18,6 @@ import numpy as np
 
 from pysirus._families.effect_scale import ON_NUMBERS, EffectScale
 from pysirus._families.links import INVERSE, Floats, Form, Link
-from pysirus._families.losses import Loss
 from pysirus._families.part import Part, RulePart
 from pysirus._families.target import Target
 from pysirus._format import decimals_for, format_number, format_outputs
@@ -74,11 +73,6 @@ class Family(Target):
 
     def check(self, values: Floats) -> None:
         """Reject numbers that the target cannot be."""
-
-    @property
-    def deviance_loss(self) -> Loss | None:
-        """The loss whose deviance judges counts and amounts; others have other metrics."""
-        return None
 
     @property
     def classes(self) -> tuple[Any, ...] | None:

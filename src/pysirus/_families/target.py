@@ -46,6 +46,11 @@ class Target(ABC):
     criterion: ClassVar[str] = "stability"  # how tuning chooses where nothing else is asked for
     takes_exposure: ClassVar[bool] = False  # whether it may be counted over something
 
+    @property
+    def deviance_loss(self) -> Loss | None:
+        """The loss whose deviance judges counts and amounts; others have other metrics."""
+        return None
+
     @abstractmethod
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
         """The response of rows in memory, checked."""
@@ -97,11 +102,6 @@ class NumberTarget(Target):
     @abstractmethod
     def loss(self) -> Loss:
         """What a prediction loses."""
-
-    @property
-    def deviance_loss(self) -> Loss | None:
-        """The loss whose deviance judges counts and amounts; others have other metrics."""
-        return None
 
     def check(self, values: Floats) -> None:
         """Reject numbers that the target cannot be."""

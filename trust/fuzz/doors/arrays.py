@@ -85,12 +85,29 @@ def likelihood(input: atheris.FuzzedDataProvider) -> None:
     weight = array(input, np.int64, (size(input, n),), 0, 2**40)
     total = array(input, np.int64, (size(input, n), 2), 0, 2**20)
     gap = array(input, np.float64, (rules, input.ConsumeIntInRange(0, 3)), -9, 9) / 8
-    loss = input.PickValueInList(["logistic", "softmax", "poisson", "gamma", "squared", "none"])
+    loss = input.PickValueInList(["logistic", "softmax", "poisson", "gamma", "tweedie", "squared", "none"])
     sizes = array(input, np.int64, (input.ConsumeIntInRange(0, 3),), -1, 9).tolist()
     grid = [10.0, 0.1] if input.ConsumeBool() else []
     folds = input.ConsumeIntInRange(0, 7)
     found = _core.likelihood_weights(
-        bits, fold, codes, weight, total, loss, input.ConsumeBool(), 0.0, 3, gap, sizes, grid, None, folds, 0.25, 1
+        bits,
+        fold,
+        codes,
+        weight,
+        total,
+        loss,
+        input.ConsumeBool(),
+        0.0,
+        3,
+        gap,
+        sizes,
+        grid,
+        None,
+        folds,
+        0.25,
+        1,
+        0,
+        1.5,
     )
     assert len(found["points"]) == len(sizes)
 
