@@ -83,6 +83,13 @@ def test_stages_and_tuning_are_the_same_from_parts(claims, estimator):
     assert memory.n_stages_ == 2 or isinstance(memory, SirusRegressorCV)
 
 
+def test_the_unit_of_amounts_does_not_matter(claims):
+    X, y, _ = claims
+    one, other = (SirusRegressor(**SMALL, n_rules=4, n_stages=2).fit(X, unit * y) for unit in (1.0, 2.0**20))
+    assert one.n_stages_ == 2 and [rule.key for rule in one.rules_] == [rule.key for rule in other.rules_]
+    np.testing.assert_allclose(other.predict(X), 2.0**20 * one.predict(X), rtol=1e-6)
+
+
 def test_a_file_keeps_the_power_and_others_have_none(claims, tmp_path: Path):
     X, y, _ = claims
     model, path = SirusRegressor(**SMALL, n_rules=4).fit(X, y), tmp_path / "m.json"

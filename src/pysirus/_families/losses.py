@@ -43,6 +43,11 @@ class Loss:
         """The slope of the loss of each row in its scores."""
         return _core.loss_of_rows(self.name, _plain(scores), _plain(y), self.power)[1]
 
+    def residuals(self, y: Floats, scores: Floats, constant: Floats) -> Floats:
+        """What scores leave unexplained: minus the slope; of Tweedie's in the unit of the response, by the constant."""
+        slopes = -self.slopes(y, scores)
+        return np.asarray(slopes * _core.exp((self.power - 1) * constant) if self.name == "tweedie" else slopes)
+
     def deviances(self, y: Floats, scores: Floats) -> Floats:
         """Twice the loss of each row, less that of a score that knows its response."""
         return _core.deviance_of_rows(self.name, _plain(scores), _plain(y), self.power)

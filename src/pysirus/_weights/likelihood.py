@@ -201,7 +201,7 @@ def gradient_residuals(loss: Loss, y: Floats, scores: Floats, constant: Floats, 
 
     ``y`` and ``scores`` are [row, score], and so is the answer.
     """
-    return np.asarray(-loss.slopes(y, constant + shrinkage * (scores - constant)))
+    return loss.residuals(y, constant + shrinkage * (scores - constant), constant)
 
 
 def residual_exponent(loss: Loss, largest: float) -> int:
