@@ -132,6 +132,16 @@ def test_bad_powers_and_amounts_are_named(claims):
         SirusRegressor(**SMALL).fit(X, y.where(y.index != 3, -1.0))
 
 
+def test_a_power_that_no_loss_would_use_is_an_error(claims, run, tmp_path: Path):
+    X, y, _ = claims
+    with pytest.raises(ParameterError, match="power is for loss='tweedie', got loss='poisson'"):
+        SirusRegressor(loss="poisson", power=1.2).fit(X, y)
+    table = tmp_path / "claims.csv"
+    X.assign(cost=y).to_csv(table, index=False)
+    code, _, err = run("fit", table, "--target", "cost", "--power", 1.2, "--model", tmp_path / "m.json")
+    assert code == 2 and "--power is for --loss tweedie, got --loss squared_error" in " ".join(err.split())
+
+
 def test_the_command_line_takes_a_power(claims, run, tmp_path: Path):
     X, y, years = claims
     table, model = tmp_path / "claims.csv", tmp_path / "m.json"

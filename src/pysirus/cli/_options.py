@@ -55,7 +55,8 @@ Exposure = Annotated[
     typer.Option(
         "--exposure",
         metavar="COL",
-        help="With --loss poisson: what the counts were collected over, such as years. Predictions are per unit of it.",
+        help="With --loss poisson or tweedie: what counts or amounts were collected over, such as years. "
+        "Predictions are per unit of it.",
         rich_help_panel=COLUMNS,
     ),
 ]

@@ -31,11 +31,11 @@ from pysirus._families.response.response import Response
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
 from pysirus._learn.weighing.equal import NO_STAGES
-from pysirus._message import Parameter
+from pysirus._message import Parameter, setting
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.seed import to_seed
-from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
+from pysirus._parameters.table import PARAMETERS, Constraining, Growing, Running, check_parameters
 from pysirus._terms.from_path import rules_of
 from pysirus._terms.listing import RuleSet
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
@@ -128,6 +128,16 @@ class RegressionBase(RuleRegressor, SirusBase):
     @property
     def _idle_parameters(self) -> tuple[str, ...]:
         return () if self.loss == "tweedie" else ("power",)
+
+    def _settings(self) -> Settings:
+        """The parameters, checked; a power that nothing would use is an error."""
+        settings = super()._settings()
+        if self._idle_parameters and self.power != PARAMETERS["power"].default:
+            wanted, found = setting("loss", "tweedie"), setting("loss", self.loss)
+            raise ParameterError(
+                f"{Parameter('power')} is for {wanted}, got {found}. Leave it out, or choose that loss."
+            )
+        return settings
 
     @property
     def _family(self) -> Gaussian | LogMean:
