@@ -51,6 +51,13 @@ def correct_shares(document):
 
 
 FAULTS: list[tuple[str, str, Any, str]] = [
+    # an estimator and what its model has
+    (
+        "counts_tuned",
+        "a path of an estimator that is not tuned",
+        lambda d: d["estimator"].update(name="SirusRegressor", parameters={"loss": "poisson"}),
+        r"tuning is there, and SirusRegressor is not tuned",
+    ),
     # a column by number and by name
     (
         "numbers",

@@ -229,4 +229,6 @@ def _check_estimator(kind: type[RuleEstimator], document: Mapping[str, Any]) -> 
     ensure(document["task"] == task, "task", f"is {document['task']!r}, and {name} is for {task}")
     for fact in kind._fitted_facts:
         ensure(fact in document["facts"], "facts", f"lacks the entry '{fact}', which {name} has")
-    ensure(not kind._is_tuned or document.get("tuning") is not None, "tuning", f"is missing, and {name} is tuned")
+    has_path = document.get("tuning") is not None
+    ensure(has_path or not kind._is_tuned, "tuning", f"is missing, and {name} is tuned")
+    ensure(not has_path or kind._is_tuned, "tuning", f"is there, and {name} is not tuned")
