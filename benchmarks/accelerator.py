@@ -74,7 +74,7 @@ def binned_numbers(n_rows: int, n_columns: int, seed: int = 0) -> tuple[Any, Any
     """Columns in ten equal bins, and a response of three of them, without the numbers that would have been binned."""
     from pysirus._bins.cuts import Binned, bin_table
     from pysirus._data.table import read_table
-    from pysirus._families.response.response import NumberResponse
+    from pysirus._families.responses import NumberResponse
 
     rng = np.random.default_rng(seed)
     few = rng.normal(size=(1000, n_columns))
@@ -96,8 +96,8 @@ def six_tables(n_rows: int) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     """Tables of every kind: weights, categories, missing values, classes, residuals of a stage, blocks of rows."""
     import pyarrow as pa
 
-    from pysirus._device.room import Most
-    from pysirus._families.response.response import ClassResponse, NumberResponse, VectorResponse
+    from pysirus._device.forest import Most
+    from pysirus._families.responses import ClassResponse, NumberResponse, VectorResponse
 
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n_rows, 12))
@@ -234,9 +234,8 @@ def time_steps(forest: Any, n_trees: int) -> None:
 
 def grow_timed(part: str, n_rows: int, n_columns: int, n_trees: int, repeats: int, most: int | None = None) -> None:
     """Growing, search included; the table is on the GPU, the code compiled."""
-    from pysirus._device.forest import DeviceForest
+    from pysirus._device.forest import DeviceForest, Most
     from pysirus._device.platform import accelerator
-    from pysirus._device.room import Most
     from pysirus._forest.forest import Forest, Recipe
 
     binned, response = binned_numbers(n_rows, n_columns)
@@ -297,7 +296,7 @@ def saved(estimator: Any) -> dict[str, Any]:
 def fit(scale: float) -> None:
     """From numbers to rules."""
     from pysirus import SirusRegressor
-    from pysirus._device.room import TREES
+    from pysirus._device.forest import TREES
 
     n_trees = max(256, int(10_000 * min(1, 10 * scale)))
     X, y = numbers(int(1_000_000 * scale), 100)
@@ -316,7 +315,7 @@ def first(scale: float) -> None:
     """Without compiled code on disk, and with what that run has left there; each in a process of its own."""
     import tempfile
 
-    from pysirus._device.compiled import SWITCH
+    from pysirus._device.platform import SWITCH
 
     command = [sys.executable, __file__, "--only", "first_here", "--scale", str(scale)]
     with tempfile.TemporaryDirectory() as folder:
@@ -440,8 +439,7 @@ def crossover(scale: float) -> None:
 
 def run_parts(arguments: argparse.Namespace) -> None:
     """Each part in a process of its own, which is ended when its time is over."""
-    from pysirus._device.compiled import SWITCH
-    from pysirus._device.platform import TEST_PLATFORM
+    from pysirus._device.platform import SWITCH, TEST_PLATFORM
 
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", SWITCH: "off"}  # so that a first time is one
     if arguments.platform != "gpu":

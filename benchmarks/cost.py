@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from benchmarks.clock import ROOT
 from benchmarks.problems import Problem, made_up
 from benchmarks.rivals import ours
-from pysirus._output import writing
+from pysirus._runtime.output import writing
 
 RESULTS = ROOT / "benchmarks" / "results" / "cost.json"
 CHART = "images/cost.png"

@@ -12,7 +12,7 @@ from benchmarks.clock import best_of
 from benchmarks.problems import made_up
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import Forest, Recipe
 
 

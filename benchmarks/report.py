@@ -26,7 +26,7 @@ from benchmarks.problems import Problem, made_up, shipped
 from benchmarks.rivals import find_rivals, ours, scikit_learn, version_of
 from benchmarks.roofline import Roofline, measure_machine, measure_roofline
 from pysirus import _core
-from pysirus._output import write_text, writing
+from pysirus._runtime.output import write_text, writing
 
 SLOW = {"interpret_ebm", "sirus_pypi", "r_sirus"}  # measured once
 PROBLEMS = ("housing", "diabetes")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysirus import SirusRegressor, datasets
-from pysirus.stability import dice_sorensen
+from pysirus import SirusRegressor, datasets, stability
 
 NAMES = ("ozone", "mpg", "prostate", "housing", "diabetes", "machine")
 N_PAIRS = 5
@@ -20,7 +19,7 @@ def main() -> None:
     for name in NAMES:
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
         models = [SirusRegressor(n_rules=10, n_jobs=-1, random_state=seed).fit(X, y) for seed in range(2 * N_PAIRS)]
-        share = [dice_sorensen(a.selected_, b.selected_) for a, b in zip(models[::2], models[1::2])]
+        share = [stability(a.selected_, b.selected_) for a, b in zip(models[::2], models[1::2])]
         shares.append(np.mean(share))
         trees = np.mean([m.n_trees_ for m in models])
         print(f"{name:10s} {shares[-1]:.3f} of the rules shared, {trees:,.0f} trees on average")

@@ -15,7 +15,7 @@ from paper.page import Run, make_page
 from paper.problems import unavailable
 from paper.published import DATASETS
 from paper.tables import make_tables, to_csv
-from pysirus._output import write_text
+from pysirus._runtime.output import write_text
 
 ROOT = Path(__file__).parents[1]
 N_REPETITIONS = 10

@@ -20,7 +20,7 @@ import pysirus
 from paper import theorem
 from paper.methods import METHODS, REPEAT_THEMSELVES, Result
 from paper.problems import Problem, load
-from pysirus._output import write_text
+from pysirus._runtime.output import write_text
 
 # seconds of one repetition on Housing, and how many times as long a dataset takes: for the time left, not for results
 SECONDS = {

@@ -12,8 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
 from paper.problems import Array, Problem, as_bins, as_numbers
-from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusRegressor, SirusRegressorCV
-from pysirus.stability import stability
+from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusRegressor, SirusRegressorCV, stability
 
 N_FOLDS = 10
 N_EXTRACTED = 100  # rules of the columns "50 rules", before those without weight are left out

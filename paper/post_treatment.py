@@ -16,7 +16,7 @@ import numpy as np
 from paper import problems
 from paper.published import DATASETS
 from pysirus import SirusClassifierCV, SirusRegressorCV
-from pysirus._output import write_text
+from pysirus._runtime.output import write_text
 
 ROOT = Path(__file__).parents[1]
 FILTERS = ("paper", "sample")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pysirus import datasets
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import Feature, read_table, recode_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 
 Array = NDArray[np.float64]
 

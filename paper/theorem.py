@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pysirus import SirusRegressor
-from pysirus.stability import dice_sorensen
+from pysirus import SirusRegressor, stability
 
 SIZES = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 P0 = (0.25, 0.05)
@@ -62,6 +61,6 @@ def compare(n: int, pair: int) -> dict[str, float]:
     result = {}
     for p0 in P0:
         lists = [model.with_rules(sum(rule.frequency > p0 for rule in model.selected_)).rules for model in models]
-        result[f"stability_{p0}"] = dice_sorensen(*lists)
+        result[f"stability_{p0}"] = stability(*lists)
         result[f"size_{p0}"] = float(np.mean([len(rules) for rules in lists]))
     return result

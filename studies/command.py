@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from paper.cells import run
 
-from pysirus._output import write_text
+from pysirus._runtime.output import write_text
 from studies.results import Job, Result, Store
 
 

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._output import write_text
+from pysirus._runtime.output import write_text
 
 # The version of what the same data and seed give, and what each one changed: pages with older results say so.
 RESULTS = 3
 CHANGES = {
-    2: "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Now "
-    "rows are [dealt](method.md#tuning) into folds, with equal shares of every class and of events: figures differ a "
-    "little. Corrections of stages may rest on fewer than five rows in these results, which are now refused.",
+    2: "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Folds "
+    "are now [stratified](method.md#tuning), with equal shares of every class and of events; how much the figures "
+    "change was not measured. Corrections of stages may rest on fewer than five rows in these results, which are now "
+    "refused.",
     3: "Where a table has more than 5,000 rows, trees of tuned lists and of stages could draw more rows than [they do "
     "now](rows.md).",
 }

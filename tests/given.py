@@ -14,7 +14,7 @@ import pytest
 import oracle
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 
 SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[2] / "shared"))
 TARGETS = {"ozone": "O3", "machine": "perf", "diabetes": "target", "housing": "medv", "prostate": "lpsa", "mpg": "mpg"}

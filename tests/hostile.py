@@ -84,7 +84,7 @@ SCORED = [*SCORES, "counts", "survival"]
 
 
 def _fit_scores(kind: str, X: pd.DataFrame, y: np.ndarray) -> SirusClassifier:
-    """Classes weighed by likelihood; with stages the list has corrections."""
+    """Classes with likelihood weights; with stages the list has corrections."""
     labels = np.array([*CLASSES, "no"], dtype=object)[: SCORES[kind]]
     cuts = np.quantile(y, np.arange(1, len(labels)) / len(labels))
     model = SirusClassifier(n_rules=15, n_trees=1000, random_state=1, categorical_features=["grade"])

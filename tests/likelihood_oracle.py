@@ -5,8 +5,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from pysirus import _core
-from pysirus._families.losses import Loss
-from pysirus._families.response.response import ClassResponse, NumberResponse
+from pysirus._families.links import Loss
+from pysirus._families.responses import ClassResponse, NumberResponse
 from pysirus._weights.likelihood import Patterns
 
 SEED = 5

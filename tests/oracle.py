@@ -14,8 +14,7 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from pysirus import _core
-from pysirus._forest.forest import Paths
-from pysirus._forest.interactions import InteractionConstraint
+from pysirus._forest.forest import InteractionConstraint, Paths
 
 GOLDEN64 = 0x9E3779B97F4A7C15
 GOLDEN32 = 0x9E3779B9
@@ -145,6 +144,7 @@ class Problem:
     max_features: int = 1
     min_node_size: int = 5
     together: InteractionConstraint = field(default_factory=InteractionConstraint)
+    lines: list = field(default_factory=list)  # [feature][bin], nothing for a feature that may not be a line
 
     @property
     def split_offset(self):
@@ -165,6 +165,7 @@ class Problem:
             self.max_features,
             self.min_node_size,
             block_thresholds=self.block_thresholds.tolist(),
+            lines=self.lines,
             **self.together.for_core(len(self.bins)),
         )
 
@@ -218,8 +219,8 @@ def score_of(n, sums, n_left, left_sums):
     return score / (n_left * n_right)
 
 
-def best_split(problem, key, node, size, rows, above=()):
-    """The best split of a node, or NO_SPLIT: the lowest cut of the feature that drew most, among equals."""
+def tried_splits(problem, key, node, size, rows, above=()):
+    """All splits of a node that part its rows: score, feature, number within the feature."""
     n, sums = sums_of(problem, size, rows)
     found = []
     for feature in candidates_of(key, node, allowed_features(problem, above), problem.max_features):
@@ -227,6 +228,12 @@ def best_split(problem, key, node, size, rows, above=()):
             n_left, left_sums = sums_of(problem, size, rows & goes_left(problem, feature, local))
             if n_left not in (0, n):
                 found.append((score_of(n, sums, n_left, left_sums), feature, local))
+    return found
+
+
+def best_split(problem, key, node, size, rows, above=()):
+    """The best split of a node, or NO_SPLIT: the lowest cut of the feature that drew most, among equals."""
+    found = tried_splits(problem, key, node, size, rows, above)
     if not found:
         return NO_SPLIT
     most = max(score for score, _, _ in found)
@@ -236,14 +243,61 @@ def best_split(problem, key, node, size, rows, above=()):
     return int(problem.split_offset[feature]) + first
 
 
-def grow_tree(problem, tree):
-    """Split numbers of a tree's inner nodes in heap order."""
-    key = tree_key(problem.seed, tree)
+def drawn_counts(problem, tree):
+    """How often each row stands in a tree's sample."""
     n_rows = problem.bins.shape[1]
     if len(problem.block_thresholds):
-        counts = counts_in_blocks(problem.seed, [tree], n_rows, problem.block_thresholds)[0]
+        return counts_in_blocks(problem.seed, [tree], n_rows, problem.block_thresholds)[0]
+    return counts_of(problem.seed, [tree], np.arange(n_rows), problem.thresholds)[0]
+
+
+def in_words(number):
+    """An integer as a float: 32 bits at a time, the highest first."""
+    size, result = abs(number), 0.0
+    for shift in (96, 64, 32, 0):
+        result = result * 2.0**32 + float(size >> shift & 2**32 - 1)
+    return result
+
+
+def line_sums(problem, feature, size, rows):
+    """A of each output, and B, of the straight line in a feature's numbers: exact integers, as they are defined."""
+    v = [problem.lines[feature][b] for b in problem.bins[feature, rows]]
+    n, sums = sums_of(problem, size, rows)
+    w = [int(own) for own in size[rows]]
+    sx, sxx = sum(a * b for a, b in zip(v, w)), sum(a * a * b for a, b in zip(v, w))
+    if problem.class_code is None:
+        answers = [[int(y) for y in own] for own in np.atleast_2d(problem.value)[:, rows]]
     else:
-        counts = counts_of(problem.seed, [tree], np.arange(n_rows), problem.thresholds)[0]
+        answers = [[int(c == k) for c in problem.class_code[rows]] for k in range(problem.n_outputs)]
+    sxy = [sum(a * b * y for a, b, y in zip(v, w, own)) for own in answers]
+    return [n * own - sx * s for own, s in zip(sxy, sums)], n * sxx - sx * sx
+
+
+def winning_line(problem, tree):
+    """The feature whose line wins a tree, or -1: it takes at least 0.9 of what the root's best cut takes."""
+    key, counts = tree_key(problem.seed, tree), drawn_counts(problem, tree)
+    size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
+    rows = counts > 0
+    cuts = tried_splits(problem, key, 0, size, rows)
+    if counts.sum() <= problem.min_node_size or not cuts or not any(problem.lines):
+        return -1
+    found = []
+    for feature in candidates_of(key, 0, allowed_features(problem, ()), problem.max_features):
+        if not problem.lines[feature]:
+            continue
+        a, b = line_sums(problem, feature, size, rows)
+        squares = 0.0
+        for own in a:
+            squares += in_words(own) * in_words(own)
+        if b and squares:
+            found.append((squares / in_words(b), int(row_bits(node_key(key, 0), feature)), feature))
+    score, _, feature = max(found, default=(-1.0, 0, -1))
+    return feature if score >= 0.9 * max(cuts)[0] else -1
+
+
+def grow_tree(problem, tree):
+    """Split numbers of a tree's inner nodes in heap order."""
+    key, counts = tree_key(problem.seed, tree), drawn_counts(problem, tree)
     size = counts if problem.weight is None else counts * problem.weight.astype(np.int64)
     answer = problem.value if problem.class_code is None else problem.class_code
     splits = [NO_SPLIT] * (2**problem.max_depth - 1)

@@ -14,7 +14,15 @@ def grow(problem, n_trees=20, first_tree=0, n_threads=1, instruction_set=SETS[0]
     return _core.grow(problem.plan(), problem.rows(), first_tree, n_trees, n_threads, instruction_set)
 
 
-def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instruction_set=SETS[0]):
+def grow_lines(problem, n_trees=20, first_tree=0, n_threads=1, instruction_set=SETS[0]):
+    """The feature whose line wins each tree, and the splits."""
+    lines = np.full(n_trees, -9, dtype=np.int32)
+    plan, rows = problem.plan(), problem.rows()
+    splits = _core.grow(plan, rows, first_tree, n_trees, n_threads, instruction_set, lines=lines)
+    return lines, splits
+
+
+def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instruction_set=SETS[0], lines=None):
     """Level by level: add up the sums of the parts, search, ask again about nodes that gain nothing."""
     plan = problem.plan()
     n_rows = problem.bins.shape[1]
@@ -22,7 +30,7 @@ def grow_in_parts(problem, limits, n_trees, first_tree=0, n_threads=1, instructi
     splits = np.zeros((n_trees, 0), dtype=np.int32)
     for _ in range(problem.max_depth):
         sums = sum(_core.level_sums(plan, rows, first_tree, splits, n_threads, instruction_set) for rows in parts)
-        found, without_gain = _core.search(plan, first_tree, splits, sums)
+        found, without_gain = _core.search(plan, first_tree, splits, sums, None if splits.shape[1] else lines)
         if len(without_gain):
             others = sum(
                 _core.count_other_values(plan, rows, first_tree, splits, without_gain, n_threads) for rows in parts

@@ -134,7 +134,7 @@ def fit(own: Draw, X: pd.DataFrame, y: Any, weights: Any) -> Any:
         half = len(frame) // 2
         frame.iloc[:half].to_parquet(Path(folder, "0.parquet"))
         frame.iloc[half:].to_parquet(Path(folder, "1.parquet"))
-        named = {} if weights is None else {"weights": "the_weight"}
+        named = {} if weights is None else {"sample_weight": "the_weight"}
         return estimator.fit_files(f"{folder}/*.parquet", "the_target", **named)
 
 

@@ -23,7 +23,7 @@ import pysirus
 SOURCE = Path(pysirus.__file__).parent
 FAMILIES = ("_kind", "_families", "families")
 # Rooms that a walk leaves out: they say how something is done on the way, and not what.
-LEFT_OUT = ["_sums", "_crew", "_plain", "_message", "_warn", "_console", "_format", "_parameters", "_progress"]
+LEFT_OUT = ["_text", "_runtime", "_parameters"]
 SHORT = 60  # lines of a small file
 ON_KIND = re.compile(
     r"\bclasses is (not )?None|\bsurvival is (not )?None|\blikelihood is (not )?None|\blink (==|!=|in\b|not in\b)"

@@ -6,7 +6,7 @@ from benchmarks.problems import Problem
 from pysirus import SirusRegressor
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import Forest, GrowingForest, Recipe
 
 

@@ -17,6 +17,7 @@ namespace pysirus::python {
 constexpr std::int64_t kMaxTrees = 1 << 24;         // in one call
 constexpr std::int64_t kMaxSplits = 1 << 30;        // a path counts sides too, in 32 bits
 constexpr std::int64_t kMaxForestNumber = 1 << 20;  // of a response or a weight in the forest: three digits of 7 bits
+constexpr std::int64_t kMaxLineNumber = (1 << 15) - 1;
 constexpr std::int64_t kMaxMomentValue = std::int64_t{1} << 44;
 constexpr std::int64_t kMaxMomentWeight = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxFolds = 1000;

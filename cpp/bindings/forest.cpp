@@ -39,6 +39,8 @@ struct Plan {
   std::vector<std::uint8_t> has_missing, apart;
   std::vector<std::uint64_t> groups;
   std::vector<std::uint32_t> block_thresholds;
+  std::vector<std::int32_t> first_of_line;
+  std::vector<std::int16_t> line_numbers;
   std::int32_t n_outputs;
   bool classes;
   Recipe recipe;
@@ -46,7 +48,8 @@ struct Plan {
   Plan(std::vector<std::int32_t> bins, std::vector<std::uint8_t> missing, std::vector<std::int32_t> offset,
        std::int32_t outputs, bool classes, const std::vector<std::uint32_t>& thresholds, std::uint64_t seed,
        std::int32_t max_depth, std::int32_t max_features, std::int32_t min_node_size, std::int32_t most_together,
-       std::vector<std::uint64_t> groups, std::vector<std::uint8_t> apart, std::vector<std::uint32_t> of_blocks)
+       std::vector<std::uint64_t> groups, std::vector<std::uint8_t> apart, std::vector<std::uint32_t> of_blocks,
+       const std::vector<std::vector<std::int16_t>>& lines)
       : n_bins(std::move(bins)), split_offset(std::move(offset)), has_missing(std::move(missing)),
         apart(std::move(apart)), groups(std::move(groups)), block_thresholds(std::move(of_blocks)), n_outputs(outputs),
         classes(classes),
@@ -78,8 +81,23 @@ struct Plan {
             "at most 1024 thresholds of blocks, none below the one before");
     recipe.block_thresholds = block_thresholds.empty() ? nullptr : block_thresholds.data();
     recipe.n_block_thresholds = static_cast<std::int32_t>(block_thresholds.size());
+    take_lines(lines);
   }
   Plan(const Plan&) = delete;  // the recipe points to its vectors
+
+  // Of each column the numbers of its bins, none where it may not be a line; nothing at all where none may.
+  void take_lines(const std::vector<std::vector<std::int16_t>>& lines) {
+    require(lines.empty() || lines.size() == n_bins.size(), "lines must have an entry per feature");
+    for (std::size_t f = 0; f < lines.size(); ++f) {
+      require(lines[f].empty() || lines[f].size() == static_cast<std::size_t>(n_bins[f]),
+              "a line must have a number for each bin");
+      first_of_line.push_back(lines[f].empty() ? -1 : static_cast<std::int32_t>(line_numbers.size()));
+      line_numbers.insert(line_numbers.end(), lines[f].begin(), lines[f].end());
+    }
+    check_range("the number of a bin,", range_of(line_numbers.data(), line_numbers.size()), -kMaxLineNumber,
+                kMaxLineNumber);
+    if (!lines.empty()) recipe.lines = {first_of_line.data(), line_numbers.data()};
+  }
 
   std::int64_t n_splits() const { return split_offset.back(); }
 
@@ -154,12 +172,23 @@ struct Rows {
   }
 };
 
+// Where the columns go whose lines win trees: one of each tree, where lines are asked for.
+using WinningLines = std::optional<nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+std::int32_t* check_lines(const Plan& plan, const WinningLines& lines, std::size_t n_trees) {
+  require(lines.has_value() == (plan.recipe.lines.first != nullptr), "give lines where the plan has some");
+  require(!lines || lines->shape(0) == n_trees, "lines must have an entry per tree");
+  return lines ? lines->data() : nullptr;
+}
+
 Out<std::int32_t> grow(const Plan& plan, const Rows& rows, std::uint64_t first_tree, std::int64_t n_trees,
-                       int n_threads, const std::string& instruction_set, const StopFlag* stop) {
+                       int n_threads, const std::string& instruction_set, const StopFlag* stop,
+                       const WinningLines& lines) {
   const Table table = rows.table(plan);
   require(table.n_rows >= 1, "the table is empty");
   require(n_trees >= 0 && n_trees <= kMaxTrees, "n_trees must be from 0 to 2**24");
   check_instruction_set(instruction_set, instruction_sets());
+  std::int32_t* won = check_lines(plan, lines, static_cast<std::size_t>(n_trees));
   const std::size_t n_nodes = (std::size_t{1} << plan.recipe.max_depth) - 1;
   std::vector<std::int32_t> splits(static_cast<std::size_t>(n_trees) * n_nodes);
   bool finished;
@@ -167,7 +196,7 @@ Out<std::int32_t> grow(const Plan& plan, const Rows& rows, std::uint64_t first_t
     nb::gil_scoped_release release;
     finished = grow_forest(
         table, plan.recipe, first_tree, n_trees, n_threads, instruction_set,
-        [&] { return (stop && stop->set) || signalled(); }, splits.data());
+        [&] { return (stop && stop->set) || signalled(); }, splits.data(), won);
   }
   check_finished(finished);
   return to_numpy(std::move(splits), {static_cast<std::size_t>(n_trees), n_nodes});
@@ -201,17 +230,19 @@ Out<std::int64_t> level_sums(const Plan& plan, const Rows& rows, std::uint64_t f
   return to_numpy(std::move(sums), {n});
 }
 
-nb::tuple search(const Plan& plan, std::uint64_t first_tree, const Splits& splits, Array<std::int64_t, 1> sums) {
+nb::tuple search(const Plan& plan, std::uint64_t first_tree, const Splits& splits, Array<std::int64_t, 1> sums,
+                 const WinningLines& lines) {
   const Level level = level_of(plan, first_tree, splits);
   require(sums.shape(0) == static_cast<std::size_t>(level.n_sums()), "these are not the sums of this level");
   Table table = plan.table();
   if (plan.classes) table.class_code = plan.has_missing.data();  // not read: it says that there are classes
   const auto n_trees = static_cast<std::size_t>(level.n_trees), n_nodes = static_cast<std::size_t>(level.n_nodes());
+  std::int32_t* won = level.depth == 0 ? check_lines(plan, lines, n_trees) : nullptr;
   std::vector<std::int32_t> found(n_trees * n_nodes);
   std::vector<std::int64_t> without_gain;
   {
     nb::gil_scoped_release release;
-    without_gain = search_level(table, plan.recipe, level, sums.data(), found.data());
+    without_gain = search_level(table, plan.recipe, level, sums.data(), found.data(), won);
   }
   const std::size_t per_node = plan.numbers_of_node(), n_without_gain = without_gain.size() / per_node;
   return nb::make_tuple(to_numpy(std::move(found), {n_trees, n_nodes}),
@@ -272,24 +303,27 @@ void bind_forest(nb::module_& m) {
   nb::class_<Plan>(m, "Plan", "The shape of binned columns and the recipe of trees.")
       .def(nb::init<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<std::int32_t>, std::int32_t, bool,
                     const std::vector<std::uint32_t>&, std::uint64_t, std::int32_t, std::int32_t, std::int32_t,
-                    std::int32_t, std::vector<std::uint64_t>, std::vector<std::uint8_t>, std::vector<std::uint32_t>>(),
+                    std::int32_t, std::vector<std::uint64_t>, std::vector<std::uint8_t>, std::vector<std::uint32_t>,
+                    const std::vector<std::vector<std::int16_t>>&>(),
            "n_bins"_a, "has_missing"_a, "split_offset"_a, "n_outputs"_a, "classes"_a, "thresholds"_a, "seed"_a,
            "max_depth"_a, "max_features"_a, "min_node_size"_a, "most_together"_a = 0,
            "groups"_a = std::vector<std::uint64_t>(), "apart"_a = std::vector<std::uint8_t>(),
-           "block_thresholds"_a = std::vector<std::uint32_t>());
+           "block_thresholds"_a = std::vector<std::uint32_t>(), "lines"_a = std::vector<std::vector<std::int16_t>>());
   nb::class_<Rows>(m, "Rows", "Rows in bins with their responses: all of them, or those of one part.")
       .def(nb::init<Array<std::uint8_t, 2>, std::optional<AnyArray<std::int32_t>>,
                     std::optional<Array<std::uint8_t, 1>>, std::optional<Array<std::int32_t, 1>>, std::uint64_t>(),
            "bins"_a, "value"_a.none(), "class_code"_a.none(), "weight"_a.none(), "first_row"_a = 0);
   m.def("grow", &grow, "plan"_a, "rows"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "instruction_set"_a,
-        "stop"_a.none() = nb::none(),
-        "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none.");
+        "stop"_a.none() = nb::none(), "lines"_a.noconvert().none() = nb::none(),
+        "Grow trees first_tree, first_tree + 1, ...: the split number of each inner node in heap order, -1 for none. "
+        "Where the plan has lines, the column whose line wins each tree is written to `lines`, -1 where a cut does.");
   m.def("level_sums", &level_sums, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "n_threads"_a, "instruction_set"_a,
         "What the next level of some trees needs to know of these rows; the sums of parts add up.");
   m.def(
-      "search", &search, "plan"_a, "first_tree"_a, "splits"_a, "sums"_a,
+      "search", &search, "plan"_a, "first_tree"_a, "splits"_a, "sums"_a, "lines"_a.noconvert().none() = nb::none(),
       "The splits of the next level from its sums over all rows; and nodes (tree, node, a value per column) whose best "
-      "split gains nothing, not to be split if all their rows answer these values.");
+      "split gains nothing, not to be split if all their rows answer these values. At the root `lines` is written as "
+      "by grow.");
   m.def("count_other_values", &other_values, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "nodes"_a,
         "n_threads"_a = 1, "How many rows in each of these nodes answer other values than the node's.");
   nb::class_<PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")

@@ -302,12 +302,15 @@ void bind_rule_list(nb::module_& m) {
       .def("add_rule", &add_rule, "conditions"_a, "inside"_a, "outside"_a)
       .def(
           "add_term",
-          [](RuleList& rules, int column, double weight, double lower, double upper, double missing) {
+          [](RuleList& rules, int column, const std::vector<double>& slopes, double lower, double upper, double missing,
+             double centre) {
             require(column >= 0 && static_cast<std::size_t>(column) < rules.columns.size(), "no such column");
-            require(rules.start.size() == 1, "linear terms are for one output");
-            rules.terms.push_back({column, weight, lower, upper, missing});
+            require(slopes.size() == rules.start.size(), "a slope for each output");
+            rules.terms.push_back({column, lower, upper, missing, centre});
+            rules.slopes.insert(rules.slopes.end(), slopes.begin(), slopes.end());
           },
-          "column"_a, "weight"_a, "lower"_a, "upper"_a, "missing"_a)
+          "column"_a, "slopes"_a, "lower"_a, "upper"_a, "missing"_a, "centre"_a,
+          "A column within limits, less its centre, times a slope for each output.")
       .def("evaluate", &evaluate, "columns"_a, "n_rows"_a, "instruction_set"_a.none() = nb::none(),
            "Sums [row, output] over arrays of the columns in use.")
       .def("evaluate_matrix", &evaluate_matrix, "matrix"_a, "instruction_set"_a.none() = nb::none(),

@@ -237,7 +237,8 @@ inline RuleList some_rules() {
     rules.inside.push_back(0.1 * static_cast<double>(r + 1));
     rules.outside.push_back(-0.3 * static_cast<double>(r));
   }
-  rules.terms = {{1, 0.7, -5.0, 5.0, 0.25}};
+  rules.terms = {{1, -5.0, 5.0, 0.25, 1.5}};
+  rules.slopes = {0.7};
   return rules;
 }
 
@@ -253,9 +254,10 @@ inline double plain_sum(const RuleList& rules, const double* row) {
     }
     total += holds ? rules.inside[r] : rules.outside[r];
   }
-  for (const Term& term : rules.terms) {
+  for (std::size_t t = 0; t < rules.terms.size(); ++t) {
+    const Term& term = rules.terms[t];
     const double x = row[rules.columns[term.column]];
-    total += term.weight * (std::isnan(x) ? term.missing : std::clamp(x, term.lower, term.upper));
+    total += rules.slopes[t] * ((std::isnan(x) ? term.missing : std::clamp(x, term.lower, term.upper)) - term.centre);
   }
   return total;
 }

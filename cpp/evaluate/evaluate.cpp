@@ -39,7 +39,8 @@ RuleView view_of(const RuleList& rules) {
           rules.parts.data(),
           rules.inside.data(),
           rules.outside.data(),
-          rules.terms.data()};
+          rules.terms.data(),
+          rules.slopes.data()};
 }
 
 // On a cache line, and zero: rows past the last of a short table are computed too.

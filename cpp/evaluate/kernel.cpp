@@ -92,11 +92,18 @@ void add_rule(const RuleView& rules, std::int32_t rule, const Masks* masks, Real
   }
 }
 
-void add_term(const Term& term, const double* x, double* total) {
-  for (std::int64_t row = 0; row < kRows; ++row) {
-    double held = x[row] < term.lower ? term.lower : x[row];
-    held = held > term.upper ? term.upper : held;
-    total[row] += term.weight * (x[row] == x[row] ? held : term.missing);
+// NaN fails every comparison, so it is replaced last.
+void add_term(const Term& term, const double* slopes, std::int32_t n_outputs, const Reals* x, Reals* totals) {
+  const auto lower = splat<Reals>(term.lower), upper = splat<Reals>(term.upper);
+  const auto missing = splat<Reals>(term.missing), centre = splat<Reals>(term.centre);
+  Reals value[kVectors];
+  for (std::int64_t v = 0; v < kVectors; ++v) {
+    const Reals held = choose(x[v] < lower, lower, choose(x[v] > upper, upper, x[v]));
+    value[v] = choose(x[v] == x[v], held, missing) - centre;
+  }
+  for (std::int32_t k = 0; k < n_outputs; ++k) {
+    const auto slope = splat<Reals>(slopes[k]);
+    for (std::int64_t v = 0; v < kVectors; ++v) totals[k * kVectors + v] += slope * value[v];
   }
 }
 
@@ -121,7 +128,9 @@ void evaluate_rows(const RuleView& rules, const ColumnView* views, std::int64_t 
   for (std::int32_t rule = 0; rule < rules.n_rules; ++rule)
     add_rule(rules, rule, reinterpret_cast<const Masks*>(scratch.masks), reinterpret_cast<Reals*>(totals));
   for (std::int32_t t = 0; t < rules.n_terms; ++t)
-    add_term(rules.terms[t], scratch.values + rules.terms[t].column * kRows, totals);
+    add_term(rules.terms[t], rules.slopes + t * n_outputs, n_outputs,
+             reinterpret_cast<const Reals*>(scratch.values + rules.terms[t].column * kRows),
+             reinterpret_cast<Reals*>(totals));
   for (std::int64_t row = 0; row < n_rows; ++row)
     for (std::int32_t k = 0; k < n_outputs; ++k) sums[row * n_outputs + k] = totals[k * kRows + row];
 }

@@ -19,6 +19,7 @@ struct RuleView {
   const std::int32_t* parts;
   const double *inside, *outside;  // [rule][output]
   const Term* terms;
+  const double* slopes;  // [term][output]
 };
 
 struct Scratch {

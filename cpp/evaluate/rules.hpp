@@ -25,10 +25,10 @@ struct Condition {
   std::int32_t n_levels = 0;
 };
 
-// weight * x with x held within its limits; `missing` stands in for NaN.
+// x held within its limits, less `centre`, times a slope for each output; `missing` stands in for NaN.
 struct Term {
   std::int32_t column;
-  double weight, lower, upper, missing;
+  double lower, upper, missing, centre;
 };
 
 struct RuleList {
@@ -40,6 +40,7 @@ struct RuleList {
   std::vector<std::int32_t> parts;          // positions in `conditions`
   std::vector<double> inside, outside;      // [rule][output]: what a rule adds where it holds, and elsewhere
   std::vector<Term> terms;
+  std::vector<double> slopes;  // [term][output]
 
   std::int32_t n_outputs() const { return static_cast<std::int32_t>(start.size()); }
   std::int32_t n_rules() const { return static_cast<std::int32_t>(first_part.size()) - 1; }

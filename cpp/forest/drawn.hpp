@@ -6,17 +6,19 @@
 // draws all of it and keeps its own.
 //
 // Two features share a column of a byte, so that one addition serves both: the cells of each are sums over those of the
-// pair. Size and sum of a cell are packed into 64 bits where they have room. Of 100,000 x 20, 10,000 rows drawn, a tree
-// takes half the time that a feature at a time takes. Vectors of trees, as the kernel has them, would gather
+// pair. Size and sums of a cell are packed into 64 bits where they have room (packed.hpp). Of 100,000 x 20, 10,000 rows
+// drawn, a tree takes half the time that a feature at a time takes. Vectors of trees, as the kernel has them, would gather
 // other rows for each lane.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <vector>
 
 #include "forest/level.hpp"
+#include "forest/packed.hpp"
 #include "forest/table.hpp"
 
 namespace pysirus {
@@ -34,26 +36,62 @@ struct Pairs {
   explicit Pairs(const Table& table);
 };
 
-// The bins of each row side by side, [row][pair]: a row that is drawn is read at once.
+// The bins of each row side by side, [row][pair], and what it answers, its value or its class, where that can be packed:
+// a row that is drawn is read at once.
 class RowsOfPairs {
  public:
+  explicit RowsOfPairs(const Table& table) : pairs_(table), packing_(table) {}
+
   // On several threads; false when interrupted, and then of no use.
-  bool fill(const Table& table, const Pairs& pairs, int n_threads, const std::function<bool()>& interrupted);
+  bool fill(const Table& table, int n_threads, const std::function<bool()>& interrupted);
+
+  const std::vector<Pairs::Pair>& pairs() const { return pairs_.pairs; }
+  const Packing& packing() const { return packing_; }
   const std::uint64_t* of(std::int64_t row) const { return words_.data() + row * n_words_; }
   std::int64_t n_words() const { return n_words_; }
+  // What a row answers, from its words.
+  std::int32_t answer(const std::uint64_t* words) const {
+    std::int32_t answer;
+    std::memcpy(&answer, reinterpret_cast<const std::uint8_t*>(words) + pairs_.pairs.size(), sizeof answer);
+    return answer;
+  }
 
  private:
+  Pairs pairs_;
+  Packing packing_;
   std::int64_t n_words_ = 0;  // of a row
   std::vector<std::uint64_t> words_;
 };
 
 // grow_forest and add_level (forest.hpp) for such trees.
 bool grow_drawn(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int n_threads,
-                const std::function<bool()>& interrupted, std::int32_t* splits);
+                const std::function<bool()>& interrupted, std::int32_t* splits, std::int32_t* lines);
 bool add_drawn_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
                      const std::function<bool()>& interrupted, std::int64_t* sums);
 
-// The rows of the table that a tree draws, one entry a draw.
-void draw_rows(const Table& table, const Recipe& recipe, std::uint64_t tree_key, std::vector<std::int64_t>& rows);
+// The rows of the table that trees draw, one entry a draw.
+class DrawnRows {
+ public:
+  DrawnRows(const Table& table, const Recipe& recipe);
+
+  void draw(std::uint64_t tree_key);
+  std::size_t size() const { return n_rows_; }
+  std::int64_t operator[](std::size_t entry) const { return rows_[entry]; }
+
+ private:
+  // How many draws a block has: the thresholds that its bits reach. They are looked for from those that the first byte
+  // of the bits reaches for certain.
+  std::int64_t n_draws(std::uint32_t bits) const {
+    std::int64_t n = reached_[bits >> 24];
+    while (n < recipe_.n_block_thresholds && bits >= recipe_.block_thresholds[n]) ++n;
+    return n;
+  }
+
+  const Table& table_;
+  const Recipe& recipe_;
+  std::int32_t reached_[256];
+  std::size_t n_rows_ = 0;
+  std::vector<std::int64_t> rows_;  // as many as there could be, and a few more
+};
 
 }  // namespace pysirus

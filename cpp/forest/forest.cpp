@@ -95,15 +95,18 @@ bool run_blocks(const Table& table, const Recipe& recipe, const Kernel& kernel, 
 
 bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees,
                  int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
-                 std::int32_t* splits) {
-  if (draws_in_blocks(recipe)) return grow_drawn(table, recipe, first_tree, n_trees, n_threads, interrupted, splits);
+                 std::int32_t* splits, std::int32_t* lines) {
+  if (!recipe.lines.first) lines = nullptr;
+  if (draws_in_blocks(recipe))
+    return grow_drawn(table, recipe, first_tree, n_trees, n_threads, interrupted, splits, lines);
   const Kernel& kernel = kernel_of(instruction_set);
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
   return run_blocks(table, recipe, kernel, n_trees, n_threads, interrupted,
                     [&](const Job& job, std::int64_t first, int n, Crew::Leader& leader) {
                       kernel.start_block(job, first_tree + static_cast<std::uint64_t>(first), n, leader.memory());
                       for (int level = 0; level < recipe.max_depth && leader.sum_level(); ++level)
-                        kernel.split_level(job, leader.memory(), splits + first * n_nodes);
+                        kernel.split_level(job, leader.memory(), splits + first * n_nodes,
+                                           lines ? lines + first : nullptr);
                     });
 }
 

@@ -62,8 +62,9 @@ struct Kernel {
   void (*sum_rows)(const Job&, const Memory& lead, const Memory& own);
   // Adds a helper's sums to the leader's.
   void (*add_sums)(const Job&, const Memory& lead, const Memory& own);
-  // Splits the nodes of the level, writes the numbers to splits[tree][node in heap order] and goes to the next level.
-  void (*split_level)(const Job&, const Memory& lead, std::int32_t* splits);
+  // Splits the nodes of the level, writes the numbers to splits[tree][node in heap order] and goes to the next level. At
+  // the root, the column whose line wins each tree goes to lines[tree], unless that is null.
+  void (*split_level)(const Job&, const Memory& lead, std::int32_t* splits, std::int32_t* lines);
   // Adds the sums to those that a level asks for.
   void (*answer_level)(const Job&, const LevelView&, std::int64_t first, const Memory& lead, std::int64_t* sums);
 };

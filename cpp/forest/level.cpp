@@ -76,12 +76,14 @@ Level::Level(const Table& table, const Recipe& recipe, std::uint64_t first_tree,
 }
 
 std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe, const Level& level,
-                                       const std::int64_t* sums, std::int32_t* found) {
+                                       const std::int64_t* sums, std::int32_t* found, std::int32_t* lines) {
+  if (level.depth > 0 || !recipe.lines.first) lines = nullptr;
   std::vector<std::int64_t> without_gain;
   const std::int64_t n_nodes = level.n_nodes(), per_bin = 1 + table.n_sums;
   reference::Sums node(static_cast<std::size_t>(per_bin));
   for (std::int64_t at = 0; at < level.n_trees * n_nodes; ++at) {
     found[at] = kNoSplit;
+    if (lines) lines[at] = kNoLine;
     const std::int64_t* cells = sums + level.offset[at];
     if (level.offset[at + 1] == level.offset[at] || *cells++ <= recipe.min_node_size) continue;
     const std::int32_t* candidates = level.candidates.data() + at * recipe.max_features;
@@ -95,6 +97,7 @@ std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe,
     const bool pure = table.class_code && std::find(node.begin() + 1, node.end(), node[0]) != node.end();
     if (best.split == kNoSplit || pure) continue;
     found[at] = best.split;
+    if (lines) lines[at] = reference::winning_line(table, recipe, key, candidates, cells, best.score);
     // A constant response is its sum over its size, without remainder.
     const auto whole = [&](std::int64_t sum) { return sum % node[0] == 0; };
     if (table.class_code || !is_zero(best.score, node) || !std::all_of(node.begin() + 1, node.end(), whole)) continue;
@@ -116,9 +119,10 @@ std::int64_t count_other_values(const Table& table, const Recipe& recipe, const 
   };
   std::int64_t others = 0;
   if (draws_in_blocks(recipe)) {
-    std::vector<std::int64_t> rows;
-    draw_rows(table, recipe, key, rows);
-    return std::count_if(rows.begin(), rows.end(), [&](std::int64_t row) { return is_other(row) && path.holds(row); });
+    DrawnRows rows(table, recipe);
+    rows.draw(key);
+    for (std::size_t i = 0; i < rows.size(); ++i) others += is_other(rows[i]) && path.holds(rows[i]);
+    return others;
   }
   for (std::int64_t row = 0; row < table.n_rows; ++row)
     others += is_other(row) && path.holds(row) &&

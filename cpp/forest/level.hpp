@@ -32,9 +32,10 @@ struct Level {
 // Searches the splits of a level in the sums over all rows: found[tree][2^depth]. Of the table only the shape of its
 // columns is read, and whether there are classes. Nodes no split of which gains anything are split, and named: 2 + n_sums
 // integers for each, its tree, counted from the level's first one, its number in heap order, and the value of each column
-// which all its rows must answer for it to be left alone.
+// which all its rows must answer for it to be left alone. At the root, where the recipe has lines: lines[tree] is the
+// column whose line wins the tree, unless that is null; a tree of one answer has none.
 std::vector<std::int64_t> search_level(const Table& table, const Recipe& recipe, const Level& level,
-                                       const std::int64_t* sums, std::int32_t* found);
+                                       const std::int64_t* sums, std::int32_t* found, std::int32_t* lines = nullptr);
 
 // How many rows of such a node, or draws of rows, answer something else than its values.
 std::int64_t count_other_values(const Table& table, const Recipe& recipe, const Level& level, const std::int64_t* node);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "forest/lines.hpp"
 #include "forest/random.hpp"
 #include "forest/table.hpp"
 
@@ -163,6 +164,23 @@ inline Best best_split(const Table& table, const Recipe& recipe, std::uint64_t n
   return best;
 }
 
+// The column whose straight line wins a tree, from the cells of its root and the score of the root's best cut: of the
+// candidates that may be a line the one that takes most, if that is at least 0.9 of what the cut takes.
+inline std::int32_t winning_line(const Table& table, const Recipe& recipe, std::uint64_t node_key,
+                                 const std::int32_t* candidates, const std::int64_t* cells, double cut) {
+  const std::int32_t per_bin = 1 + table.n_sums;
+  BestLine best;
+  for (std::int32_t k = 0; k < recipe.max_features && candidates[k] >= 0; ++k) {
+    const std::int32_t feature = candidates[k], n_bins = table.n_bins[feature];
+    if (const std::int16_t* v = numbers_of_line(recipe.lines, feature))
+      best.offer(line_score(v, n_bins, table.n_sums,
+                            [&](std::int32_t bin, std::int32_t i) { return cells[bin * per_bin + i]; }),
+                 feature, node_key);
+    cells += n_bins * per_bin;
+  }
+  return best.winner(cut);
+}
+
 inline bool row_goes_left(const Table& table, const Recipe& recipe, std::int32_t split, std::int64_t row) {
   const std::int32_t feature = feature_of(table, recipe, split);
   return goes_left(table.bins[feature * table.n_rows + row], split - recipe.split_offset[feature],
@@ -190,8 +208,9 @@ inline bool is_constant(const Table& table, const std::vector<DrawnRow>& rows) {
   });
 }
 
+// `line` is set at the root, to the column whose line wins the tree.
 inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t node_key, const std::int32_t* splits,
-                       std::int64_t number, const std::vector<DrawnRow>& rows) {
+                       std::int64_t number, const std::vector<DrawnRow>& rows, std::int32_t* line) {
   std::int64_t n_drawn = 0;
   for (const DrawnRow& r : rows) n_drawn += r.count;
   if (n_drawn <= recipe.min_node_size || is_constant(table, rows)) return {};
@@ -209,21 +228,27 @@ inline Best split_node(const Table& table, const Recipe& recipe, std::uint64_t n
       add_row(table, r.row, r.count, &cells[first] + table.bins[feature * table.n_rows + r.row] * per_bin);
   }
   candidates.resize(static_cast<std::size_t>(recipe.max_features), -1);
-  return best_split(table, recipe, node_key, candidates.data(), node, cells.data());
+  const Best best = best_split(table, recipe, node_key, candidates.data(), node, cells.data());
+  if (number == 0 && line && recipe.lines.first)
+    *line = winning_line(table, recipe, node_key, candidates.data(), cells.data(), best.score);
+  return best;
 }
 
-// The splits of a tree's inner nodes in heap order, kNoSplit where a node is left alone or not there.
-inline std::vector<std::int32_t> grow_tree(const Table& table, const Recipe& recipe, std::uint64_t tree) {
+// The splits of a tree's inner nodes in heap order, kNoSplit where a node is left alone or not there. And the
+// column whose line wins the tree, kNoLine where a cut does.
+inline std::vector<std::int32_t> grow_tree(const Table& table, const Recipe& recipe, std::uint64_t tree,
+                                           std::int32_t* line = nullptr) {
   const std::uint64_t key = tree_key(recipe.seed, tree);
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
   std::vector<std::int32_t> splits(static_cast<std::size_t>(n_nodes), kNoSplit);
   std::vector<DrawnRow> rows = draw_rows(table, recipe, key), inside;
+  if (line) *line = kNoLine;
   for (std::int64_t node = 0; node < n_nodes; ++node) {
     inside.clear();
     for (const DrawnRow& r : rows)
       if (r.node == node) inside.push_back(r);
     const std::uint64_t own = node_key(key, static_cast<std::uint64_t>(node));
-    const std::int32_t split = split_node(table, recipe, own, splits.data(), node, inside).split;
+    const std::int32_t split = split_node(table, recipe, own, splits.data(), node, inside, line).split;
     splits[static_cast<std::size_t>(node)] = split;
     if (split == kNoSplit) continue;
     for (DrawnRow& r : rows)

@@ -32,6 +32,12 @@ struct Table {
   const std::int32_t* weight;       // sample weight in fixed point; null: 1 for every row
 };
 
+// Which columns may be straight lines. Nothing here is owned.
+struct Lines {
+  const std::int32_t* first = nullptr;    // [feature]: where the numbers of its bins begin, -1: no line; null: none are
+  const std::int16_t* numbers = nullptr;  // of the bins of those that may, below 2^15 in size
+};
+
 // Splits are numbered over all features. A feature with c cuts takes c numbers, one a cut; with missing values it
 // takes 2c + 1: c cuts with the missing on the right, the same c with the missing on the left, and missing apart.
 struct Recipe {
@@ -47,12 +53,18 @@ struct Recipe {
   // the number of draws of a block. Null: every row draws its own count.
   const std::uint32_t* block_thresholds = nullptr;
   std::int32_t n_block_thresholds = 0;
+  Lines lines = {};  // that are compared with the best cut at the root of each tree
 };
 
 namespace PYSIRUS_ISA {
 
 inline std::int32_t n_known_bins(const Table& table, std::int32_t feature) {
   return table.n_bins[feature] - table.has_missing[feature];
+}
+
+// The numbers of a feature's bins; null where it may not be a line.
+inline const std::int16_t* numbers_of_line(const Lines& lines, std::int32_t feature) {
+  return lines.first[feature] < 0 ? nullptr : lines.numbers + lines.first[feature];
 }
 
 inline std::int32_t value_of(const Table& table, std::int32_t column, std::int64_t row) {

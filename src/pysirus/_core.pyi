@@ -53,6 +53,7 @@ class Plan:
         groups: list[int] = ...,  # [feature, word]
         apart: list[int] = ...,  # [feature, feature]
         block_thresholds: list[int] = ...,  # where blocks of rows draw
+        lines: list[list[int]] = ...,  # [feature, bin]: the numbers of its bins, nothing where it may not be a line
     ) -> None: ...
 
 class Rows:
@@ -73,12 +74,17 @@ def grow(
     n_threads: int,
     instruction_set: str,
     stop: StopFlag | None = None,
+    lines: NDArray[np.int32] | None = None,  # [tree], written: the column whose line wins it
 ) -> NDArray[np.int32]: ...
 def level_sums(
     plan: Plan, rows: Rows, first_tree: int, splits: NDArray[np.int32], n_threads: int, instruction_set: str
 ) -> NDArray[np.int64]: ...
 def search(
-    plan: Plan, first_tree: int, splits: NDArray[np.int32], sums: NDArray[np.int64]
+    plan: Plan,
+    first_tree: int,
+    splits: NDArray[np.int32],
+    sums: NDArray[np.int64],
+    lines: NDArray[np.int32] | None = None,  # [tree], written at the root
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def count_other_values(
     plan: Plan,
@@ -233,7 +239,9 @@ class RuleList:
     def add_interval(self, column: int, lower: float, upper: float, missing: bool) -> int: ...
     def add_levels(self, column: int, answers: list[bool]) -> int: ...
     def add_rule(self, conditions: list[int], inside: list[float], outside: list[float]) -> None: ...
-    def add_term(self, column: int, weight: float, lower: float, upper: float, missing: float) -> None: ...
+    def add_term(
+        self, column: int, slopes: list[float], lower: float, upper: float, missing: float, centre: float
+    ) -> None: ...
     def evaluate(
         self, columns: list[NDArray[Any]], n_rows: int, instruction_set: str | None = None
     ) -> NDArray[np.float64]: ...

@@ -1,14 +1,16 @@
 """The names that ``import pysirus`` offers; importing them together makes every estimator known to ``load``."""
 
-from pysirus import datasets, plot, stability
+from pysirus import datasets, plot
 from pysirus._data.column import DataError
 from pysirus._model.file import ModelFileError
 from pysirus._peers.node_harvest import NodeHarvestRegressor
 from pysirus._peers.rulefit import RuleFitRegressor
+from pysirus._stability.dice import stability
+from pysirus._stability.measures import Stability, stability_measures
+from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, Rule, Split
-from pysirus._terms.text_error import RuleTextError
 from pysirus.estimators.base import load
 from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
 from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
@@ -33,8 +35,10 @@ __all__ = [
     "SirusSurvival",
     "SirusSurvivalCV",
     "Split",
+    "Stability",
     "datasets",
     "load",
     "plot",
     "stability",
+    "stability_measures",
 ]

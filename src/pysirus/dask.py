@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from pysirus._families.time_target import IN_MEMORY
-from pysirus._message import say
-from pysirus.estimators.dask import SirusClassifier, SirusRegressor
-from pysirus.estimators.dask_cv import SirusClassifierCV, SirusRegressorCV
+from pysirus._families.target import IN_MEMORY
+from pysirus._text.message import say
+from pysirus.estimators.dask import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 
 __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV"]
 

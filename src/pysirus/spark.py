@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from pysirus._families.time_target import IN_MEMORY
-from pysirus._message import say
-from pysirus.estimators.spark import SirusClassifier, SirusRegressor, transform
-from pysirus.estimators.spark_cv import SirusClassifierCV, SirusRegressorCV
+from pysirus._families.target import IN_MEMORY
+from pysirus._text.message import say
+from pysirus.estimators.spark import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, transform
 
 __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV", "transform"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from pysirus.stability import stability
+from pysirus import stability
 from studies.classes.methods import Method, fit, n_rules
 from studies.classes.problems import Problem
 

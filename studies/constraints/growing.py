@@ -19,13 +19,13 @@ class NumpyForest(GrowingForest):
     """Trees on rows in bins; with ``directed`` a split must go the way that its column has."""
 
     def __init__(self, training: Any, recipe: Any, first_tree: int, directed: bool) -> None:
-        super().__init__(first_tree)
-        self._binned, self._recipe = training.binned, recipe
+        super().__init__(recipe, first_tree)
+        self._binned = training.binned
         values, codes = training.response.forest_arrays()
         self._y = np.asarray(codes if values is None else values, dtype=np.float64).ravel()
         self._signs = training.constraints.directions if directed and training.constraints else {}
 
-    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+    def _splits(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         return np.array([self._tree(first_tree + i) for i in range(n_trees)], dtype=np.int32)
 
     def _tree(self, tree: int) -> list[int]:

@@ -19,13 +19,13 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.table import recode_table
-from pysirus._families.response.response import Response
+from pysirus._families.responses import Response
 from pysirus._learn.grow import bin_rows
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import StageLimits, add_stages
-from pysirus._learn.tuning.fold import holds_in
+from pysirus._learn.tuning.folds import holds_in
+from pysirus._learn.weighing import weighing_of
 from pysirus._learn.weighing.base import Weighing
-from pysirus._learn.weighing.table import weighing_of
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
 

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import stability
 from pysirus._learn.grow import MOST_DRAWN
-from pysirus.stability import dice_sorensen
 from studies.results import Figures, Store, markdown, older, read, versions
 from studies.rows.cells import LIMITS
 from studies.rows.measure import N_FOLDS, N_HALVES, N_TREES, SIZES, STAGE_TREES
@@ -47,7 +47,7 @@ class Cell:
             return self.figures.by_repetition[str(i)][f"{self.kind}rules_{size}"].split()
 
         known = [pair for pair in pairs if self.samples.issuperset(pair)]
-        return float(np.mean([dice_sorensen(rules(a), rules(b)) for a, b in known]))
+        return float(np.mean([stability(rules(a), rules(b)) for a, b in known]))
 
     def between_folds(self, size: int) -> float:
         """The mean Dice-Sorensen index over pairs of folds."""

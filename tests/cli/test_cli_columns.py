@@ -32,7 +32,7 @@ def table(tmp_path):
 
 def test_labels_weights_and_columns_to_drop(run, table, tmp_path):
     arguments = ["fit", table, "--target", "price", "--trees", 500, "--model", tmp_path / "m.json"]
-    code, out, err = run(*arguments, "--categorical", "zip", "--drop", "id,sold", "--weights", "w")
+    code, out, err = run(*arguments, "--categorical", "zip", "--drop", "id,sold", "--sample-weight", "w")
     assert code == 0
     assert "zip in {" in out and "id " not in out
     assert "columns: 1 numeric (age), 2 categorical (zip in {1, 2, 3, 4}; color in {blue, red})" in err
@@ -81,8 +81,8 @@ def test_numbers_are_classes_when_asked(run, table):
     [
         ("--drop", "ids", "no column 'ids' for the option --drop. Did you mean 'id'?"),
         ("--categorical", "zip,colour", "no column 'colour' for the option --categorical. Did you mean 'color'?"),
-        ("--weights", "weight", "no column 'weight' for the weights"),
-        ("--weights", "color", "Column 'color', the weights, must be numbers, found "),
+        ("--sample-weight", "weight", "no column 'weight' for the sample weights"),
+        ("--sample-weight", "color", "Column 'color', the sample weights, must be numbers, found "),
     ],
 )
 def test_columns_that_are_not_there_are_named(run, table, option, value, message):
@@ -92,14 +92,14 @@ def test_columns_that_are_not_there_are_named(run, table, option, value, message
 
 
 def test_the_target_cannot_be_the_weights(run, table):
-    code, _, err = run("fit", table, "-t", "sold", "--weights", "sold")
-    assert code == 2 and "--weights" in err and "'sold' is the target" in err
+    code, _, err = run("fit", table, "-t", "sold", "--sample-weight", "sold")
+    assert code == 2 and "--sample-weight" in err and "'sold' is the target" in err
 
 
 def test_weights_that_are_missing_are_named(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,w,y\n1,1,3\n2,,4\n3,2,5\n")
-    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--weights", "w")
-    assert code == 1 and "Column 'w', the weights, contains NaN or infinity: nan in row 2" in err
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--sample-weight", "w")
+    assert code == 1 and "Column 'w', the sample weights, contains NaN or infinity: nan in row 2" in err
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_several_parquet_files_are_read_in_batches(run, table, tmp_path):
     (tmp_path / "parts").mkdir()
     for i in range(3):
         frame[100 * i : 100 * (i + 1)].to_parquet(tmp_path / "parts" / f"{i}.parquet", index=False)
-    options = ["--target", "price", "--trees", 500, "--categorical", "zip", "--drop", "id,sold", "--weights", "w"]
+    options = ["--target", "price", "--trees", 500, "--categorical", "zip", "--drop", "id,sold", "--sample-weight", "w"]
     expected = run("fit", table, *options)
     assert expected[0] == 0
     for name in (tmp_path / "parts", tmp_path / "parts" / "*.parquet"):
@@ -353,7 +353,7 @@ def test_several_files_are_tuned_in_batches(run, table, tmp_path):
     (tmp_path / "parts").mkdir()
     for i in range(2):
         frame[150 * i : 150 * (i + 1)].to_parquet(tmp_path / "parts" / f"{i}.parquet", index=False)
-    columns = ["--target", "price", "--categorical", "zip", "--drop", "id,sold", "--weights", "w"]
+    columns = ["--target", "price", "--categorical", "zip", "--drop", "id,sold", "--sample-weight", "w"]
     options = [*columns, "--trees", 50, "--folds", 3, "--repeats", 1]
     expected = run("tune", table, *options)
     assert expected[0] == 0
@@ -402,7 +402,7 @@ def test_columns_are_said_in_round_numbers(run, tmp_path):
 
 def test_rows_of_no_weight_need_no_target(run, table, tmp_path):
     frame = pd.read_csv(table)
-    options = ["--target", "price", "--trees", 100, "--weights", "w", "--drop", "sold,id"]
+    options = ["--target", "price", "--trees", 100, "--sample-weight", "w", "--drop", "sold,id"]
     expected = run("fit", table, *options)
     frame.loc[frame["w"] == 0, "price"] = np.nan
     frame.to_csv(tmp_path / "unpriced.csv", index=False)

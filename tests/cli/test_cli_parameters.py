@@ -25,9 +25,8 @@ from pysirus._parameters.table import (
     Weighting,
     parameter,
 )
-from pysirus.cli._parameters import takes
-from pysirus.cli.fit import fit
-from pysirus.cli.tune import tune
+from pysirus.cli._options import takes
+from pysirus.cli.fit import fit, tune
 
 EVERY = (ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Stages, Running)
 

@@ -85,7 +85,7 @@ def test_predictions_of_files_in_a_folder_have_a_file_for_each(run, folder, tmp_
 @pytest.mark.parametrize("kind, target", [("numbers", "y"), ("classes", "kind")])
 @pytest.mark.parametrize("weights", [None, "w"])
 def test_scores_of_files_are_those_of_memory(run, folder, kind, target, weights):
-    options = ["--json", *([] if weights is None else ["--weights", weights])]
+    options = ["--json", *([] if weights is None else ["--sample-weight", weights])]
     model = folder / f"{kind}.json"
     code, out, err = run("score", model, folder / "all.parquet", *options)
     assert code == 0, err
@@ -144,7 +144,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(run, folder, tmp_path, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--weights", "w"], "column 'w', the weights, contains a negative weight: -1.0 in row 3"),
+        (["--sample-weight", "w"], "column 'w', the sample weights, contains a negative weight: -1.0 in row 3"),
         (["--loss", "gamma"], "With --loss gamma column 'price', the target, must be above 0, found -3 in row 1"),
         (["--drop", "w", "--max-levels", 3], "--max-levels: files in batches are taken as they are"),
         (["--drop", "w"], "Error: Column 'id' has 300 categories; at most 255 are supported"),

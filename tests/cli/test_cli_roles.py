@@ -53,7 +53,7 @@ def counts(tables: Path, run_once) -> Path:
 def weighted(tables: Path, run_once) -> Path:
     """A model of claims per holder, with weights and groups too."""
     path = tables / "weighted.json"
-    run_once("fit", tables / "old.csv", *FIT, "--weights", "w", "--groups", "site", "--cv", "-m", path)
+    run_once("fit", tables / "old.csv", *FIT, "--sample-weight", "w", "--groups", "site", "--cv", "-m", path)
     return path
 
 
@@ -79,20 +79,20 @@ def test_a_model_with_an_exposure_is_scored_without_options(run, tables: Path, c
     assert code == 0, err
     rows, found = insured(seed=1), json.loads(out)
     rates = pysirus.load(counts).predict(rows[["age", "district"]])
-    assert found["figures"]["d2"]["value"] == pytest.approx(rate_d2(rows, rates), rel=1e-9)
+    assert found["metrics"]["d2"]["value"] == pytest.approx(rate_d2(rows, rates), rel=1e-9)
     deviance = metrics.mean_poisson_deviance(rows["claims"] / rows["holders"], rates, sample_weight=rows["holders"])
-    assert found["figures"]["mean_deviance"]["value"] == pytest.approx(deviance, rel=1e-9)
-    assert "r2" not in found["figures"] and found["weighted_by"] == "holders"
+    assert found["metrics"]["mean_deviance"]["value"] == pytest.approx(deviance, rel=1e-9)
+    assert "r2" not in found["metrics"] and found["weighted_by"] == "holders"
     code, out, _ = run("score", counts, tables / "new.csv")
     assert out.splitlines()[0] == "claims per holders, 400 rows, weighted by holders"
     assert out.splitlines()[2].startswith("D² ")
 
 
-def test_files_in_batches_have_the_same_figures(run, tables: Path, counts: Path) -> None:
+def test_files_in_batches_have_the_same_metrics(run, tables: Path, counts: Path) -> None:
     whole, parts = (json.loads(run("score", counts, tables / name, "--json")[1]) for name in ("new.csv", "parts"))
     assert parts["weighted_by"] == whole["weighted_by"] and parts["n_rows"] == whole["n_rows"]
-    for name, figure in whole["figures"].items():
-        assert parts["figures"][name]["value"] == pytest.approx(figure["value"], rel=1e-12)
+    for name, metric in whole["metrics"].items():
+        assert parts["metrics"][name]["value"] == pytest.approx(metric["value"], rel=1e-12)
 
 
 def test_options_override_what_is_remembered(run, tables: Path, counts: Path, tmp_path: Path) -> None:
@@ -102,24 +102,24 @@ def test_options_override_what_is_remembered(run, tables: Path, counts: Path, tm
     code, _, err = run("score", counts, tmp_path / "renamed.csv")
     assert code == 1 and "'claims'" in err
     code, out, _ = run("score", counts, tmp_path / "renamed.csv", "--target", "n", "--exposure", "people", "--json")
-    assert code == 0 and json.loads(out)["figures"] == json.loads(expected)["figures"]
+    assert code == 0 and json.loads(out)["metrics"] == json.loads(expected)["metrics"]
 
 
 def test_weights_are_remembered_and_can_be_left_out(run, tables: Path, weighted: Path, tmp_path: Path) -> None:
     rows = insured(seed=1)
     rates = pysirus.load(weighted).predict(rows[["age", "district"]])
     found = json.loads(run("score", weighted, tables / "new.csv", "--json")[1])
-    assert found["figures"]["d2"]["value"] == pytest.approx(rate_d2(rows, rates, rows["w"]), rel=1e-9)
+    assert found["metrics"]["d2"]["value"] == pytest.approx(rate_d2(rows, rates, rows["w"]), rel=1e-9)
     assert found["weighted_by"] == "holders × w"
     found = json.loads(run("score", weighted, tables / "new.csv", "--unweighted", "--json")[1])
-    assert found["figures"]["d2"]["value"] == pytest.approx(rate_d2(rows, rates), rel=1e-9)
+    assert found["metrics"]["d2"]["value"] == pytest.approx(rate_d2(rows, rates), rel=1e-9)
     rows.drop(columns="w").to_csv(tmp_path / "bare.csv", index=False)
     code, out, err = run("score", weighted, tmp_path / "bare.csv")
     assert code == 2 and out == "" and "'w'" in err and "--unweighted" in err
     assert run("score", weighted, tmp_path / "bare.csv", "--unweighted")[0] == 0
-    code, _, err = run("score", weighted, tmp_path / "bare.csv", "--weights", "nope")
+    code, _, err = run("score", weighted, tmp_path / "bare.csv", "--sample-weight", "nope")
     assert code == 1 and "'nope'" in err
-    assert run("score", weighted, tables / "new.csv", "--weights", "w", "--unweighted")[0] == 2
+    assert run("score", weighted, tables / "new.csv", "--sample-weight", "w", "--unweighted")[0] == 2
 
 
 def test_cross_validation_is_judged_as_score_judges(run, tables: Path, weighted: Path) -> None:
@@ -189,7 +189,7 @@ def test_weights_that_a_table_lacks_are_said(run, tables: Path, weighted: Path, 
     code, _, err = run("report", weighted, tables / "new.csv", "-o", tmp_path / "r.html")
     assert code == 0 and "Warning" not in err
     code, _, err = run("edit", weighted, tmp_path / "bare.csv", "--add", "age < 40", "-o", tmp_path / "e.json")
-    assert code == 2 and "'w'" in err and "--weights" in err
+    assert code == 2 and "'w'" in err and "--sample-weight" in err
 
 
 def test_rules_are_added_to_a_model_with_an_exposure(run, tables: Path, weighted: Path, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_files_in_batches_take_an_exposure(run, tmp_path: Path, command: tuple[o
     rows[:150].to_parquet(tmp_path / "rows" / "a.parquet")
     rows[150:].to_parquet(tmp_path / "rows" / "b.parquet")
     rows.to_parquet(tmp_path / "all.parquet")
-    options = (*command[1:], "--trees", 80, *FIT[:6], "--weights", "w", "--drop", "site", "--strict")
+    options = (*command[1:], "--trees", 80, *FIT[:6], "--sample-weight", "w", "--drop", "site", "--strict")
     documents = []
     for name in ("all.parquet", "rows"):
         code, _, err = run(command[0], tmp_path / name, *options, "--model", tmp_path / "m.json")
@@ -224,15 +224,15 @@ def test_files_in_batches_take_an_exposure(run, tmp_path: Path, command: tuple[o
 
 
 def test_an_exposure_has_no_other_role(run, tables: Path) -> None:
-    for other in (("--weights", "holders"), ("--target", "holders")):
+    for other in (("--sample-weight", "holders"), ("--target", "holders")):
         code, _, err = run("fit", tables / "old.csv", *FIT, *other)
         assert code == 2 and "'holders'" in err
     code, _, err = run("fit", tables / "old.csv", *FIT, "--task", "classification")
     assert code == 2 and "--exposure" in err
     with pytest.raises(ParameterError, match="exposure"):
         SirusClassifier().fit_files(tables / "old.csv", "site", exposure="holders")
-    with pytest.raises(ParameterError, match="leave weights out"):
-        SirusRegressor().fit_files(tables / "old.csv", "claims", exposure="holders", weights="holders")
+    with pytest.raises(ParameterError, match="leave sample_weight out"):
+        SirusRegressor().fit_files(tables / "old.csv", "claims", exposure="holders", sample_weight="holders")
 
 
 def test_rows_without_counts_are_left_out_of_scores(run, counts: Path, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_python_remembers_names(tmp_path: Path, run, tables: Path) -> None:
     found = json.loads(run("score", tmp_path / "m.json", tables / "new.csv", "--json")[1])
     new = insured(seed=1)
     expected = model.score(new[["age", "district"]], new["claims"], new["w"])
-    assert found["figures"]["r2"]["value"] == pytest.approx(expected)
+    assert found["metrics"]["r2"]["value"] == pytest.approx(expected)
     tuned = SirusRegressorCV(n_trees=50, cv=3, n_repeats=1, max_rules=4, random_state=0)
     tuned.fit(X, rows["claims"], groups=rows["site"])
     assert tuned.model_.roles.groups == "site" and tuned.with_rules(1).roles == tuned.model_.roles
@@ -279,7 +279,7 @@ def test_files_and_memory_remember_the_same(tables: Path, tmp_path: Path) -> Non
     rows = insured()
     rows.drop(columns="holders").to_parquet(tmp_path / "rows.parquet")
     make = {"n_rules": 2, "n_trees": 50, "random_state": 0, "prepare": False}
-    in_files = SirusClassifier(**make).fit_files(tmp_path / "rows.parquet", "site", weights="w", drop=["claims"])
+    in_files = SirusClassifier(**make).fit_files(tmp_path / "rows.parquet", "site", sample_weight="w", drop=["claims"])
     in_memory = SirusClassifier(**make).fit(rows[["age", "district"]], rows["site"], sample_weight=rows["w"])
     assert vars(in_files.model_.roles) == vars(in_memory.model_.roles)
 

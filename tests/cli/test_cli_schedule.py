@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pysirus
-from pysirus.cli._app import EXIT_CODES
+from pysirus.cli._options import EXIT_CODES
 
 FAST = ("--trees", 60, "--seed", 0)
 TUNE = ("--folds", 3, "--repeats", 1, "--max-rules", 4)

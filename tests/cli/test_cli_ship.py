@@ -146,7 +146,7 @@ def test_export_writes_a_scorecard(run, files, ozone):
     expected = model.export("scorecard", kind="sql", table="days", dialect="duckdb")
     assert Path("card.sql").read_text(encoding="utf-8") == expected
     code, _, err = run("export", "old.json", "--to", "scorecard")
-    assert code != 0 and "A scorecard needs two classes weighed by likelihood; this model predicts numbers" in err
+    assert code != 0 and "A scorecard needs two classes with likelihood weights; this model predicts numbers" in err
     code, _, err = run("export", "old.json", "--to", "sql", "--pdo", "40")
     assert code != 0 and "sql does not take this option: pdo" in err
 

@@ -44,9 +44,9 @@ def test_a_model_is_shown_predicts_and_is_scored(run, table, model):
     assert first[1] == loaded.predict(rows[:1])[0]
     assert first[2:] == pytest.approx(loaded.predict_survival_function(rows[:1])[0]([1.0, 2.5]))
     code, out, _ = run("score", model, table, "--json")
-    figures = json.loads(out)["figures"]
-    assert code == 0 and figures["concordance"]["value"] == loaded.score(rows, whole[["died", "years"]])
-    assert 0 < figures["integrated_brier"]["value"] < 0.3
+    metrics = json.loads(out)["metrics"]
+    assert code == 0 and metrics["concordance"]["value"] == loaded.score(rows, whole[["died", "years"]])
+    assert 0 < metrics["integrated_brier"]["value"] < 0.3
     code, out, _ = run("explain", model, table, "--row", 3)
     assert code == 0 and "hazard" in out and "×" in out
 
@@ -54,7 +54,7 @@ def test_a_model_is_shown_predicts_and_is_scored(run, table, model):
 def test_tuning_and_a_report(run, table, tmp_path):
     path = tmp_path / "m.json"
     few = ("--folds", 3, "--repeats", 1, "--trees", 50, "--max-rules", 3, "--stages", "auto")
-    code, out, err = run("tune", table, *TIMES, "--weights", "w", "--drop", "id", *few, "-m", path)
+    code, out, err = run("tune", table, *TIMES, "--sample-weight", "w", "--drop", "id", *few, "-m", path)
     assert code == 0, err
     assert "out of fold: 2 (1 - concordance) 0." in out
     assert "concordance 0." in err

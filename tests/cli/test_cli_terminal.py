@@ -11,7 +11,7 @@ import pytest
 
 import warm
 from pysirus import SirusRegressorCV
-from pysirus._console import wrapped
+from pysirus._runtime.console import wrapped
 
 
 def in_terminal(command, columns):

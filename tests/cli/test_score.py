@@ -25,7 +25,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_score_is_the_figures_of_the_model(run, tables: Path, tmp_path: Path) -> None:
+def test_score_is_the_metrics_of_the_model(run, tables: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.json"
     columns = ("--drop", "code,w", "--rules", 4, "--trees", 100)
     code, out, err = run("fit", tables / "a.csv", "-t", "kind", *columns, "-m", model)
@@ -34,15 +34,15 @@ def test_score_is_the_figures_of_the_model(run, tables: Path, tmp_path: Path) ->
     assert code == 0 and err == ""
     rows = pd.read_csv(tables / "b.csv")
     features = rows.drop(columns=["kind", "code", "w"])
-    found = pysirus.load(model).figures(features, rows["kind"])
+    found = pysirus.load(model).metrics(features, rows["kind"])
     assert out.strip() == str(found)
     assert out.splitlines()[0] == "kind, 284 rows" and out.splitlines()[2].startswith("accuracy ")
-    code, out, _ = run("score", model, tables / "b.csv", "--json", "--weights", "w")
-    weighed = pysirus.load(model).figures(features, rows["kind"], sample_weight=rows["w"])
+    code, out, _ = run("score", model, tables / "b.csv", "--json", "--sample-weight", "w")
+    weighed = pysirus.load(model).metrics(features, rows["kind"], sample_weight=rows["w"])
     assert code == 0 and json.loads(out) == weighed.to_dict()
     rows.rename(columns={"kind": "truth"}).to_csv(tmp_path / "renamed.csv", index=False)
     code, out, _ = run("score", model, tmp_path / "renamed.csv", "--target", "truth", "--json")
-    assert code == 0 and json.loads(out)["figures"] == found.to_dict()["figures"]
+    assert code == 0 and json.loads(out)["metrics"] == found.to_dict()["metrics"]
 
 
 def test_score_says_what_is_wrong(run, tables: Path, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_labels_that_look_like_numbers_stay_text(run, tables: Path, tmp_path: Pa
     assert json.loads(out)["target"] == "code"
 
 
-def test_numbers_have_figures_too(run, tmp_path: Path) -> None:
+def test_numbers_have_metrics_too(run, tmp_path: Path) -> None:
     model = tmp_path / "m.json"
     code, _, err = run("fit", "ozone", "--rules", 3, "--trees", 50, "--cv", "-m", model)
     assert code == 0 and "10-fold cross-validation: R² " in err

@@ -49,9 +49,9 @@ def test_an_integer_beyond_floats_is_infinite(value, prepare):
         with pytest.raises(DataError, match=r"'x0' .*infinity"):
             use([[value, 1.0, 2.0]])
     with pytest.raises(DataError, match=r"infinity.*row 3"):
-        model.figures(X, one(value, 1))
+        model.metrics(X, one(value, 1))
     with pytest.raises(DataError, match=r"sample_weight.*(infinity|negative)"):
-        model.figures(X, Y, sample_weight=one(value, 1))
+        model.metrics(X, Y, sample_weight=one(value, 1))
     with pytest.raises(DataError, match=r"time.*infinite in row 3"):
         SirusSurvival(**FAST).fit(X, pd.DataFrame({"event": [True] * N, "time": one(value, 1)}))
 

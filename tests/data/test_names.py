@@ -3,7 +3,7 @@
 import pytest
 
 from pysirus._data.column import DataError
-from pysirus._data.names import names_in
+from pysirus._data.read import names_in
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_everything_asks_for_the_columns_that_predict_asks_for(idle, tmp_path):
     predicted = model.predict(X)
     np.testing.assert_array_equal(predicted, model.predict(full))
     np.testing.assert_allclose(model.explain(X).prediction, predicted)
-    assert model.figures(X, y).to_dict() == model.figures(full, y).to_dict()
+    assert model.metrics(X, y).to_dict() == model.metrics(full, y).to_dict()
     assert effect(model, "a", X).values.tolist() == effect(model, "a", full).values.tolist()
     model.export("excel", tmp_path / "m.xlsx", X=X)
     pysirus.plot.waterfall(model, X[:1])

@@ -17,7 +17,7 @@ import pytest
 
 from pysirus import SirusRegressor, datasets
 from pysirus.datasets import DownloadError, _fetch
-from pysirus.datasets._catalog import FOLDER, SHIPPED
+from pysirus.datasets._load import FOLDER, SHIPPED
 
 SHAPES = {
     "ozone": (330, 9),

@@ -134,7 +134,7 @@ def test_files_are_sent_to_a_card_in_blocks(
     pq.write_table(table[:50], tmp_path / "1.parquet")
     pq.write_table(table[50:], tmp_path / "2.parquet")
     core, card = (
-        SirusRegressor(n_trees=64, random_state=1, device=device).fit_files(tmp_path, "y", weights=weights)
+        SirusRegressor(n_trees=64, random_state=1, device=device).fit_files(tmp_path, "y", sample_weight=weights)
         for device in ("cpu", "gpu")
     )
     assert file_of(card, tmp_path / "card.json") == file_of(core, tmp_path / "core.json")
@@ -143,13 +143,13 @@ def test_files_are_sent_to_a_card_in_blocks(
 
 def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
-    from pysirus._device import forest, room
+    from pysirus._device import forest
 
     monkeypatch.setenv(TEST_PLATFORM, "cpu")
-    sent = []
+    sent, blocks_before = [], forest.blocks_of
 
     def blocks_of(*given: Any) -> Any:
-        return replace(room.blocks_of(*given), keep_rows=False, keep_matrix=False, keep_counts=False)
+        return replace(blocks_before(*given), keep_rows=False, keep_matrix=False, keep_counts=False)
 
     def put(self: Any, array: Any) -> Any:
         sent.append(type(array).__name__)

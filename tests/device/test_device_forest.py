@@ -11,13 +11,11 @@ import oracle
 from problems import grow, make_problem
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._device.choose import accelerator
-from pysirus._device.forest import DeviceForest
-from pysirus._device.platform import TEST_PLATFORM, DeviceError
-from pysirus._device.room import Most, Need, blocks_of
+from pysirus._device.forest import DeviceForest, Most, Need, blocks_of
+from pysirus._device.platform import TEST_PLATFORM, DeviceError, accelerator
 from pysirus._device.search import score_of
 from pysirus._device.shape import Group, Shape
-from pysirus._families.response.response import ClassResponse, NumberResponse, Response, VectorResponse
+from pysirus._families.responses import ClassResponse, NumberResponse, Response, VectorResponse
 from pysirus._forest.forest import Forest, Recipe
 from sampled import FULL
 
@@ -139,3 +137,12 @@ def test_little_room_makes_blocks_of_rows_and_trees() -> None:
 def test_too_little_room_names_the_shortfall() -> None:
     with pytest.raises(DeviceError, match=r"The GPU has room for 10 MiB, and \d+ MiB are needed for 64 trees"):
         blocks_of(NEED, 1000, 1000, 10 << 20, Most())
+
+
+def test_card_refuses_lines_which_it_does_not_compare() -> None:
+    response = NumberResponse(Y)
+    binned = binned_of(X, response)
+    lines = tuple(np.zeros(own.n_bins, np.int16) for own in binned.cuts)
+    with pytest.raises(DeviceError, match="Slopes are not available with device='gpu' yet: use device='cpu'"):
+        DeviceForest(binned, response, Recipe(seed=3, lines=lines), accelerator())
+    DeviceForest(binned, response, Recipe(seed=3), accelerator())

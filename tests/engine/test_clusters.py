@@ -89,7 +89,7 @@ def of_memory(name, table, options):
 
 def of_spark(spark, name, table, options, n_partitions):
     frame = spark.createDataFrame(table).repartition(n_partitions)
-    return getattr(on_spark, name)(**options).fit(frame, target="target", weights="w", row_id="id")
+    return getattr(on_spark, name)(**options).fit(frame, target="target", sample_weight="w", row_id="id")
 
 
 def assert_equal_tuning(found, expected):
@@ -135,7 +135,7 @@ def test_tuning_is_that_of_memory(kind, n_stages, place, spark, client, tmp_path
         path = tmp_path / "rows.parquet"
         pq.write_table(in_order(table), path, row_group_size=len(table) // n_pieces)
         assert pq.ParquetFile(path).num_row_groups in (n_pieces, n_pieces + 1)
-        found = getattr(pysirus, f"{name}CV")(**options).fit_files(path, "target", weights="w", memory=1 << 27)
+        found = getattr(pysirus, f"{name}CV")(**options).fit_files(path, "target", sample_weight="w", memory=1 << 27)
     expected = tuned_in_memory(kind, n_stages)
     assert found.n_stages_ == expected.n_stages_ and (expected.n_stages_ > 1) == (n_stages == "auto")
     assert len(expected.rules_) > 2

@@ -129,7 +129,7 @@ def test_groups_stay_together(client, monkeypatch, large):
         found = model.fit(X, "y", sample_weight="w", groups=own)
         assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
         assert_equal_models(found.model_, expected.model_)
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the weights or the groups too"):
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the sample weights or the groups too"):
         model.fit(table, "y", groups="y")
     with pytest.raises(DataError, match=r"X has 3 partition\(s\), groups has 2"):
         model.fit(table, "y", groups=dd.from_pandas(whole["group"], npartitions=2))

@@ -12,7 +12,7 @@ import pytest
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
 from pysirus._data.read import read_file
-from pysirus.engine.holders import csv, files
+from pysirus.engine.holders import files, sources
 
 SMALL = {"n_trees": 40, "n_rules": 8, "random_state": 0, "prepare": True}
 N = 4000
@@ -21,7 +21,7 @@ N = 4000
 @pytest.fixture(autouse=True)
 def short_batches(monkeypatch):
     """Many parts: batches of a thousand rows."""
-    monkeypatch.setattr(csv, "BLOCK", 1 << 15)
+    monkeypatch.setattr(sources, "BLOCK", 1 << 15)
     monkeypatch.setattr(files.FileRows, "batch_rows", property(lambda self: 700, lambda self, n: None), raising=False)
 
 

@@ -160,7 +160,7 @@ def test_files_give_the_model_of_memory(kind, cut, tmp_path):
     options = {"n_trees": 200, "random_state": 3, "n_rules": 12, "n_jobs": 2}
     expected = estimator(**options).fit(frame, y, sample_weight=weights)
     pattern = write_rows(tmp_path, frame, y, weights, n_groups, n_files)
-    found = estimator(**options).fit_files(pattern, "y", weights=None if weights is None else "w")
+    found = estimator(**options).fit_files(pattern, "y", sample_weight=None if weights is None else "w")
     assert_equal_models(found.model_, expected.model_)
     assert np.array_equal(found.predict(frame), expected.predict(frame))
 
@@ -215,12 +215,12 @@ def test_complaints_about_files(tmp_path):
         model.fit_files(tmp_path / "none*.parquet", "y")
     with pytest.raises(DataError, match="Did you mean 'wide'"):
         model.fit_files(pattern, "wde")
-    with pytest.raises(DataError, match="no column 'w' for the weights"):
-        model.fit_files(pattern, "y", weights="w")
+    with pytest.raises(DataError, match="no column 'w' for the sample weights"):
+        model.fit_files(pattern, "y", sample_weight="w")
     with pytest.raises(ParameterError, match="memory"):
         model.fit_files(pattern, "y", memory=10)
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the weights too"):
-        model.fit_files(pattern, "y", weights="y")
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the sample weights too"):
+        model.fit_files(pattern, "y", sample_weight="y")
     with pytest.raises(ParameterError, match="'y' is the target and cannot be dropped too"):
         model.fit_files(pattern, "y", drop="y")
     with pytest.raises(ParameterError, match="quantiles"):

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pysirus._bins.cuts import bin_column, bin_table
 from pysirus._data.column import Column, DataError
 from pysirus._data.table import Table, read_table
-from pysirus._families.response.fixed_point import group_sums, product_sums
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import ClassResponse, NumberResponse
-from pysirus.cli._words import as_typed
+from pysirus._families.fixed_point import group_sums, product_sums
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import ClassResponse, NumberResponse
+from pysirus.cli._streams import as_typed
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
-from pysirus.engine.tally import tally_of
+from pysirus.engine.summary import tally_of
 from pysirus.engine.zoom import (
     has_quantiles,
     narrowed,

@@ -11,7 +11,7 @@ import pytest
 from pysirus import DataError, SirusClassifier, SirusRegressor, load
 from pysirus._data.read import read_file
 from pysirus.cli import main
-from pysirus.engine.holders import csv
+from pysirus.engine.holders import sources
 from pysirus.engine.holders.files import FileRows
 from pysirus.engine.holders.sources import find_files, look_at_all
 
@@ -21,7 +21,7 @@ N = 900
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(csv, "BLOCK", 1 << 12)
+    monkeypatch.setattr(sources, "BLOCK", 1 << 12)
 
 
 def make_frame():
@@ -60,7 +60,7 @@ def test_a_model_from_csv_in_batches_is_that_of_memory(folder, estimator, target
     expected = estimator(**options).fit(features, table[target], None if weights is None else table[weights])
     drop = [name for name in drop if name not in (target, weights)]
     for paths in (folder / "all.csv", folder / "parts", folder / "parts" / "*.csv"):
-        found = estimator(**options).fit_files(paths, target, weights=weights, drop=drop, memory=1 << 26)
+        found = estimator(**options).fit_files(paths, target, sample_weight=weights, drop=drop, memory=1 << 26)
         assert found.model_.selected == expected.model_.selected
         assert found.model_.intercept == expected.model_.intercept
         assert found.model_.features == expected.model_.features

@@ -9,9 +9,9 @@ import pytest
 
 from parts import fit_parts, write_files
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
-from pysirus._data.ids import SAMPLE
+from pysirus._data.problems import SAMPLE
 from pysirus._data.table import read_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 from pysirus.engine.columns import merge_summaries, summarise_columns
 
 N = 240
@@ -90,7 +90,7 @@ def test_parts_warn_as_memory_does(name, how, tmp_path):
         assert warnings_of(fit_parts, SirusRegressor(**FAST), frame, y, weights, limits) == said
     whole = frame.assign(y=y) if weights is None else frame.assign(y=y, w=weights)
     write_files(whole, tmp_path, 2, 2)
-    options = {} if weights is None else {"weights": "w"}
+    options = {} if weights is None else {"sample_weight": "w"}
     assert warnings_of(SirusRegressor(**FAST).fit_files, tmp_path, "y", **options) == said
 
 
@@ -150,7 +150,7 @@ def test_a_table_without_names_has_no_ids():
 @pytest.mark.parametrize("share", [0.0, 1e-4, 0.5])
 def test_of_very_many_numbers_a_sample_is_compared(share):
     """The same rows in any order and in any parts, so that all say the same."""
-    from pysirus._data.ids import why_id as in_memory
+    from pysirus._data.problems import why_id as in_memory
     from pysirus.engine.columns import why_id
 
     n = 50 * SAMPLE

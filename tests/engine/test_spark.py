@@ -26,8 +26,8 @@ from pysirus import spark as on_spark
 from pysirus._data.column import DataError
 from pysirus._learn.fit import fit
 from pysirus._learn.grow import bin_rows
-from pysirus._message import say
 from pysirus._parameters import ParameterError
+from pysirus._text.message import say
 from pysirus.engine.holders import spark as engine
 from pysirus.export._dialects import SPARK
 from sampled import ENGINES, FULL, ON_ENGINES, in_turns
@@ -92,7 +92,9 @@ def fit_memory(estimator, table, n_stages=1):
 
 def fit_spark(estimator, frame, n_stages=1, **options):
     name = estimator.__name__
-    return getattr(on_spark, name)(**OPTIONS, n_stages=n_stages).fit(frame, target="target", weights="w", **options)
+    return getattr(on_spark, name)(**OPTIONS, n_stages=n_stages).fit(
+        frame, target="target", sample_weight="w", **options
+    )
 
 
 def n_kept(spark):
@@ -145,7 +147,9 @@ def test_frames_are_tuned_in_groups_as_memory_is(spark, monkeypatch):
     )
     frame = spark.createDataFrame(table).repartition(2)
     kept = n_kept(spark)
-    found = on_spark.SirusRegressorCV(**options).fit(frame, target="target", weights="w", row_id="id", groups=groups)
+    found = on_spark.SirusRegressorCV(**options).fit(
+        frame, target="target", sample_weight="w", row_id="id", groups=groups
+    )
     assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
     assert_same(found, expected)
     assert n_kept(spark) == kept
@@ -165,7 +169,7 @@ def test_stages_constraints_and_given_rules_are_those_of_memory(spark):
     }
     kept = n_kept(spark)
     found = on_spark.SirusClassifier(**known).fit(
-        spark.createDataFrame(table).repartition(2), target="target", weights="w", row_id="id"
+        spark.createDataFrame(table).repartition(2), target="target", sample_weight="w", row_id="id"
     )
     assert n_kept(spark) == kept
     in_order = table.sort_by("id")
@@ -206,7 +210,7 @@ def test_complaints_that_need_no_job(spark):
         model.fit(frame.select("y", "x", "text"), "y", row_id="x")
     with pytest.raises(DataError, match="No feature is left"):
         model.fit(frame.select("y"), "y")
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the weights, the row_id"):
+    with pytest.raises(ParameterError, match="'y' is the target and cannot be the sample weights, the row_id"):
         on_spark.SirusRegressorCV().fit(frame.select("y", "x"), "y", groups="y")
     with pytest.raises(DataError, match=r"takes a Spark data frame, found pandas\..*DataFrame"):
         model.fit(new_rows(), "y")

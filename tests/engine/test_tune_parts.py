@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold
 
 from parts import CountedRows, assert_equal_tuning, draw_at_most, fit_parts, make_frame, response_of, write_files
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._crew import GivenUp, crew, go_on
 from pysirus._parameters import ParameterError
+from pysirus._runtime.pool import GivenUp, crew, go_on
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part
 from pysirus.engine.shard import NodeSums
@@ -141,7 +141,7 @@ def test_groups_of_a_column_stay_together(tmp_path):
         part = frame[rows].assign(y=y[rows], w=weights[rows], group=groups[rows])
         part.to_parquet(tmp_path / f"{i}.parquet", index=False)
     expected = SirusRegressorCV(**SMALL).fit(frame, pd.Series(y, name="y"), sample_weight=weights, groups=groups)
-    found = SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", weights="w", groups="group")
+    found = SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", sample_weight="w", groups="group")
     assert_equal_tuning(found, expected)
     with pytest.raises(ParameterError, match="cv=41: so many folds need as many groups, found 40"):
         SirusRegressorCV(**{**SMALL, "cv": 41}).fit_files(tmp_path, "y", groups="group")

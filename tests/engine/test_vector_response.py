@@ -9,14 +9,13 @@ import pytest
 from in_memory import MemoryShards
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import NumberResponse, VectorResponse
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import NumberResponse, VectorResponse
 from pysirus._forest.forest import Forest, Recipe
-from pysirus._terms.from_path import rules_of
+from pysirus._terms.rule import rules_of
 from pysirus._weights.moments import moment_sums, rule_moments, rule_tables
-from pysirus.engine.forest import ShardForest
 from pysirus.engine.holders.scratch import Scratch
-from pysirus.engine.shard import RuleMoments, Shard
+from pysirus.engine.shard import RuleMoments, Shard, ShardForest
 
 
 def make_table(n_rows=400, weights=False, seed=0):
@@ -71,6 +70,26 @@ def test_a_forest_of_vectors_is_the_same_in_parts(weights, tmp_path):
     for holder in (MemoryShards(shards), scratch):
         forest = ShardForest(holder, Binned(binned.bins[:, :0], binned.cuts), response, recipe, 1 << 20)
         assert np.array_equal(forest.grow(100), expected)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_lines_win_the_same_trees_in_parts(weights, in_blocks, tmp_path):
+    binned, response = make_table(weights=weights)
+    lines = tuple(np.linspace(-30_000, 30_000, n).astype(np.int16) for n in binned.n_bins)
+    recipe = Recipe(seed=3, lines=lines, max_samples=0.3 if in_blocks else 1.0, in_blocks=in_blocks)
+    forest = Forest(binned, response, recipe)
+    forest.grow(200)
+    expected = forest.paths().lines
+    assert 0 < expected.sum() < 200
+    shards = shards_of(binned, response, [1, 150, 150])
+    scratch = Scratch(tmp_path)
+    for shard in shards:
+        scratch.write(shard)
+    for holder in (MemoryShards(shards), scratch):
+        forest = ShardForest(holder, Binned(binned.bins[:, :0], binned.cuts), response, recipe, 1)  # 64 trees a pass
+        forest.grow(200)
+        assert np.array_equal(forest.paths().lines, expected)
 
 
 def test_a_forest_of_one_column_is_that_of_numbers():

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import pysirus
 from pysirus import DataError, SirusClassifier, SirusClassifierCV
-from pysirus._format import format_outputs
+from pysirus._text.format import format_outputs
 from sampled import FULL
 
 

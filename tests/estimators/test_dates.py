@@ -11,8 +11,8 @@ import pytest
 import pysirus
 from pysirus import RuleFitRegressor, SirusRegressor, plot
 from pysirus._bins.gaps import Gap, shortest_date_in
-from pysirus._format import format_date, read_date
 from pysirus._terms.parse import RuleTextError
+from pysirus._text.format import format_date, read_date
 
 SMALL = {"n_trees": 200, "n_rules": 4, "random_state": 0, "prepare": True}
 

@@ -93,7 +93,7 @@ def test_parts_give_the_same_bits(tmp_path):
         table.iloc[rows].to_parquet(tmp_path / f"{i}.parquet")
     memory = model_of(X, table["y"], exposure)
     files = SirusRegressor(loss="poisson", n_trees=300, random_state=0, n_rules=5)
-    files.fit_files(tmp_path / "*.parquet", "y", weights="years")
+    files.fit_files(tmp_path / "*.parquet", "y", sample_weight="years")
     assert files.rules_ == memory.rules_ and files.intercept_ == memory.intercept_
     np.testing.assert_array_equal(files.predict(X), memory.predict(X))
 

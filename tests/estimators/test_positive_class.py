@@ -1,4 +1,4 @@
-"""The class that is spoken of: texts, explanations, figures, reports and exports follow it, predictions do not."""
+"""The class that is spoken of: texts, explanations, metrics, reports and exports follow it, predictions do not."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_explanations_speak_of_it(bad, good):
     assert found["scale"] == "the log-odds of bad" and list(found["baseline"]) == ["bad"]
 
 
-def test_figures_stay_with_it(models):
+def test_metrics_stay_with_it(models):
     plot = pytest.importorskip("pysirus.plot")
     plt = pytest.importorskip("matplotlib.pyplot")
     good, bad = models

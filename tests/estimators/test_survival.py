@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import pysirus
 from pysirus import DataError, SirusSurvival, SirusSurvivalCV
-from pysirus._families.metrics.survival import count_pairs
-from pysirus._weights.cox import cox_residuals
-from pysirus._weights.risk_sets import risk_sets
+from pysirus._families.survival_metrics import count_pairs
+from pysirus._weights.cox import cox_residuals, risk_sets
 from survival_table import COLUMNS, survival_table, target
 
 FAST = {"n_trees": 100, "n_rules": 4, "random_state": 0}
@@ -184,7 +183,7 @@ def test_a_row_twice_is_a_row_of_weight_two():
 
 
 def _median(y):
-    from pysirus._weights.kaplan_meier import kaplan_meier
+    from pysirus._weights.survival import kaplan_meier
 
     return kaplan_meier(y["years"], y["event"]).median
 
@@ -234,7 +233,7 @@ def test_a_fold_without_events_counts_no_pairs():
 
 def test_tuning_reports_the_pooled_concordance(data, tuned):
     assert tuned.model_.family.error_name == "2 (1 - concordance)"
-    C = tuned.model_.out_of_fold.figures["concordance"][0]
+    C = tuned.model_.out_of_fold.metrics["concordance"][0]
     assert tuned.cv_error_ == pytest.approx(2 * (1 - C))
     assert 0.55 < C < 1
     assert len(tuned.models_) == len(tuned.with_rules(2).tuning.sizes)
@@ -281,7 +280,7 @@ def test_scikit_learns_tools_work(data):
     assert search.best_params_["n_rules"] in (1, 3)
     assert not hasattr(estimator, "unique_times_")
     held_out = estimator.cross_validate(X, y, cv=StratifiedKFold(3))
-    assert 0.5 < held_out.figures["concordance"][0] < 1
+    assert 0.5 < held_out.metrics["concordance"][0] < 1
 
 
 def test_jobs_and_the_order_of_columns_in_y_change_nothing(data, tuned):

@@ -10,7 +10,7 @@ import pytest
 import cox_oracle as oracle
 import pysirus
 from pysirus import SirusSurvival, SirusSurvivalCV
-from pysirus._weights.kaplan_meier import kaplan_meier
+from pysirus._weights.survival import kaplan_meier
 from survival_table import target
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,7 @@ import subprocess
 import pytest
 
 from hostile import CLASSES, COLOUR, LEVELS, MARKUP, SCORED, make_model
-from pysirus.export.latex import escape as escape_latex
-from pysirus.export.markdown import escape as escape_markdown
+from pysirus.export.lists import escape_latex, escape_markdown
 
 KINDS = ["regression", "classes", "weighted mean", *SCORED]
 

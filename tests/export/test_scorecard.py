@@ -16,8 +16,7 @@ from hostile import make_model as make_hostile
 from office import recalculate, sheet_rows, values_of
 from pysirus import SirusClassifier
 from pysirus.export import ExportError
-from pysirus.export._card import make_card
-from pysirus.export._rounding import joint_shares, observed_shares, round_together
+from pysirus.export._card import joint_shares, make_card, observed_shares, round_together
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 KINDS = ["two scores", "staged scores"]

@@ -10,8 +10,8 @@ from sklearn.metrics import (
     mean_tweedie_deviance,
 )
 
-from pysirus._families.losses import GAMMA, LOGISTIC, POISSON, SOFTMAX, SQUARED, Loss
-from pysirus._families.response.response import ClassResponse
+from pysirus._families.links import GAMMA, LOGISTIC, POISSON, SOFTMAX, SQUARED, Loss
+from pysirus._families.responses import ClassResponse
 from pysirus._weights.likelihood import responses_of
 
 RNG = np.random.default_rng(0)

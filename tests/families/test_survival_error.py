@@ -8,10 +8,9 @@ import pytest
 import cox_oracle as oracle
 import cox_reference as reference
 from cox_oracle import partial_log_likelihood
-from pysirus._families.metrics.survival import Pairs, brier_scores, censoring, count_pairs, integrated_brier_score
-from pysirus._weights.cox import cox_residuals, fit_cox
-from pysirus._weights.hazard import baseline_hazard
-from pysirus._weights.risk_sets import risk_sets
+from pysirus._families.survival_metrics import Pairs, brier_scores, censoring, count_pairs, integrated_brier_score
+from pysirus._weights.cox import cox_residuals, fit_cox, risk_sets
+from pysirus._weights.survival import baseline_hazard
 
 FIGURES = json.loads(reference.FILE.read_text(encoding="utf-8"))
 

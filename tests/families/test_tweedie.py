@@ -64,11 +64,11 @@ def test_it_is_judged_by_its_own_deviance(claims):
     predicted = model.predict(X)
     deviance = mean_tweedie_deviance(y, predicted, sample_weight=years, power=POWER)
     assert model.score(X, y, years) == pytest.approx(d2_tweedie_score(y, predicted, sample_weight=years, power=POWER))
-    assert model.figures(X, y, years)["mean_deviance"] == pytest.approx(deviance)
+    assert model.metrics(X, y, years)["mean_deviance"] == pytest.approx(deviance)
     other = SirusRegressor(**{**SMALL, "power": 1.1}, n_rules=6).fit(X, y, sample_weight=years)
     assert other.intercept_ != model.intercept_
     held_out = model.cross_validate(X, y, years, cv=3)
-    assert 0 < held_out.figures["d2"][0] < 1
+    assert 0 < held_out.metrics["d2"][0] < 1
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,12 @@ from pysirus import (
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._families.classes import ClassShares
-from pysirus._families.response.fixed_point import Scale
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.fixed_point import Scale
+from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._model.file import model_to_json
-from pysirus._terms.from_path import rules_of
-from pysirus._weights.gram import gram_of
-from pysirus._weights.moments import rule_moments
+from pysirus._terms.rule import rules_of
+from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.weighted import with_outputs
 from sampled import in_turns
 
@@ -282,7 +281,7 @@ LIGHTEST = [(1000, 20, 40), (2**21, 20, 40), (2**21 + 1, 19, 40), (10**9, 11, 32
 
 @pytest.mark.parametrize("n_rows, forest, elsewhere", LIGHTEST)
 def test_the_lightest_row_counts_what_the_documentation_says(n_rows, forest, elsewhere):
-    """docs/tables.md, "Row weights": shares of the heaviest row, as powers of two."""
+    """docs/tables.md, "Sample weights": shares of the heaviest row, as powers of two."""
     weights = np.array([4.0, 4.0 * 2.0**-elsewhere, 1e-30])
     scale = Scale(n_rows, heaviest=4.0, whole=False)
     response = NumberResponse(np.zeros(3), weights=weights, part_of=scale)

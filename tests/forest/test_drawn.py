@@ -30,14 +30,17 @@ def test_trees_that_draw_few_rows_are_those_of_the_oracle(problem, mean, first_t
         assert grow(problem, 3, first_tree, n_threads).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "classes", "weights", "columns", "all"])
+N_CLASSES = {"two classes": 2, "three classes": 3, "classes": 4, "all": 4}  # up to three share an integer
+
+
+@pytest.mark.parametrize("kind", ["numbers", "extreme", "missing", "weights", "columns", *N_CLASSES])
 @pytest.mark.parametrize("max_features", [2, 7])
 def test_parts_of_blocks_add_up_to_the_same_trees(kind, max_features):
     problem = make_problem(
         3000,
         [10, 3, 10, 255, 1, 16, 16],
-        missing=[0, 4] if kind in ("missing", "all") else [],
-        n_outputs=4 if kind in ("classes", "all") else 0,
+        missing=[0, 4] if kind in ("missing", "two classes", "all") else [],
+        n_outputs=N_CLASSES.get(kind, 0),
         n_columns=3 if kind == "columns" else 0,
         weights=kind in ("weights", "all"),
         extreme=kind == "extreme",

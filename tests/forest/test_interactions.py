@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import oracle
 from problems import SETS, grow, grow_in_parts, make_problem
 from pysirus import _core
-from pysirus._forest.interactions import InteractionConstraint
+from pysirus._forest.forest import InteractionConstraint
 
 N_FEATURES = 5
 FEATURES = st.integers(0, N_FEATURES - 1)

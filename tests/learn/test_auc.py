@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pysirus._families.metrics.classes import merge, merged_auc, rank
-from pysirus._learn.weighing.equal import HeldOut, pooled_error
+from pysirus._families.row_metrics import merge, merged_auc, rank
+from pysirus._learn.weighing.base import HeldOut, pooled_error
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -8,8 +8,8 @@ from scipy.stats import chi2
 
 import oracle
 from pysirus import SirusClassifierCV, _core
-from pysirus._families.response.response import ClassResponse, NumberResponse
-from pysirus._families.response.survival import survival_response
+from pysirus._families.responses import ClassResponse, NumberResponse
+from pysirus._families.survival import survival_response
 from pysirus._learn.tuning.folds import StratifiedFolds, draw_folds
 
 TOO_SMALL = 1e-4

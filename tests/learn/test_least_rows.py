@@ -1,4 +1,6 @@
-"""No correction rests on fewer than five rows: the next frequent path is taken; one stage is not touched."""
+"""No rule rests on fewer rows than asked for, by default five in stages: the next frequent path is taken."""
+
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -7,12 +9,12 @@ import pytest
 from parts import assert_equal_models, assert_equal_tuning, fit_parts
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._data.table import read_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import LEAST_ROWS
-from pysirus._terms.from_path import rules_of
-from pysirus._weights.fitted import holds_in_bins
+from pysirus._terms.rule import rules_of
+from pysirus._weights.weighted import holds_in_bins
 from survival_table import target
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
@@ -31,6 +33,14 @@ def table(n_odd, n_rows=240, seed=0):
 
 def corrections(model):
     return [rule for rule in model.selected_ if rule.stage > 1]
+
+
+def support(model):
+    return min(min(rule.n_inside, rule.n_outside) for rule in model.selected_)
+
+
+def holds(rule, X):
+    return rule.holds(read_table(X))
 
 
 def uses(rules, name):
@@ -72,17 +82,79 @@ def test_kept_rules_are_those_of_a_loop_over_paths(least, n_rules, seed):
         if np.linalg.matrix_rank(np.column_stack([*columns, holds])) == len(columns) + 1 and len(expected) < n_rules:
             columns.append(holds)
             expected.append(rule)
-    kept = select_rules(training, paths, Limits(n_rules, least_rows=least))
+    kept = select_rules(training, paths, Limits(n_rules, min_rows=least))
     assert [rule.key for rule in kept.rules] == [rule.key for rule in expected]
     assert kept.moments.rows.tolist() == [int(column.sum()) for column in columns[1:]]
 
 
-def test_the_first_stage_is_the_papers():
+def test_one_stage_is_the_papers_and_the_first_of_several_has_five_rows_too():
     X, y = table(2)
     y = y + 300 * X["odd"]
     one, more = (SirusRegressor(**SMALL, n_rules=2, n_stages=n).fit(X, y) for n in (1, 3))
-    assert one.selected_ == more.selected_[:2]
-    assert min(min(rule.n_inside, rule.n_outside) for rule in one.selected_) == 2
+    assert support(one) == 2 and support(more) >= LEAST_ROWS
+    as_in_the_paper = SirusRegressor(**SMALL, n_rules=2, n_stages=3, min_samples_leaf=1).fit(X, y)
+    assert as_in_the_paper.selected_[:2] == one.selected_
+
+
+@pytest.mark.parametrize(("least", "rows"), [(1, 1), (25, 25), (0.1, 24), (0.25, 60), (1 / 3, 80), (np.int64(30), 30)])
+def test_every_rule_has_as_many_rows_as_asked_for(least, rows):
+    X, y = table(3)
+    model = SirusRegressor(**SMALL, n_rules=6, min_samples_leaf=least).fit(X, y)
+    expected = [rule for rule in model.candidates_ if rows <= holds(rule, X).sum() <= len(X) - rows]
+    assert len(model.selected_) == 6 and model.selected_[0] == expected[0] and support(model) >= rows
+    assert set(model.selected_) <= set(expected)
+
+
+def test_trees_stay_the_same():
+    X, y = table(3)
+    one, more = (SirusRegressor(**SMALL, min_samples_leaf=least).fit(X, y) for least in (1, 60))
+    assert list(one.candidates_) == list(more.candidates_) and one.rules_ != more.rules_
+
+
+@pytest.mark.parametrize("least", [30, 0.2])
+@pytest.mark.parametrize("n_stages", [1, 4])
+def test_parts_select_what_memory_selects(least, n_stages):
+    X, y = table(9)
+    options = {**SMALL, "n_rules": 3, "n_stages": n_stages, "min_samples_leaf": least}
+    expected = SirusRegressor(**options).fit(X, y)
+    assert support(expected) >= 30
+    for limits in ((), (3, 100)):
+        assert_equal_models(fit_parts(SirusRegressor(**options), X, y, None, limits).model_, expected.model_)
+
+
+@pytest.mark.parametrize("n_stages", [1, "auto"])
+def test_tuned_lists_obey_in_every_fold_in_memory_and_in_parts(n_stages):
+    X, y = table(9)
+    options = {**TUNED, "n_stages": n_stages, "min_samples_leaf": 0.15}
+    expected = SirusRegressorCV(**options).fit(X, y)
+    assert support(expected) >= 36
+    assert_equal_tuning(fit_parts(SirusRegressorCV(**options), X, y, limits=(80,)), expected)
+
+
+@pytest.mark.parametrize("estimator", [SirusRegressor, SirusRegressorCV])
+def test_no_rule_has_enough_rows(estimator):
+    X, y = table(9)
+    X["x"] = X["z"] = 0.0  # ``odd`` is all there is
+    with pytest.warns(UserWarning, match=r"No rule has 24 of 240 rows inside .* smaller min_samples_leaf"):
+        model = estimator(**SMALL, min_samples_leaf=0.1).fit(X, y)
+    assert not len(model.rules_) and model.predict(X)[0] == pytest.approx(y.mean())
+
+
+def test_a_required_rule_with_few_rows_stays_with_a_warning():
+    X, y = table(9)
+    options = {**SMALL, "required_rules": ["odd >= 1", "x < 0"]}
+    with pytest.warns(UserWarning, match=r"'odd >= 1' has 9 rows inside or outside, fewer than the 20") as said:
+        model = SirusRegressor(**options, min_samples_leaf=20).fit(X, y)
+    assert len(said) == 1 and model.selected_[0].n_inside == 9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SirusRegressor(**options, min_samples_leaf=9).fit(X, y)
+
+
+@pytest.mark.parametrize("least", [0, -1, 0.0, 0.51, 1.5, True, "5", float("nan"), 2**31])
+def test_other_supports_are_refused(least):
+    with pytest.raises(ValueError, match=r"min_samples_leaf must be a whole number of rows .* or a share .*, got "):
+        SirusRegressor(**SMALL, min_samples_leaf=least).fit(*table(3))
 
 
 def test_a_refused_path_leaves_room_for_what_it_would_have_spanned():

@@ -8,10 +8,10 @@ import pytest
 import pysirus
 from pysirus import SirusClassifierCV, SirusRegressorCV
 from pysirus._families.gaussian import Gaussian
-from pysirus._learn.tuning.choose import MOST_REPEATS, fold_errors
 from pysirus._learn.tuning.held_out import Use
 from pysirus._learn.tuning.path import dice_by_fold, mean_dice
-from pysirus._learn.weighing.ridge import ByRidge, SquaredErrors
+from pysirus._learn.tuning.tune import MOST_REPEATS, fold_errors
+from pysirus._learn.weighing.base import ByRidge, SquaredErrors
 
 SMALL = {"cv": 4, "n_trees": 40, "max_rules": 4, "random_state": 0}
 

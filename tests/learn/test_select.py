@@ -14,7 +14,7 @@ from pysirus._data.column import Column
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.select import independent_paths
 from pysirus._terms.dependence import Span, rule_vector
-from pysirus._terms.from_path import decode, rule_of
+from pysirus._terms.rule import decode, rule_of
 from sampled import FULL
 
 

@@ -6,9 +6,9 @@ import pytest
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._learn.grow import bin_rows, grow_paths
 from pysirus._learn.select import Limits, select_rules
-from pysirus._learn.weighing.table import weighing_of
-from pysirus._weights.gram import n_fixed
+from pysirus._learn.weighing import weighing_of
 from pysirus._weights.likelihood import fit_likelihood
+from pysirus._weights.moments import n_fixed
 from pysirus._weights.ridge import PENALTY_GRID
 from pysirus._weights.weighted import with_outputs
 

@@ -17,9 +17,8 @@ from pysirus._families.gaussian import Gaussian
 from pysirus._forest.forest import Recipe
 from pysirus._learn.grow import bin_rows
 from pysirus._learn.stages import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
-from pysirus._learn.tuning.fold import PER_STAGE
-from pysirus._learn.tuning.folds import derive
-from pysirus._learn.weighing.ridge import SHRINKAGE, ByRidge
+from pysirus._learn.tuning.folds import PER_STAGE, derive
+from pysirus._learn.weighing.base import SHRINKAGE, ByRidge
 from pysirus._parameters import ParameterError
 
 N_TREES = 300
@@ -164,7 +163,7 @@ def test_staged_path_is_what_separate_fits_say() -> None:
     residuals = np.concatenate([y.iloc[te] - m.predict(X.iloc[te]) for m, (_, te) in zip(at_quantiles, folds)])
     held_out = np.concatenate([y.iloc[te] for _, te in folds])
     assert model.cv_error_ == pytest.approx((residuals**2).sum() / ((held_out - held_out.mean()) ** 2).sum())
-    assert model.cv_stability_ == pytest.approx(pysirus.stability.stability(fits))
+    assert model.cv_stability_ == pytest.approx(pysirus.stability(fits))
 
 
 def test_every_size_of_a_staged_list_is_kept(tuned, tmp_path: Path) -> None:
@@ -297,7 +296,7 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     from paper import stages as study
 
     from pysirus._forest.forest import Forest
-    from pysirus._learn.tuning.fold import TuningPlan
+    from pysirus._learn.tuning.folds import TuningPlan
 
     X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
     estimator = SirusRegressor(random_state=5)

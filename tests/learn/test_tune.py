@@ -19,7 +19,7 @@ import pysirus
 import warm
 from given import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._learn.tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
 from pysirus._parameters import ParameterError
@@ -116,7 +116,7 @@ def test_path_is_what_separate_fits_say(machine) -> None:
     held_out = np.concatenate([y.iloc[te] for _, te in folds])
     at = model.path_.at(p0)
     assert model.path_.error[at] == pytest.approx((residuals**2).sum() / ((held_out - held_out.mean()) ** 2).sum())
-    assert model.path_.stability[at] == pytest.approx(pysirus.stability.stability(fits))
+    assert model.path_.stability[at] == pytest.approx(pysirus.stability(fits))
     assert model.path_.n_rules[at] == pytest.approx(np.mean([len(m.rules_) for m in fits]))
 
 

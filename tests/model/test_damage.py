@@ -21,6 +21,7 @@ import warm
 from damage.__main__ import examine
 from damage.mutants import golden_files, mutant
 from pysirus import ModelFileError
+from pysirus._use.score import training_metrics
 from sampled import FULL
 
 GOLDEN = {path.stem: path for path in golden_files()}
@@ -134,7 +135,7 @@ FAULTS: list[tuple[str, str, Any, str]] = [
     ("tuned", "none", lambda d: d.update(tuning=None), "SirusRegressorCV is tuned"),
     # sums over folds
     ("numbers", "rows", lambda d: d["moments"].update(rows="1 2 3"), "rows must be a line of 4 numbers, found 3"),
-    ("numbers", "folds", lambda d: d["moments"]["pair"].pop(), "must have 10 lines"),
+    ("numbers", "folds", lambda d: d["moments"]["pair"].pop(), "pair must be a list of 10 items, found 9"),
     (
         "numbers",
         "sum",
@@ -273,6 +274,16 @@ def test_whole_numbers_without_a_point_are_numbers(tmp_path):
     again, model = pysirus.load(tmp_path / "m.json"), pysirus.load(GOLDEN["numbers"])
     assert again.model_ == model.model_
     assert np.array_equal(again.model_.raw_predict(X), model.model_.raw_predict(X))
+
+
+def test_sums_far_from_the_target_have_no_training_metrics(tmp_path):
+    """Their squares overflow, which a report once failed of."""
+    document = read("numbers")
+    document["moments"]["centre"] = 1e308
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    model = pysirus.load(tmp_path / "m.json").model_
+    assert training_metrics(model) is None and training_metrics(pysirus.load(GOLDEN["numbers"]).model_) is not None
+    assert "</html>" in model.report()
 
 
 def test_a_damaged_file_is_one_line_for_the_command(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 import pysirus
 from pysirus import ModelFileError, SirusClassifier, SirusRegressor
-from pysirus._output import write_text
+from pysirus._runtime.output import write_text
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysirus._model import parse
-from pysirus._model.fields import Damage
+from pysirus._model.parse import Damage
 
 NAMES = st.text('[]{}"\\,:aé\n', max_size=6)
 DOCUMENTS = st.recursive(

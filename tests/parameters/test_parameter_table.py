@@ -6,18 +6,14 @@ import inspect
 from dataclasses import dataclass, fields
 
 import pytest
+from sklearn.base import clone
 
 import pysirus
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import check_parameters, document, documented, parameter, whole
 
 ESTIMATORS = [
-    pysirus.SirusRegressor,
-    pysirus.SirusClassifier,
-    pysirus.SirusRegressorCV,
-    pysirus.SirusClassifierCV,
-    pysirus.RuleFitRegressor,
-    pysirus.NodeHarvestRegressor,
+    getattr(pysirus, name) for name in pysirus.__all__ if name.endswith(("Regressor", "Classifier", "Survival", "CV"))
 ]
 
 
@@ -52,6 +48,14 @@ def test_signature_is_the_table(estimator: type) -> None:
     assert [own.name for own in fields(estimator)] == list(signature)
     assert {own.name: own.default for own in fields(estimator)} == {n: p.default for n, p in signature.items()}
     assert estimator().get_params() == {n: p.default for n, p in signature.items()}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_parameters_are_given_by_name(estimator: type) -> None:
+    assert {p.kind for p in inspect.signature(estimator).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    with pytest.raises(TypeError, match=rf"{estimator.__name__}.__init__\(\) takes 1 positional argument but 2 were"):
+        estimator(10)
+    assert clone(estimator(random_state=3)).get_params() == estimator(random_state=3).get_params()
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from pysirus._peers.lasso import GRID, fit_lasso
+from pysirus._peers.rulefit import GRID, fit_lasso
 
 
 def problem(n=120, p=200, seed=0):

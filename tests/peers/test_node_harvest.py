@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from sklearn.utils.estimator_checks import check_estimator
 
 from pysirus import NodeHarvestRegressor, load
-from pysirus._peers.harvest import harvest_weights
+from pysirus._peers.node_harvest import harvest_weights
 from pysirus.datasets import load_machine, load_ozone
 from sampled import FULL
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from pysirus import RuleFitRegressor, load
+from pysirus import RuleFitRegressor, load, stability
 from pysirus.datasets import load_housing, load_ozone
-from pysirus.stability import stability
 from sampled import FULL
 
 DRAWS = "a subsample is drawn among rows, so a row repeated is another draw than a row weighted twice"

@@ -6,9 +6,9 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from pysirus._data.table import read_table
-from pysirus._families.response.response import NumberResponse
+from pysirus._families.responses import NumberResponse
 from pysirus._peers.trees import code_table, distinct_nodes, membership, node_key, nodes_of
-from pysirus._terms.from_path import SplitSide
+from pysirus._terms.rule import SplitSide
 
 
 def coded_of(frame, y, n_bins=None):

@@ -13,7 +13,7 @@ from pysirus import SirusClassifierCV, SirusRegressor, plot
 from pysirus._parameters import ParameterError
 from pysirus._terms.listing import RuleSet
 from pysirus._use.effect import effect
-from pysirus.plot._axes import plain
+from pysirus.plot._rules import plain
 from sampled import FULL
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pysirus import SirusRegressor, SirusSurvival, plot
-from pysirus._weights.kaplan_meier import kaplan_meier
+from pysirus._weights.survival import kaplan_meier
 from survival_table import survival_table
 
 X, Y = survival_table()

@@ -9,7 +9,7 @@ import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._learn.weighing.ridge import SHRINKAGE
+from pysirus._learn.weighing.base import SHRINKAGE
 from pysirus._terms.fitted import FittedTerm
 from pysirus.report import page, summary
 from sampled import in_turns
@@ -125,12 +125,12 @@ def test_many_levels_are_legible(open_report, rng):
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_untuned_numbers_have_training_figures(open_report, ozone):
+def test_untuned_numbers_have_training_metrics(open_report, ozone):
     model = SirusRegressor(n_rules=5, n_trees=200, random_state=0).fit(*ozone)
     tab = open_report(model)
     r2 = model.score(*ozone)
-    assert tab.locator("#quality-figures dd").all_inner_texts()[0] == f"{r2:.3f}"
-    assert "these are training figures" in tab.locator("#quality-note").inner_text()
+    assert tab.locator("#quality-metrics dd").all_inner_texts()[0] == f"{r2:.3f}"
+    assert "these are training metrics" in tab.locator("#quality-note").inner_text()
     assert f"explains {100 * r2:.0f}% of the variance in its training rows" in tab.locator("#lead").inner_text()
 
 
@@ -182,10 +182,10 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
     assert "not cross-validated" in tab.locator("#lead").inner_text() and not tab.locator("#quality").is_visible()
     labels = model.predict(rows)
     judged = open_report(model, rows, y=labels, width=390)
-    assert judged.locator("#quality-figures dd").first.inner_text().startswith("100.0%")
+    assert judged.locator("#quality-metrics dd").first.inner_text().startswith("100.0%")
     assert summary(model, rows, y=[*labels[:-1], "new"])["inSample"] is None
     assert summary(model, rows, y=[*labels[:-1], None])["inSample"]["rows"] == 59
-    assert "figures of the 60 rows of the table" in judged.locator("#quality-note").inner_text()
+    assert "metrics of the 60 rows of the table" in judged.locator("#quality-note").inner_text()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -218,7 +218,7 @@ def test_held_out_rows_are_judged_at_a_threshold(open_report, ozone):
     found = model.model_.out_of_fold
     assert tab.locator("#error-name").inner_text() == "unexplained deviance"
     assert (
-        tab.locator("#quality-figures dd").first.inner_text().startswith(f"{100 * found.figures['accuracy'][0]:.1f}%")
+        tab.locator("#quality-metrics dd").first.inner_text().startswith(f"{100 * found.metrics['accuracy'][0]:.1f}%")
     )
     assert tab.locator("#reliability svg, #roc svg, #precision svg").count() == 3
     (own,) = found.bins
@@ -232,7 +232,7 @@ def test_held_out_rows_are_judged_at_a_threshold(open_report, ozone):
     area = tab.evaluate(
         "d3.sum(d3.pairs(curvePoints(data.heldOut.bins[0]), (a, b) => (b.fall - a.fall) * (a.recall + b.recall) / 2))"
     )
-    assert area == pytest.approx(found.figures["auc"][0], abs=0.005)
+    assert area == pytest.approx(found.metrics["auc"][0], abs=0.005)
     groups = tab.evaluate("reliability(data.heldOut.bins[0])")
     assert len(groups) <= 10 and sum(g["weight"] for g in groups) == pytest.approx(len(y), rel=1e-4)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -252,10 +252,10 @@ def test_several_classes_are_judged_one_by_one_and_together(open_report, ozone):
     assert "not cross-validated" not in tab.locator("#lead").inner_text()
 
 
-def test_held_out_numbers_show_their_figures(open_report, tuned):
+def test_held_out_numbers_show_their_metrics(open_report, tuned):
     tab = open_report(tuned)
-    value = tuned.model_.out_of_fold.figures["r2"][0]
-    assert tab.locator("#quality-figures dd").first.inner_text().startswith(f"{value:.3f}")
+    value = tuned.model_.out_of_fold.metrics["r2"][0]
+    assert tab.locator("#quality-metrics dd").first.inner_text().startswith(f"{value:.3f}")
     assert not tab.locator("#quality-charts").is_visible()
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import pysirus
 from pysirus import SirusRegressor
+from pysirus._stability import dice_sorensen, stability
 from pysirus.datasets import load_machine
-from pysirus.stability import dice_sorensen, stability
 
 
 def test_dice_sorensen_by_hand() -> None:
@@ -37,13 +36,13 @@ def test_stability_of_one_model_is_refused() -> None:
         stability([1, 2])
 
 
-def test_the_module_is_called_like_its_function() -> None:
+def test_stability_is_a_function_of_pysirus() -> None:
+    assert pysirus.stability is stability
     assert pysirus.stability("ab", "bc") == stability("ab", "bc") == stability(["ab", "bc"]) == 0.5
     assert pysirus.stability("ab", "bc", "cd") == stability(["ab", "bc", "cd"])
-    module = importlib.import_module("pysirus.stability")
-    assert module is pysirus.stability and module.stability is stability
-    assert pysirus.stability.dice_sorensen is dice_sorensen
     with pytest.raises(ValueError, match="at least two models, got 0"):
         pysirus.stability()
     with pytest.raises(TypeError, match="two models or more, got one SirusRegressor"):
         pysirus.stability(SirusRegressor())
+    with pytest.raises(NotFittedError, match="This SirusRegressor instance is not fitted yet"):
+        pysirus.stability(SirusRegressor(), SirusRegressor())

@@ -9,10 +9,10 @@ import pytest
 
 import pysirus
 from pysirus import ModelFileError, RuleTextError, SirusRegressor
-from pysirus._plain import apart, from_quotes, in_quotes
 from pysirus._terms.lexicon import MORE_STEPS, MOST_STEPS, Lexicon
 from pysirus._terms.parse import MOST_CONDITIONS, parse_rule
 from pysirus._terms.read import KnownColumn, columns_of_rules, read_rule
+from pysirus._text.format import apart, from_quotes, in_quotes
 from sampled import FULL
 
 TRUTH = (False, True)

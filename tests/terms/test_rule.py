@@ -13,8 +13,8 @@ import pytest
 from given import bin_arrays
 from pysirus import Condition, Rule, RuleSet, SirusRegressor, Split
 from pysirus._data.table import read_table
-from pysirus._format import format_threshold
-from pysirus._terms.from_path import rule_of
+from pysirus._terms.rule import rule_of
+from pysirus._text.format import format_threshold
 
 
 @pytest.fixture(scope="module")

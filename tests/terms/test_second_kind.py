@@ -1,4 +1,4 @@
-"""A second kind of term, a slope that stands in this file alone, goes wherever rules go."""
+"""Slopes, a second kind of term, go wherever rules go."""
 
 from dataclasses import dataclass, replace
 
@@ -9,75 +9,25 @@ from given import bin_arrays
 from pysirus import Rule
 from pysirus._data.table import Feature, read_table
 from pysirus._families.gaussian import Gaussian
-from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
-from pysirus._terms.term import Term
+from pysirus._terms.slope import FittedSlope, Slope
 from pysirus._use.effect import effect
-from pysirus._weights.fitted import fitted_values
-from pysirus._weights.gram import gram_of
-from pysirus._weights.moments import row_values, rule_moments, value_moments
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._weights.moments import gram_of, row_values, rule_moments, value_moments
+from pysirus._weights.weighted import WeightedPrefixes, fitted_values
 from pysirus.estimators.rule_model import RuleModel
 
 SEED = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Slope(Term):
-    """A column less its mean, constant beyond its limits and zero where it is missing."""
+class BinnedSlope(FittedSlope):
+    """A slope that has a value for each bin of its column."""
 
-    kind = "Slope"
-
-    feature: str = "x"
-    lower: float = 0.0
-    upper: float = 1.0
-    mean: float = 0.0
-    index: int = 0
     bin_means: tuple[float, ...] = ()
-
-    @property
-    def missing(self):
-        return self.mean
-
-    @property
-    def key(self):
-        return "slope", self.feature
-
-    @property
-    def columns(self):
-        return (self.index,)
-
-    def factor(self, index, column):
-        held = np.clip(column.values.astype(float), self.lower, self.upper)
-        return np.where(np.isnan(held), 0.0, held - self.mean)
 
     def bin_values(self, binned):
         return [(self.index, np.array(self.bin_means))]
-
-    def build(self, into, inside, outside):
-        base = [b - (a - b) * self.mean for a, b in zip(inside, outside)]
-        into.branch((), base, base)
-        into.line(self, [a - b for a, b in zip(inside, outside)])
-
-    def steps_on(self, index):
-        return {self.lower, self.upper} if index == self.index else set()
-
-    @property
-    def condition_text(self):
-        return f"{self.feature}, from {self.lower:g} to {self.upper:g}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedSlope(FittedTerm, Slope):
-    """A slope with what was learned of it: ``inside`` is what a unit adds."""
-
-    def average_output(self, mean):
-        return np.zeros(())
-
-    @property
-    def gap(self):
-        return abs(self.inside) * (self.upper - self.lower)
 
 
 @pytest.fixture
@@ -94,7 +44,7 @@ def terms(table):
     X, _ = table
     known = X[:, 0][~np.isnan(X[:, 0])]
     limits = {"lower": 1.0, "upper": 7.0, "mean": float(np.clip(known, 1, 7).mean())}
-    slope = FittedSlope("x0", **limits, frequency=0.9, inside=2.0, outside=0.0, weight=0.9)
+    slope = BinnedSlope("x0", **limits, frequency=0.9, inside=2.0, outside=0.0, weight=0.9)
     asks = (Condition("x1", lower=0.0, lower_cut=("value", 0.0), index=1, share=0.5),)
     return [slope, FittedRule(asks, frequency=0.5, inside=13.0, outside=12.0, weight=1.1)]
 
@@ -127,7 +77,7 @@ def test_its_part_of_a_prediction_is_explained(model, terms, table):
     expected = 0.9 * 2.0 * (np.clip(X[:, 0], 1, 7) - terms[0].mean)
     np.testing.assert_allclose(raw.contributions[:, 0], np.nan_to_num(expected), atol=1e-12)
     assert raw.fired[:, 0].all() and (raw.fired[:, 1] == (X[:, 1] >= 0)).all()
-    assert raw.names == ["x0, from 1 to 7", "x1 >= 0"] and "x0, from 1 to 7" in str(raw)
+    assert raw.names == ["slope of x0, from 1 to 7", "x1 >= 0"] and "slope of x0, from 1 to 7" in str(raw)
     assert model.explain(X).baseline == pytest.approx(-1.0 + 1.1 * model.mean)
     importance = model.feature_importance("pandas").set_index("feature")
     assert importance.loc["x0", "gap"] == pytest.approx(1.8 * 6 / (1.8 * 6 + 1.1))
@@ -143,12 +93,12 @@ def test_its_effect_is_its_line(model, terms, table):
 
 def test_it_is_told_in_a_line_of_its_own(model, terms):
     slope, rule = terms
-    assert str(slope) == "x0, from 1 to 7" and repr(slope) == "<Slope: x0, from 1 to 7>"
+    assert str(slope) == "slope of x0, from 1 to 7" and repr(slope) == "<Slope: slope of x0, from 1 to 7>"
     lines = model.rules.text().splitlines()[1:]
-    assert lines[0].split() == ["1", "0.900", "x0,", "from", "1", "to", "7", "0.900"]
+    assert lines[0].split() == ["1", "0.900", "slope", "of", "x0,", "from", "1", "to", "7", "0.900"]
     assert "if x1 >= 0 then 13.0 else 12.0" in lines[1]
-    assert "x0, from 1 to 7" in model.text() and "x0, from 1 to 7" in model.rules.html()
-    assert model.rules.to_frame("pandas")["rule"].tolist() == ["x0, from 1 to 7", "x1 >= 0"]
+    assert "slope of x0, from 1 to 7" in model.text() and "slope of x0, from 1 to 7" in model.rules.html()
+    assert model.rules.to_frame("pandas")["rule"].tolist() == ["slope of x0, from 1 to 7", "x1 >= 0"]
     assert slope == Slope("x0") and slope != rule and len({slope, Slope("x0"), rule}) == 2
     assert isinstance(rule, Rule) and not isinstance(slope, Rule)
 
@@ -202,4 +152,4 @@ def test_it_is_exported_as_a_program(model, terms, table):
     exec(model.export("python"), names)
     rows = [dict(zip(("x0", "x1"), row)) for row in X.tolist()]
     np.testing.assert_allclose([names["predict"](row) for row in rows], sums(terms, X), rtol=1e-12)
-    assert '"x0"' in model.export("sql") and "-- x0, from 1 to 7" in model.export("sql")
+    assert '"x0"' in model.export("sql") and "-- slope of x0, from 1 to 7" in model.export("sql")

@@ -11,9 +11,9 @@ import pytest
 import pysirus
 from damage.life import rows_for
 from damage.mutants import GOLDEN, at, is_number, places, put
-from pysirus._model.document import check_document
-from pysirus._model.fields import Damage
+from pysirus._model.agreement import check_document
 from pysirus._model.file import model_from_json
+from pysirus._model.parse import Damage
 from pysirus._use.diff import diff
 from sampled import FULL
 

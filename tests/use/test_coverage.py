@@ -48,7 +48,7 @@ def test_rules_that_pull_apart_contradict_each_other(rows):
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], ["high", "low", "mid"]])
-def test_classes_and_figures_and_reports(rows, labels):
+def test_classes_and_metrics_and_reports(rows, labels):
     X, y = rows
     target = np.array(labels)[np.digitize(y, [-1, 1] if len(labels) == 3 else [0.5])]
     model = SirusClassifier(n_rules=5, n_trees=100, random_state=0, interaction_cst="pairwise").fit(X, target)

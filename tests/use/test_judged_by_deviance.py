@@ -10,9 +10,8 @@ from sklearn import metrics
 import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
-from pysirus._families.losses import Loss
-from pysirus._families.metrics.numbers import number_metrics
-from pysirus._families.metrics.rows import Predicted
+from pysirus._families.links import Loss
+from pysirus._families.row_metrics import Predicted, number_metrics
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus.report import summary
 
@@ -33,7 +32,7 @@ def rows_of(loss, n_rows=400):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
-def test_figures_of_counts_and_amounts_are_those_of_scikit_learn(loss, weighted):
+def test_metrics_of_counts_and_amounts_are_those_of_scikit_learn(loss, weighted):
     _, y, weights = rows_of(loss)
     weights = weights if weighted else None
     predicted = np.random.default_rng(1).uniform(0.5, 3.0, len(y))
@@ -56,13 +55,13 @@ def test_figures_of_counts_and_amounts_are_those_of_scikit_learn(loss, weighted)
 
 def test_standard_errors_of_deviances_are_the_spread_over_other_rows():
     random = np.random.default_rng(0)
-    figures = []
+    every = []
     for _ in range(300):
         mean = random.uniform(0.5, 4.0, 300)
-        figures.append(
+        every.append(
             number_metrics([Predicted(mean[:, None], random.poisson(mean).astype(float), None)], Loss("poisson"))
         )
-    values, errors = zip(*(found["mean_deviance"] for found in figures))
+    values, errors = zip(*(found["mean_deviance"] for found in every))
     assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)
 
 
@@ -74,7 +73,7 @@ def test_score_is_d2(loss, weighted, tmp_path):
     model = SirusRegressor(loss=loss, n_rules=4, n_trees=100, random_state=0).fit(X, y, sample_weight=weights)
     d2 = metrics.d2_tweedie_score(y, model.predict(X), sample_weight=weights, power=POWER[loss])
     assert model.score(X, y, sample_weight=weights) == pytest.approx(d2, rel=1e-12)
-    assert model.figures(X, y, sample_weight=weights)["d2"] == pytest.approx(d2, rel=1e-12)
+    assert model.metrics(X, y, sample_weight=weights)["d2"] == pytest.approx(d2, rel=1e-12)
     model.save(tmp_path / "m.json")
     loaded = pysirus.load(tmp_path / "m.json")
     assert loaded.score(X, y, sample_weight=weights) == loaded.model_.score(X, y, sample_weight=weights)
@@ -87,7 +86,7 @@ def test_numbers_keep_r2():
     r2 = metrics.r2_score(y, model.predict(X), sample_weight=weights)
     assert model.score(X, y, sample_weight=weights) == pytest.approx(r2)
     assert model.model_.score(X, y, sample_weight=weights) == pytest.approx(r2)
-    assert "d2" not in model.figures(X, y).figures
+    assert "d2" not in model.metrics(X, y)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
@@ -103,7 +102,7 @@ def test_a_truth_without_deviance_is_refused(loss, bad):
     X, y, _ = rows_of(loss)
     model = SirusRegressor(loss=loss, n_rules=2, n_trees=50, random_state=0).fit(X, y)
     with pytest.raises(DataError, match="row 7"):
-        model.figures(X, y.where(y.index != 7, bad))
+        model.metrics(X, y.where(y.index != 7, bad))
     with pytest.raises(DataError, match="row 7"):
         model.score(X, y.where(y.index != 7, bad))
 
@@ -119,7 +118,7 @@ def test_cross_validation_agrees_with_scikit_learn(loss):
     for train, test in folds:
         fold = SirusRegressor(loss=loss, n_rules=3, n_trees=100, random_state=0)
         predicted[test] = fold.fit(X.iloc[train], y.iloc[train], sample_weight=weights[train]).predict(X.iloc[test])
-    found = model.cross_validate(X, y, sample_weight=weights, cv=5).figures
+    found = model.cross_validate(X, y, sample_weight=weights, cv=5).metrics
     power = POWER[loss]
     d2 = metrics.d2_tweedie_score(y, predicted, sample_weight=weights, power=power)
     assert found["d2"][0] == pytest.approx(d2, rel=1e-9)
@@ -136,10 +135,10 @@ def test_the_error_of_tuning_is_the_unexplained_deviance_of_held_out_rows(loss, 
     X, y, weights = rows_of(loss)
     model = SirusRegressorCV(loss=loss, n_trees=100, n_repeats=2, cv=5, n_stages=n_stages, random_state=0)
     model.fit(X, y, sample_weight=weights)
-    figures = model.model_.out_of_fold.figures
+    metrics = model.model_.out_of_fold.metrics
     assert model.model_.family.error_name == "unexplained deviance"
-    assert figures["unexplained_deviance"][0] == pytest.approx(model.cv_error_, rel=1e-9)
-    assert figures["d2"][0] == pytest.approx(1 - model.cv_error_, rel=1e-9)
+    assert metrics["unexplained_deviance"][0] == pytest.approx(model.cv_error_, rel=1e-9)
+    assert metrics["d2"][0] == pytest.approx(1 - model.cv_error_, rel=1e-9)
 
 
 def test_the_report_judges_counts_by_deviance():
@@ -147,7 +146,7 @@ def test_the_report_judges_counts_by_deviance():
     model = SirusRegressor(loss="poisson", n_rules=3, n_trees=100, random_state=0).fit(X, y, sample_weight=weights)
     found = summary(model, X, y=y, sample_weight=weights)["inSample"]
     d2 = metrics.d2_tweedie_score(y, model.predict(X), sample_weight=weights, power=1)
-    assert found["figures"][0][:2] == ["D²", f"{d2:.3f}"]
+    assert found["metrics"][0][:2] == ["D²", f"{d2:.3f}"]
     assert found["explained"] == {"what": "deviance", "name": "D²", "share": pytest.approx(d2, rel=1e-8)}
     assert "R²" not in json.dumps(found, ensure_ascii=False)
 

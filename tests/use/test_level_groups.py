@@ -5,9 +5,8 @@ import pytest
 
 from pysirus import SirusRegressor
 from pysirus._data.column import Column
-from pysirus._use.effect import Axis
-from pysirus._use.level_groups import MOST_ROWS, level_groups
-from pysirus._use.training_fit import training_figures
+from pysirus._use.effect import MOST_ROWS, Axis, level_groups
+from pysirus._use.score import training_metrics
 
 
 def axis(labels, *, in_order=False, missing=False):
@@ -51,14 +50,14 @@ def test_what_there_is_no_room_for_is_averaged():
 
 
 @pytest.mark.parametrize("n_stages", [1, 3])
-def test_training_figures_are_those_of_the_rows(ozone, n_stages):
+def test_training_metrics_are_those_of_the_rows(ozone, n_stages):
     X, y = ozone
     weights = np.linspace(1, 3, len(y))
     model = SirusRegressor(n_rules=4, n_trees=200, n_stages=n_stages, random_state=0).fit(X, y, sample_weight=weights)
-    figures = training_figures(model.model_)
-    assert figures["r2"][0] == pytest.approx(model.score(X, y, weights), abs=1e-8)
+    metrics = training_metrics(model.model_)
+    assert metrics["r2"][0] == pytest.approx(model.score(X, y, weights), abs=1e-8)
     error = np.sqrt(np.average((y - model.predict(X)) ** 2, weights=weights))
-    assert figures["rmse"][0] == pytest.approx(error, rel=1e-6)
+    assert metrics["rmse"][0] == pytest.approx(error, rel=1e-6)
 
 
 def test_explanations_are_sliced(ozone):

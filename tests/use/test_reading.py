@@ -322,7 +322,7 @@ def test_the_likelihood_survives_the_file(tmp_path, two, three):
     ("change", "message"),
     [
         (lambda d: d["likelihood"].update(linear="1 2"), "likelihood.linear must be a line of"),
-        (lambda d: d["likelihood"].update(linear=[1.0]), "likelihood.linear must be text"),
+        (lambda d: d["likelihood"].update(linear=[1.0]), "likelihood.linear must be a line of numbers"),
         (lambda d: d["likelihood"].update(extra=1), "does not know"),
         (
             lambda d: d["likelihood"].update(linear=d["likelihood"]["linear"].replace(" ", " 1e200 ", 1)),

@@ -9,7 +9,7 @@ import pytest
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._terms.rule import Condition, FittedRule
-from pysirus._weights.dust import DUST, sweep
+from pysirus._weights.weighted import DUST, sweep
 
 N_ROWS = 2000
 FAST = {"n_trees": 100, "random_state": 0}

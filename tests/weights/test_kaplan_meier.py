@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from pysirus._families.response.survival import null_residuals, survival_response
-from pysirus._weights.hazard import baseline_hazard
-from pysirus._weights.kaplan_meier import kaplan_meier
-from pysirus._weights.risk_sets import risk_sets
+from pysirus._families.survival import null_residuals, survival_response
+from pysirus._weights.cox import risk_sets
+from pysirus._weights.survival import baseline_hazard, kaplan_meier
 
 
 def test_a_curve_by_hand():

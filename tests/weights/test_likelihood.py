@@ -9,7 +9,6 @@ from test_weights import make_case as ridge_case
 import likelihood_oracle as oracle
 from likelihood_oracle import POWER, SEED, loss_of, patterns_of, response_of
 from pysirus import _core
-from pysirus._weights.fitted import holds_in_bins
 from pysirus._weights.likelihood import (
     fit_likelihood,
     gradient_residuals,
@@ -20,7 +19,7 @@ from pysirus._weights.likelihood import (
 )
 from pysirus._weights.moments import rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge
-from pysirus._weights.weighted import with_outputs
+from pysirus._weights.weighted import holds_in_bins, with_outputs
 
 LOSSES = ["logistic", "softmax", "poisson", "gamma", "tweedie", "squared"]
 

@@ -14,9 +14,8 @@ from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._learn.select import independent_paths
 from pysirus._terms.dependence import Span
-from pysirus._terms.from_path import rule_of, rules_of
-from pysirus._weights.gram import gram_of
-from pysirus._weights.moments import rule_moments
+from pysirus._terms.rule import rule_of, rules_of
+from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.ridge import PENALTY_GRID, ridge_weights, weigh_by_ridge
 from pysirus._weights.weighted import with_outputs
 from sampled import FULL
@@ -113,7 +112,7 @@ def test_gram_matrices_are_covariances_of_outputs(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_weights_are_the_ridge_of_scipy_at_the_cross_validated_penalty(case, monkeypatch):
-    monkeypatch.setattr("pysirus._weights.dust.DUST", 0.0)  # which has weight 0 beside this minimum
+    monkeypatch.setattr("pysirus._weights.weighted.DUST", 0.0)  # which has weight 0 beside this minimum
     _, y, weights, binned, response, rules, holds = make_case(**case)
     weighed = weigh(rules, binned, response, [len(rules)], SEED)
     outputs = outputs_of(holds, y, weights)

@@ -6,6 +6,7 @@
 #include "forest/kernel/draw.hpp"
 #include "forest/kernel/histogram.hpp"
 #include "forest/kernel/lanes.hpp"
+#include "forest/kernel/lines.hpp"
 #include "forest/kernel/split.hpp"
 #include "forest/random.hpp"
 
@@ -33,6 +34,7 @@ struct Trees {
   i64x split[kMaxNodes][kMaxGroups];
   Route route[kMaxNodes];
   std::uint16_t wanted[kMaxGroups];  // a bit for each lane in use
+  std::int32_t line[kBlock];         // the column whose line wins the tree, where lines are asked for
 };
 static_assert(sizeof(Trees) <= kTreesBytes);
 
@@ -293,6 +295,8 @@ void split_node(const Block& block, int number, int group) {
   Node<Sum> node;
   node.cells = histogram_of<Sum>(block, number, group);
   const Best best = best_split(block.table, block.recipe, block.memory, keys, node);
+  if (number == 0 && block.recipe.lines.first)
+    find_lines(block.table, block.recipe, block.memory, keys, node, best, open, block.trees.line + group * kLanes);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (best.split[lane] == kNoSplit) continue;
     // What rounding can make of a zero: 2^-100 leaves room for n up to 2^32.
@@ -401,9 +405,11 @@ void add_sums(const Job& job, const Memory& lead, const Memory& own) {
   run_as(block, [&]<class Sum, bool, bool>() { add_swept<Sum>(block, other); });
 }
 
-void split_level(const Job& job, const Memory& memory, std::int32_t* splits) {
+void split_level(const Job& job, const Memory& memory, std::int32_t* splits, std::int32_t* lines) {
   const Block block(job, memory, memory);
   Trees& trees = block.trees;
+  const bool with_lines = lines && trees.level == 0;
+  for (int tree = 0; with_lines && tree < trees.n_trees; ++tree) trees.line[tree] = kNoLine;
   run_as(block, [&]<class Sum, bool, bool>() {
     if (trees.from_parents) subtract_left<Sum>(block);
     for (int node = block.first_node(); node < block.end_node(); ++node)
@@ -415,6 +421,7 @@ void split_level(const Job& job, const Memory& memory, std::int32_t* splits) {
       splits[tree * n_nodes + node] = static_cast<std::int32_t>(trees.split[node][tree / kLanes][tree % kLanes]);
     if (end < n_nodes) build_route(block, node);
   }
+  for (int tree = 0; with_lines && tree < trees.n_trees; ++tree) lines[tree] = trees.line[tree];
   ++trees.level;
   trees.from_parents = true;
 }

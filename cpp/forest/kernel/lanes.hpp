@@ -107,6 +107,17 @@ inline void assign_where_greater(const f64x& score, f64x& best, const i64x& valu
   }
 }
 
+// The larger of two numbers in every lane.
+[[gnu::always_inline]]
+inline f64x larger(const f64x& a, const f64x& b) {
+  f64x result;
+  for (int i = 0; i < f64x::kParts; ++i) {
+    const i64x::Part greater = a.part[i] > b.part[i];
+    result.part[i] = choose(greater, a.part[i], b.part[i]);
+  }
+  return result;
+}
+
 // Every lane as another type of number.
 template <class To, class From>
 [[gnu::always_inline]]

@@ -10,13 +10,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from pysirus._data.arrays import array_columns, array_frame
 from pysirus._data.column import MISSING, UNSEEN, Column, DataError
 from pysirus._data.frame import Source, as_frame, check_table, frame_sources, is_index, read_column
 from pysirus._data.problems import Problems
 from pysirus._data.recipe import ColumnRecipe, Deriver
-from pysirus._data.table import Feature, Table, as_feature, check_column, check_size
-from pysirus._plain import one_line
+from pysirus._data.table import Feature, Table, array_columns, array_frame, as_feature, check_column, check_size
+from pysirus._text.format import one_line
 
 
 @dataclass(frozen=True)

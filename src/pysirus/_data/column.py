@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._message import InCommand, InPython, Parameter, PlainError, row_named
+from pysirus._text.message import InCommand, InPython, Parameter, PlainError, row_named
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from pysirus._data.column import DataError, within_floats
-from pysirus._plain import one_line
-from pysirus._warn import warn_user
+from pysirus._runtime.console import warn_user
+from pysirus._text.format import one_line
 
 MAX_UNPACKED = 1 << 30
 _ERRORS = frozenset(["#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"])

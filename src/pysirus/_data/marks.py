@@ -2,6 +2,8 @@
 
 A file shows by all of its rows which marks it has. A few rows of another file may show nothing, or something else: so a
 model keeps the marks of the files that it was learned from, and new files are read by them.
+
+Columns of a CSV file as text in, as a model knows them out: what a text stands for depends on no other row.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pysirus._data.column import label_column
-from pysirus._data.recipe import is_number_type, spread
+from pysirus._data.recipe import is_number_type, spread, wrong_form
 from pysirus._data.written import MISSING_WORDS, NumberForm, read_written
 
 Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
@@ -124,3 +126,47 @@ def marks_of(schema: pa.Schema) -> Marks:
     if decimal_of(schema) != ",":
         return {}
     return {field.name: COMMA for field in schema if is_number_type(field.type) and not pa.types.is_null(field.type)}
+
+
+# what pyarrow takes for true and false
+_TRUE, _FALSE = ("1", "true", "True", "TRUE"), ("0", "false", "False", "FALSE")
+_TRUTH = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+
+
+@dataclass(frozen=True)
+class KnownColumn:
+    """What a model knows of a column of text files; by default that it is text, or is read from it later."""
+
+    form: NumberForm | None = None  # of numbers, how they were written in training
+    levels: tuple[Any, ...] = ()  # of labels that are numbers or true and false
+    needed: bool = True  # or what cannot be read is missing
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of its values."""
+        return pa.string() if self.form is None or self.levels else pa.float64()
+
+    def read(self, name: str, texts: Texts) -> Texts:
+        """The values of some texts."""
+        if self.levels:
+            return _labels(texts, self.levels, self.form or POINT)
+        if self.form is None:
+            return texts
+        numbers, odd = read_numbers(texts, self.form)
+        if odd and self.needed:
+            raise wrong_form(name, self.form, odd[0])
+        return numbers
+
+
+def _labels(texts: Texts, levels: tuple[Any, ...], form: NumberForm) -> Texts:
+    """Texts in the words of their levels: 3.0 is the level 3, and 1 is True."""
+    column = label_column("", texts)
+    if isinstance(levels[0], bool):
+        said = [str(_TRUTH.get(text.strip(), text)) for text in column.levels]
+    else:
+        known = {str(level) for level in levels}
+        by_value = {float(level): str(level) for level in levels}
+        values = read_numbers(pa.array(column.levels, pa.string()), form)[0].to_pylist()
+        said = [t if t in known else by_value.get(value, t) for t, value in zip(column.levels, values)]
+    indices = pa.array(column.values, pa.int64(), mask=column.values < 0)
+    return pc.take(pa.array(said, pa.string()), indices)

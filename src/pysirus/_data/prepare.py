@@ -17,14 +17,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, check_text, is_temporal, label_column, with_levels
-from pysirus._data.dates import DURATIONS, PARTS, are_times, date_orders, part_of, seconds_of
+from pysirus._data.dates import (
+    DURATIONS,
+    PARTS,
+    UTC,
+    are_times,
+    date_orders,
+    offset_name,
+    part_of,
+    read_offsets,
+    seconds_of,
+)
 from pysirus._data.frame import Source, read_column
-from pysirus._data.ids import is_certain_id, why_id
+from pysirus._data.problems import is_certain_id, why_id
 from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, is_text
 from pysirus._data.written import NumberForm, is_missing_word, number_form
-from pysirus._data.zones import UTC, offset_name, read_offsets
-from pysirus._plain import one_line
-from pysirus._warn import warn_user
+from pysirus._runtime.console import warn_user
+from pysirus._text.format import one_line
 
 MOSTLY = 0.5  # a column with more levels than this share of its rows is a name or a text, not a category
 LEAST_KEPT = 0.05  # of the rows, in the levels that a group keeps

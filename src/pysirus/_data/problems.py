@@ -1,12 +1,23 @@
-"""Complaints about a table in, one error out that says all of them: nobody wants to be told of one column at a time."""
+"""Columns in, a warning out about those that are likely ids: a rule on the number of a row says nothing of new rows.
+
+Complaints about a table in, one error out that says all of them: nobody wants to be told of one column at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
-from pysirus._data.column import DataError
-from pysirus._message import say, setting
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.column import Column, DataError
+from pysirus._runtime.console import warn_user
+from pysirus._text.format import one_line
+from pysirus._text.message import InCommand, say, setting
 
 SHOWN = 20
 PREPARE = (
@@ -87,3 +98,105 @@ def together(error: DataError, read: Callable[[], object], *, prepared: bool) ->
     if isinstance(found, TableError):
         return TableError(found.head, found.messages, PREPARE)
     return DataError(f"{found.message} {PREPARE}") if type(found) is DataError else found
+
+
+COUNTS = "numbers the rows"
+SAMPLE = 1_024  # numbers that are compared
+LEAST_ROWS = 20  # below, numbers in a row and texts that all differ are no surprise
+# rownames, row_id, index; id, customer_id, CustomerID, customerId
+_NAME = re.compile(r"(?i:row[_ .-]?(names?|ids?|numbers?|no|nr)|index|idx|uuid|guid|(.*[_ .-])?ids?)|.*[a-z](ID|Id)")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """What tells whether whole numbers are an id, of some rows of a column; ``a + b`` is that of both their rows.
+
+    Whether they all differ is asked of a sample of the numbers, with every row that has one of them: it is the same
+    sample in any order of the rows and in any parts. Up to ``SAMPLE`` rows it is all of them.
+    """
+
+    n_rows: int
+    low: int
+    high: int
+    sample: NDArray[np.uint64]  # the smallest hashes of rows, rising
+
+    def __add__(self, other: Numbering) -> Numbering:
+        if not self.n_rows or not other.n_rows:
+            return self if self.n_rows else other
+        sample = np.sort(np.concatenate([self.sample, other.sample]))[:SAMPLE]
+        return Numbering(self.n_rows + other.n_rows, min(self.low, other.low), max(self.high, other.high), sample)
+
+    @property
+    def differ(self) -> bool:
+        """Whether no number of the sample is in two rows."""
+        return bool((self.sample[1:] != self.sample[:-1]).all())
+
+
+def numbering_of(values: NDArray[Any]) -> Numbering | None:
+    """That of the numbers of some rows; None where they are not whole by their type, as where some are missing."""
+    if not len(values):
+        return Numbering(0, 0, 0, np.zeros(0, dtype=np.uint64))
+    if values.dtype.kind not in "iu":
+        return None
+    # multiples of the golden ratio: neighbours are spread evenly
+    hashes = values.astype(np.uint64, copy=False) * np.uint64(0x9E3779B97F4A7C15)
+    if len(hashes) > 8 * SAMPLE:
+        likely = hashes[hashes < np.uint64(4 * SAMPLE * 2**64 // len(hashes))]
+        hashes = likely if len(likely) >= SAMPLE else np.partition(hashes, SAMPLE)[:SAMPLE]
+    return Numbering(len(values), int(values.min()), int(values.max()), np.sort(hashes)[:SAMPLE])
+
+
+def reason(name: str, n_rows: int, numbers: Numbering | None, n_texts: int | None) -> str | None:
+    """Why a column is likely an id, by its whole numbers or by how many different texts it has; None if it is not."""
+    if n_rows < LEAST_ROWS:
+        return None
+    if n_texts is not None:
+        return "has another text in every row" if n_texts == n_rows else None
+    if numbers is None or not numbers.differ:
+        return None
+    if numbers.high - numbers.low == n_rows - 1:
+        return COUNTS
+    if not is_called_id(name):
+        return None
+    return f"has another number in {'every' if n_rows <= SAMPLE else 'nearly every'} row"
+
+
+def why_id(column: Column) -> str | None:
+    """Why a column is likely an id; None if it is not."""
+    if not column.is_numeric:
+        return reason(column.name, len(column.values), None, len(column.levels) if column.free_text else None)
+    return reason(column.name, len(column.values), numbering_of(column.values), None)
+
+
+def is_certain_id(column: Column) -> bool:
+    """Whether a column can be nothing but an id: its text differs in every row, or it rises from row to row, and is
+    called an id."""
+    if why_id(column) is None:
+        return False
+    rising = column.is_numeric and bool((column.values[1:] > column.values[:-1]).all())  # some rows may be gone
+    return not column.is_numeric or (rising and is_called_id(column.name))
+
+
+def is_called_id(name: str) -> bool:
+    """Whether a column has the name of an id."""
+    return _NAME.fullmatch(name) is not None
+
+
+def warn_of_ids(columns: Iterable[Column]) -> None:
+    """Warn once of all columns that are likely ids."""
+    say_ids([(column.name, why) for column in columns if (why := why_id(column)) is not None])
+
+
+def say_ids(found: Sequence[tuple[str, str]]) -> None:
+    """Warn of columns that are likely ids, by name and why."""
+    if not found:
+        return
+    found = [(one_line(name), why) for name, why in found]
+    said = "; ".join(f"column '{name}' {why}" for name, why in found[:5])
+    more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+    names = ",".join(name for name, _ in found[:5])
+    what, them = ("Likely an id", "it") if len(found) == 1 else ("Likely ids", "them")
+    warn_user(
+        f"{what}: {said}{more}. A rule on an id says nothing of new rows. Leave {them} out"
+        f"{InCommand('drop', names)}, unless the values mean something."
+    )

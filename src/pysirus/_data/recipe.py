@@ -18,19 +18,23 @@ from numpy.typing import NDArray
 from pysirus._data.column import Column, DataError, is_missing, label_column, with_levels
 from pysirus._data.dates import (
     DURATIONS,
+    MINUTE,
     PARTS,
     WEEKDAYS,
+    UnknownZoneError,
+    has_several_zones,
+    in_zone,
     moments_of,
     part_of,
     read_dates,
+    read_offsets,
     read_times,
     seconds_of,
 )
 from pysirus._data.frame import Source
 from pysirus._data.written import NumberForm, is_missing_word, number_form, read_written, written_otherwise
-from pysirus._data.zones import MINUTE, UnknownZoneError, has_several_zones, in_zone, read_offsets
-from pysirus._plain import one_line
-from pysirus._warn import warn_user
+from pysirus._runtime.console import warn_user
+from pysirus._text.format import one_line
 
 # what is taken of a column: parts of a date; hours of a time; a length of time; a written number; finite numbers;
 # the most frequent levels

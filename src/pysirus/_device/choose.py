@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 from pysirus._bins.cuts import Binned
 from pysirus._device.platform import DeviceError, accelerator
-from pysirus._device.rows import RowSource
-from pysirus._families.response.response import Response
+from pysirus._device.shape import RowSource
+from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 
 # Rows times columns times trees for which one thread of the core takes as long as a GPU takes to compile its code:
@@ -56,8 +56,10 @@ def device_forest(
 ) -> GrowingForest:
     """A forest to be grown on the GPU, on rows in memory or on those of a source, some bytes of them at a time."""
     card = accelerator()
-    from pysirus._device.forest import DeviceForest  # imports JAX
-    from pysirus._device.room import Most
+    from pysirus._device.forest import (
+        DeviceForest,  # imports JAX
+        Most,
+    )
 
     most = Most()
     if most_bytes is not None:

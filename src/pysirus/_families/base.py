@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from pysirus._families.effect_scale import ON_NUMBERS, EffectScale
-from pysirus._families.links import INVERSE, Floats, Form, Link
-from pysirus._families.part import Part, RulePart
+from pysirus._families.links import INVERSE, ON_NUMBERS, EffectScale, Floats, Form, Link
+from pysirus._families.outputs import Part, RulePart
 from pysirus._families.target import Target
-from pysirus._format import decimals_for, format_number, format_outputs
-from pysirus._plain import one_line
+from pysirus._text.format import decimals_for, format_number, format_outputs, one_line
 
 if TYPE_CHECKING:
-    from pysirus._weights.hazard import Survival
+    from pysirus._weights.survival import Survival
 
 Self = TypeVar("Self", bound="Family")
 Task = Literal["regression", "classification", "survival"]
@@ -90,7 +88,7 @@ class Family(Target):
         return 0
 
     def speaking_of(self: Self, label: Any) -> Self:
-        """The family whose texts and figures speak of a class; of the one that it has where none is said."""
+        """The family whose texts and metrics speak of a class; of the one that it has where none is said."""
         return self
 
     def of_last(self: Self) -> Self:
@@ -172,7 +170,7 @@ class Family(Target):
 
     def decision(self, scores: Floats) -> Floats:
         """scikit-learn's decision function: of two classes the log-odds of the second, of more a score for each."""
-        raise AttributeError("decision_function is for classes weighed by likelihood (weighting='likelihood').")
+        raise AttributeError("decision_function is for classes with likelihood weights (weighting='likelihood').")
 
     def ranking(self, scores: Floats) -> Floats:
         """The decision function of a classifier, also of one that has no scores."""
@@ -223,9 +221,7 @@ class Family(Target):
 
     def added(self, rule: RulePart) -> tuple[Floats, Floats]:
         """What a rule adds to the score where it holds and elsewhere; of several classes a vector with one each."""
-        weight, average = rule.weight or 0.0, self.average_output(rule)
-        sides = [weight * (np.asarray(side, dtype=np.float64) - average) for side in (rule.inside, rule.outside)]
-        inside, outside = map(self.odds, sides)
+        inside, outside = map(self.odds, rule.added_from(self.average_output(rule)))
         return inside, outside
 
     # -------------------------------------------------------------------------------------------------- contributions
@@ -238,7 +234,7 @@ class Family(Target):
         """What terms add to the score of each row [row, term, ...], by their values, and on average [term, ...]."""
         outputs, averages = np.empty((*values.shape, *self.shape)), np.empty((len(terms), *self.shape))
         for t, term in enumerate(terms):
-            outputs[:, t] = (term.weight or 0.0) * term.outputs(values[:, t])
+            outputs[:, t] = term.contributions(values[:, t])
             averages[t] = (term.weight or 0.0) * term.average_output(self.mean)
         return outputs, averages
 

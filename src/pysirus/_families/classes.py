@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.base import Family, Task, signed, start_texts
-from pysirus._families.class_target import ClassTarget
-from pysirus._families.effect_scale import ON_ODDS, EffectScale
-from pysirus._families.labels import LABELS, fold_labels, fold_middle
-from pysirus._families.links import Floats, Form, Link, log_odds
-from pysirus._families.metrics.classes import brier_losses, log_losses
-from pysirus._families.part import RulePart
-from pysirus._format import format_label, format_outputs, format_percents, format_shares
+from pysirus._families.links import ON_ODDS, EffectScale, Floats, Form, Link, log_odds
+from pysirus._families.outputs import LABELS, RulePart, fold_labels, fold_middle
+from pysirus._families.row_metrics import brier_losses, log_losses
+from pysirus._families.target import ClassTarget
 from pysirus._parameters.check import label_number
-from pysirus._plain import one_line
+from pysirus._text.format import format_label, format_outputs, format_percents, format_shares, one_line
 
 Self = TypeVar("Self", bound="ClassFamily")
 MOST_NAMED = 4  # classes whose points are named in a line

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pysirus._families.base import START_DIGITS, Family, Task, start_texts
-from pysirus._families.effect_scale import ON_HAZARD, EffectScale
-from pysirus._families.links import Floats, Link
-from pysirus._families.metrics.rows import Metrics, Predicted
-from pysirus._families.metrics.survival import censoring, integrated_brier_score
-from pysirus._families.outcome import format_factors, median_text, median_texts, unit_of
-from pysirus._families.part import RulePart
-from pysirus._families.response.read_survival import read_survival
-from pysirus._families.time_target import TimeTarget
-from pysirus._format import format_number
-from pysirus._plain import one_line
+from pysirus._families.links import ON_HAZARD, EffectScale, Floats, Link
+from pysirus._families.outputs import RulePart, format_factors, median_text, median_texts, unit_of
+from pysirus._families.row_metrics import Metrics, Predicted
+from pysirus._families.survival import read_survival
+from pysirus._families.survival_metrics import censoring, integrated_brier_score
+from pysirus._families.target import TimeTarget
+from pysirus._text.format import format_number, one_line
 
 if TYPE_CHECKING:
-    from pysirus._weights.hazard import Survival
+    from pysirus._weights.survival import Survival
 
 BRIER_TIMES = 50
 

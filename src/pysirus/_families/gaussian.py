@@ -1,4 +1,7 @@
-"""Numbers: the sum is the prediction, in the unit of the target, and the error is the unexplained variance."""
+"""Numbers: the sum is the prediction, in the unit of the target, and the error is the unexplained variance.
+
+Numbers as the weighted mean of nodes (Node harvest): rules that hold say their means, and the root always does.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pysirus._families.base import Family
-from pysirus._families.links import Floats
-from pysirus._families.losses import SQUARED, Loss
-from pysirus._families.part import RulePart
+import numpy as np
+
+from pysirus._families.base import Base, Family
+from pysirus._families.links import SQUARED, Floats, Loss
+from pysirus._families.outputs import Part, RulePart
 from pysirus._families.target import NumberTarget
-from pysirus._format import decimals_for, format_number, format_pair
-from pysirus._plain import one_line
+from pysirus._text.format import decimals_for, format_number, format_pair, one_line
 
 
 @dataclass(frozen=True)
@@ -79,3 +82,59 @@ class Gaussian(NumberTarget, Family):
     def numbers(self, rule: RulePart) -> tuple[str, ...]:
         """What a rule adds stands after `then` and `else`."""
         return ()
+
+
+@dataclass(frozen=True)
+class WeightedMean(Gaussian):
+    """The mean of ``inside`` over the rules that hold and of ``mean``, by weight; ``mean`` where no weight is there.
+
+    Two sums are added up: deviations from the mean by weight, and the weights.
+    """
+
+    aggregation: ClassVar[str] = "mean"
+    measured_from: ClassVar[Base] = "mean"
+
+    root: float = 0.0
+
+    @property
+    def root_weight(self) -> float:
+        """The weight of the mean of all rows."""
+        return self.root
+
+    def start(self, intercept: Any) -> list[float]:
+        """No deviation, and the weight of the root."""
+        return [0.0, self.root]
+
+    def sides(self, term: Part) -> tuple[list[float], list[float]]:
+        """A deviation and a weight where the rule holds, nothing elsewhere."""
+        weight, gap = term.weight or 0.0, float(np.asarray(term.inside)) - float(np.asarray(self.mean))
+        return [weight * gap, weight], [0.0, 0.0]
+
+    def combine(self, sums: Floats) -> Floats:
+        """The mean and the deviation from it."""
+        total, weight = sums.T
+        deviation = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        return np.asarray(float(np.asarray(self.mean)) + deviation)
+
+    def explained_from(self, intercept: Any) -> float:
+        """The mean."""
+        return float(np.asarray(self.mean))
+
+    def explained(self, terms: Sequence[Part], values: Floats) -> tuple[Floats, Floats]:
+        """Deviations from the mean by the share of the weight that each rule has among those that hold."""
+        fired = values > 0
+        weights = np.array([rule.weight or 0.0 for rule in terms])
+        gaps = np.array([float(np.asarray(rule.inside)) - float(np.asarray(self.mean)) for rule in terms])
+        total = self.root + fired @ weights
+        share = fired * weights / np.where(total > 0, total, 1.0)[:, None]
+        return share * gaps, np.zeros(len(terms))
+
+    def plain_head(self, intercept: Any) -> str:
+        """The mean and its weight."""
+        assert not isinstance(self.mean, tuple)
+        mean = f"{self.mean:.{decimals_for([self.mean, 0.0], 0.0)}f}"
+        return f"mean {one_line(self.target)} = {mean}    its weight = {format_number(self.root, 3)}"
+
+    def plain_pairs(self, intercept: Any) -> list[tuple[str, str]]:
+        """The mean and its weight."""
+        return [super().plain_pairs(intercept)[0], ("its weight", format_number(self.root, 2))]

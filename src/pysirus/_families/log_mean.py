@@ -1,4 +1,9 @@
-"""Counts and positive amounts: the score is the logarithm of the mean, rules multiply, and deviance judges."""
+"""Counts and positive amounts: the score is the logarithm of the mean, rules multiply, and deviance judges.
+
+Amounts that may be exactly zero, such as claims of policies: Tweedie's, between Poisson and gamma.
+
+The variance is the mean to a power between 1 and 2: a Poisson number of gamma amounts.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,11 @@ import numpy as np
 from pysirus import _core
 from pysirus._data.column import DataError, first_row
 from pysirus._families.base import Family, start_texts
-from pysirus._families.effect_scale import ON_MEAN, EffectScale
-from pysirus._families.links import Floats, Form, Link
-from pysirus._families.losses import GAMMA, POISSON, Loss
-from pysirus._families.outcome import format_factors
+from pysirus._families.links import GAMMA, ON_MEAN, POISSON, EffectScale, Floats, Form, Link, Loss
+from pysirus._families.outputs import format_factors
 from pysirus._families.target import NumberTarget
-from pysirus._format import decimals_for, format_number
-from pysirus._message import TARGET, row_named, setting
-from pysirus._plain import one_line
+from pysirus._text.format import decimals_for, format_number, one_line
+from pysirus._text.message import TARGET, row_named, setting
 
 Self = TypeVar("Self", bound="LogMean")
 
@@ -133,3 +135,27 @@ class Gamma(LogMean):
     takes_zero: ClassVar[bool] = False
     advice: ClassVar[str] = f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
     loss: ClassVar[Loss] = GAMMA
+
+
+@dataclass(frozen=True)
+class Tweedie(LogMean):
+    """An amount of at least zero for each row."""
+
+    name: ClassVar[str] = "tweedie"
+
+    power: float = 1.5
+
+    @property
+    def loss(self) -> Loss:
+        """Of its power."""
+        return Loss(self.name, self.power)
+
+    @classmethod
+    def from_facts(cls, target: str, mean: Any, facts: Mapping[str, Any]) -> Tweedie:
+        """With its power."""
+        return cls(target, mean, float(facts.get("power", cls.power)))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its power too."""
+        return {**super().facts, "power": self.power}

@@ -8,11 +8,9 @@ from typing import Any
 from pysirus._families.base import Family
 from pysirus._families.classes import Binomial, ClassShares, Multinomial
 from pysirus._families.cox import Cox
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.gaussian import Gaussian, WeightedMean
 from pysirus._families.links import Link
-from pysirus._families.log_mean import Gamma, LogMean, Poisson
-from pysirus._families.tweedie import Tweedie
-from pysirus._families.weighted_mean import WeightedMean
+from pysirus._families.log_mean import Gamma, LogMean, Poisson, Tweedie
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma, Tweedie)}
 NO_FACTS: Mapping[str, Any] = {}

@@ -1,16 +1,22 @@
 """Bins in, path frequencies out (the paper's rule generation; docs/method.md, "Forest").
 
 Trees are numbered: growing more of them continues the forest, so one of 10,000 trees begins with the one of 4,000.
+
+Columns in, whether they may stand in one path out: how many of them, in which groups, and which never.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import cached_property, lru_cache, reduce
+from itertools import combinations
 from numbers import Integral
+from operator import and_
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +25,63 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._families.response.response import Response
-from pysirus._forest.interactions import ANY, InteractionConstraint
-from pysirus._message import InPython, Parameter
-from pysirus._progress import Grown
-from pysirus._warn import warn_user
+from pysirus._bins.lines import LineValues
+from pysirus._families.responses import Response
+from pysirus._runtime.console import Grown, warn_user
+from pysirus._text.message import InPython, Parameter
+
+MOST_GROUPS = 10_000
+
+
+@dataclass(frozen=True)
+class InteractionConstraint:
+    """Which columns, by number, may stand in one rule; by default any."""
+
+    most: int | None = None  # of them in one rule
+    groups: tuple[frozenset[int], ...] = ()  # those of a rule lie in one of these
+    apart: frozenset[frozenset[int]] = frozenset()  # pairs not in one rule, single columns in none
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is ruled out."""
+        return self.most is not None or bool(self.groups) or bool(self.apart)
+
+    def allows(self, columns: Collection[int]) -> bool:
+        """Whether these columns may stand in one rule."""
+        own = set(columns)
+        if self.most is not None and len(own) > self.most:
+            return False
+        if self.groups and not reduce(and_, (self._groups_of.get(column, 0) for column in own), -1):
+            return False
+        if len(self.apart) < len(own) ** 2:
+            return not any(found <= own for found in self.apart)
+        return not any(frozenset(found) in self.apart for found in [*combinations(own, 1), *combinations(own, 2)])
+
+    @cached_property
+    def _groups_of(self) -> dict[int, int]:
+        """A bit for each group that a column is in."""
+        places: dict[int, list[int]] = {}
+        for g, group in enumerate(self.groups):
+            for column in group:
+                places.setdefault(column, []).append(g)
+        return {column: sum(1 << g for g in own) for column, own in places.items()}
+
+    def for_core(self, n_columns: int) -> dict[str, Any]:
+        """The same as the core takes it: a bit a group, and a matrix of pairs; nothing where nothing is ruled out."""
+        told: dict[str, Any] = {}
+        if self.most is not None:
+            told["most_together"] = self.most
+        if self.groups:
+            n_words = -(-len(self.groups) // 64)
+            bits = [self._groups_of.get(column, 0) for column in range(n_columns)]
+            told["groups"] = [own >> 64 * word & (1 << 64) - 1 for own in bits for word in range(n_words)]
+        if self.apart:
+            told["apart"] = [int(frozenset((a, b)) in self.apart) for a in range(n_columns) for b in range(n_columns)]
+        return told
+
+
+ANY = InteractionConstraint()
+
 
 BATCH = 1_000
 CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes per tree at depth 2
@@ -48,6 +106,9 @@ class Recipe:
     most_in_stages: int | None = None  # nor than these, on residuals
     in_blocks: bool = False  # blocks of rows draw, not every row for itself: a tree costs what it draws
     together: InteractionConstraint = ANY
+    # Columns whose straight lines are compared with the best cut at the root of each tree: of each column the numbers
+    # of its bins, None where it may not be a line; nothing where none may. They change no tree.
+    lines: LineValues = field(default=(), compare=False, repr=False)
     n_threads: int = 1
     device: str = "cpu"  # or "gpu": the same trees from a GPU
     instruction_set: str | None = None
@@ -95,11 +156,17 @@ class Paths:
     codes: NDArray[np.int32]  # [path, 4]: 2 * split + side in rising order, padded with -1
     counts: NDArray[np.int64]
     n_trees: int
+    lines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # [column]: trees its line won
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """Proportion of trees that contain each path."""
         return np.asarray(self.counts / max(1, self.n_trees))
+
+    @property
+    def line_frequencies(self) -> NDArray[np.float64]:
+        """Proportion of trees that the straight line of each column won; nothing where lines were not asked for."""
+        return np.asarray(self.lines / max(1, self.n_trees))
 
 
 @lru_cache(maxsize=64)
@@ -140,6 +207,11 @@ def expected_stability(counts: NDArray[np.int64], n_trees: int) -> float:
     return float(1 - epsilon.mean())
 
 
+def has_lines(recipe: Recipe) -> bool:
+    """Whether any column may be a line."""
+    return any(own is not None for own in recipe.lines)
+
+
 def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
     """What the core must know to grow trees, except the rows."""
     return _core.Plan(
@@ -154,6 +226,7 @@ def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
         max_features=recipe.n_candidates(len(binned.cuts)),
         min_node_size=recipe.min_node_size,
         block_thresholds=recipe.block_thresholds.tolist(),
+        lines=[[] if own is None else own.tolist() for own in recipe.lines] if has_lines(recipe) else [],
         **recipe.together.for_core(len(binned.cuts)),
     )
 
@@ -168,25 +241,30 @@ class GrowingForest(ABC):
 
     watched = BATCH  # trees between two signs of progress
 
-    def __init__(self, first_tree: int = 0) -> None:
+    def __init__(self, recipe: Recipe, first_tree: int = 0) -> None:
         self.n_trees = 0
+        self._recipe = recipe
         self._first_tree = first_tree
         self._counts = _core.PathCounts()
+        self._lines = np.zeros(len(recipe.lines), dtype=np.int64)
 
     @abstractmethod
-    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
-        """The splits of some trees, one row per tree."""
+    def _splits(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """The splits of some trees, one row per tree; the column whose line wins each goes to ``lines``, or -1."""
 
     def grow(self, n_trees: int) -> NDArray[np.int32]:
         """Grow more trees; their splits, one row per tree."""
-        splits = self._splits(self._first_tree + self.n_trees, n_trees)
+        lines = np.full(n_trees, -1, dtype=np.int32) if has_lines(self._recipe) else None
+        splits = self._splits(self._first_tree + self.n_trees, n_trees, lines)
         self._counts.add(splits)
+        if lines is not None:
+            self._lines += np.bincount(lines[lines >= 0], minlength=len(self._lines))
         self.n_trees += n_trees
         return splits
 
     def paths(self) -> Paths:
-        """The paths so far, the most frequent first."""
-        return Paths(*self._counts.paths(), self.n_trees)
+        """The paths so far, the most frequent first, and the lines."""
+        return Paths(*self._counts.paths(), self.n_trees, self._lines.copy())
 
     def stability(self) -> float:
         """Expected proportion of rules shared with another forest on the same data."""
@@ -221,11 +299,12 @@ class Forest(GrowingForest):
     """A forest on rows in memory."""
 
     def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
-        super().__init__(first_tree)
+        super().__init__(recipe, first_tree)
         self._plan = plan_of(binned, response, recipe)
         self._rows = rows_of(binned, response)
-        self._recipe = recipe
 
-    def _splits(self, first_tree: int, n_trees: int) -> NDArray[np.int32]:
+    def _splits(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         recipe = self._recipe
-        return _core.grow(self._plan, self._rows, first_tree, n_trees, recipe.n_threads, recipe.kernel, recipe.stop)
+        return _core.grow(
+            self._plan, self._rows, first_tree, n_trees, recipe.n_threads, recipe.kernel, recipe.stop, lines
+        )

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Paths
+from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import Settings, grow_paths
-from pysirus._learn.required import with_required
-from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.select import Limits, select_rules, warn_if_none
 from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
@@ -53,13 +53,14 @@ def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted
     weighing, family, settings = plan.weighing, plan.weighing.family, plan.settings
     with closing(put_in_bins(settings)) as rows:
         # Bins: cuts at the quantiles of each column, and what the user knows, on these rows.
-        training = with_required(rows, family.link, strict=strict)
+        training = with_required(rows, family.link, strict=strict, min_rows=plan.size.min_rows)
 
         # Rule generation: the paths of a forest of shallow trees, and how often each occurs.
         paths = grow_paths(training, settings, if_constant=family.if_constant, mean=family.mean_name)
 
         # Rule selection and post-treatment: frequent paths that are no combinations of those before them.
         selected = select_rules(training, paths, plan.size)
+        warn_if_none(selected.rules, training, paths, plan.size)
 
         # Rule aggregation: the means inside and outside of each rule, then weights that are not negative.
         rules = with_outputs(selected.rules, selected.moments, training.response)

@@ -9,17 +9,16 @@ from numbers import Integral
 import numpy as np
 
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts, bin_table
-from pysirus._constraints.read import ConstraintParams, order_columns, read_given, rows_of_given
 from pysirus._data.table import Feature, Table
-from pysirus._families.response.response import Response
+from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
+from pysirus._learn.constraints import ConstraintParams, order_columns, read_given, rows_of_given
 from pysirus._learn.training import MemoryTraining, Training
-from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, to_share
-from pysirus._plain import one_line
-from pysirus._progress import show_trees
+from pysirus._runtime.console import show_trees, warn_user
 from pysirus._terms.term import Term
-from pysirus._warn import warn_user
+from pysirus._text.format import one_line
+from pysirus._text.message import Parameter
 
 # Rows that a tree draws at most, where their number is not set: on residuals and, in tuned models, always. On large
 # tables 1,000 rows to 10,000 cost no error on average, and the fewer, the more stable and the faster (docs/rows.md).

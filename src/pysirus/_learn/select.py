@@ -13,12 +13,15 @@ from itertools import islice
 import numpy as np
 
 from pysirus._bins.cuts import Binned
-from pysirus._constraints.constraints import Constraints
 from pysirus._forest.forest import Paths
 from pysirus._learn.training import Training
+from pysirus._parameters.check import to_rows
+from pysirus._runtime.console import warn_user
+from pysirus._terms.constraints import Constraints
 from pysirus._terms.dependence import Span, Vector, condition_vector, independent_columns, rule_vector
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.from_path import rule_of, rules_of
+from pysirus._terms.rule import rule_of, rules_of
+from pysirus._text.message import Parameter
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import with_outputs
 
@@ -43,7 +46,7 @@ class Limits:
     n_rules: int
     p0: float | None = None
     post_treatment: str = "sample"  # or "paper": combinations over the whole input space alone
-    least_rows: int = 0  # inside and outside of each
+    min_rows: int | float = 1  # inside and outside of each: a number, or a share of the training rows
 
 
 class Permit:
@@ -149,7 +152,7 @@ def select_rules(
     before, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
     permit = Permit(answering or training, training.constraints, paths) if training.constraints else None
     walk = _Walk(paths, training.binned, limits.p0, span, permit)
-    on_rows = limits.post_treatment == "sample"
+    on_rows, least = limits.post_treatment == "sample", to_rows(limits.min_rows, training.n_rows)
     kept: list[tuple[FittedTerm, Vector]] = []
     while True:
         asked = n_rules - len(kept) + (walk.spare if on_rows else 0)
@@ -157,7 +160,7 @@ def select_rules(
         rules = rules_of(paths, [position for position, _ in batch], training.binned)
         tried = [*kept, *zip(rules, (vector for _, vector in batch))]
         sums = training.moment_sums([*before, *(rule for rule, _ in tried)])
-        if short := np.flatnonzero(sums.least_side()[len(before) + len(kept) :] < limits.least_rows).tolist():
+        if short := np.flatnonzero(sums.least_side()[len(before) + len(kept) :] < least).tolist():
             walk.refuse(batch[i][0] for i in short)
             kept = []
             continue
@@ -172,3 +175,13 @@ def select_rules(
         span.add(vector)
     moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
     return SelectedRules([*first, *(rule for rule, _ in kept)], moments, span)
+
+
+def warn_if_none(rules: Sequence[FittedTerm], training: Training, paths: Paths, limits: Limits) -> None:
+    """Say so where no path has enough rows inside and outside."""
+    least = to_rows(limits.min_rows, training.n_rows)
+    if least > 1 and not rules and len(paths.counts):
+        warn_user(
+            f"No rule has {least} of {training.n_rows} rows inside and as many outside. The model has no rules; use a "
+            f"smaller {Parameter('min_samples_leaf')}."
+        )

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from pysirus._bins.cuts import CutIdentity
 from pysirus._bins.gaps import Gap, Place, shortest_date_in, shortest_in
-from pysirus._constraints.constraints import Constraints
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
+from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._bins.gaps import Gap, Place, find_gaps
-from pysirus._constraints.constraints import Constraints
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
-from pysirus._families.response.fixed_point import Scale
-from pysirus._families.response.response import Response
+from pysirus._families.fixed_point import Scale
+from pysirus._families.responses import Response
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
+from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns

@@ -1,7 +1,8 @@
-"""A document whose fields each hold what they should in, nothing out, or a ``Damage`` where two of them disagree.
+"""A document whose keys each hold what they should in, nothing out, or a ``Damage`` where two of them disagree.
 
-What a rule reads and what it computes come from different fields (a name and a number of its column, a cut and its
-threshold): here they are held against each other.
+``spec`` says what every key holds by itself, ``rule_agreement`` what goes together in rules; lines of numbers are
+checked as they are read. A document that passes all of them is a model of which nothing fails later. No check allocates
+more than the file holds already.
 """
 
 from __future__ import annotations
@@ -14,19 +15,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.table import MAX_LEVELS
+from pysirus._data.dates import DURATIONS, WEEKDAYS
+from pysirus._data.recipe import DATES
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
-from pysirus._families.response.read import MAX_CLASSES
-from pysirus._model.effect_agreement import check_effect
-from pysirus._model.fields import Damage, distinct, ensure, inner, one_type, refuse
-from pysirus._model.recipe_text import check_marks, check_recipe
-from pysirus._model.survival_agreement import check_survival
-from pysirus._model.threshold_agreement import check_thresholds
+from pysirus._model.keys import keys_of
+from pysirus._model.kinds import is_real
+from pysirus._model.parse import Damage, distinct, ensure, inner, refuse
+from pysirus._model.rule_agreement import check_output, check_rules, column_of, ensure_none
+from pysirus._model.spec import DOCUMENT
+from pysirus._model.term_spec import DerivedKeys, taken_with
 from pysirus._parameters.check import label_number
 
 Entry = Mapping[str, Any]
 LABEL_TYPES = re.compile(r"\|b1|[<>]?[iuf][1248]|[<>|]?[iu]1|[<>]U([0-9]{1,5})|\|?O")
+NEEDED = {"duration": "unit", "group": "other", "days": "since"}  # by what is taken of a column
+
+
+def check_document(document: Entry) -> None:
+    """Check all that a document says but for its lines of numbers, which are checked as they are read."""
+    DOCUMENT.check(document, "")
+    check_agreement(document)
 
 
 def check_agreement(document: Entry) -> None:
@@ -34,10 +43,10 @@ def check_agreement(document: Entry) -> None:
     _check_columns(document["features"])
     if "marks" in document:
         ensure(document["version"] == 2, "marks", "are in files of version 2 only")
-        check_marks(document["marks"])
+        _check_marks(document["marks"])
     if "recipe" in document:
         ensure(document["version"] == 2, "recipe", "is in files of version 2 only")
-        check_recipe(document["recipe"], document["features"])
+        _check_recipe(document["recipe"], document["features"])
         numbered = [f"x{i}" for i in range(len(document["recipe"]["columns"]))]
         ensure(
             document["named"] or document["recipe"]["columns"] == numbered,
@@ -49,16 +58,16 @@ def check_agreement(document: Entry) -> None:
     if document["aggregation"] == "mean":
         _check_mean(document, family)
     for place in ("mean", "intercept"):
-        _check_output(document[place], family, place)
-    _ensure_none(family.mean_fault(document["mean"]), "mean")
-    _check_rules(document["rules"], document, family, "rules")
+        check_output(document[place], family, place)
+    ensure_none(family.mean_fault(document["mean"]), "mean")
+    check_rules(document["rules"], document, family, "rules")
     _check_terms(document, family)
     weights = [rule["weight"] or 0.0 for rule in document["rules"]]
     ensure(document["facts"].get("n_dust", 0) <= weights.count(0), "facts.n_dust", "is more than the rules of weight 0")
     _check_reach(document, family, document["rules"], [weights], [document["intercept"]], "rules")
     if document.get("tuning") is not None:
         _check_tuning(document, family, document["tuning"])
-    check_survival(document, family)
+    _check_survival(document, family)
 
 
 # ---------------------------------------------------------------------------------------------- columns and classes
@@ -71,16 +80,12 @@ def _check_columns(features: Sequence[Entry]) -> None:
         place, levels = f"features[{i}].levels", feature["levels"]
         if feature["kind"] == "numeric":
             ensure(not levels, place, "must be empty for a numeric column")
-        ensure(len(levels) <= MAX_LEVELS, place, f"has {len(levels)} levels; at most {MAX_LEVELS} are taken")
-        one_type(levels, place)
-        distinct(levels, place)
+        _one_type(levels, place)
 
 
 def _check_classes(document: Entry) -> None:
     classes = document["classes"] or []
-    ensure(len(classes) <= MAX_CLASSES, "classes", f"has {len(classes)} labels; at most {MAX_CLASSES} are taken")
-    one_type(classes, "classes")
-    distinct(classes, "classes")
+    _one_type(classes, "classes")
     ensure(sorted(classes) == classes, "classes", "must be in order")
     if "positive_class" in document:
         known = len(classes) == 2 and label_number(document["positive_class"], classes) is not None
@@ -99,112 +104,11 @@ def _check_classes(document: Entry) -> None:
     ensure(same, place, f"is {kind!r}, which does not hold the classes")
 
 
-# ----------------------------------------------------------------------------------------------------------- rules
-
-
-def _column_of(entry: Entry, features: Sequence[Entry], place: str) -> Entry:
-    """The column that an entry means by number and by name."""
-    index, name = entry["index"], entry["feature"]
-    if index >= len(features):
-        refuse(inner(place, "index"), f"the number of a column, 0 to {len(features) - 1}", index)
-    found = features[index]["name"]
-    ensure(found == name, place, f"is of column {index}, which is {found!r:.60}, and says {name!r:.60}")
-    return features[index]
-
-
-def _check_listed(levels: Sequence[Any], feature: Entry, place: str) -> None:
-    """Levels of a column, each once."""
-    known = {(type(level), level) for level in feature["levels"]}
-    for level in levels:
-        ensure((type(level), level) in known, place, f"has {level!r:.60}, which is no level of {feature['name']!r:.60}")
-    distinct(levels, place)
-
-
-def _check_cut(cut: Sequence[Any], feature: Entry, place: str) -> None:
-    """A cut and its column; ``threshold_agreement`` holds it against its threshold."""
-    kind, identity = cut
-    if feature["kind"] == "numeric":
-        ensure(kind in ("quantile", "value"), place, f"is one of {kind}, and the column is numeric")
-        return
-    ensure(kind == "levels", place, f"is one of {kind}, and the column is {feature['kind']}")
-    _check_listed(identity, feature, place)
-    ensure(sorted(identity, key=str) == identity, place, "must list its levels in order")
-
-
-def _check_condition(condition: Entry, features: Sequence[Entry], place: str) -> None:
-    feature = _column_of(condition, features, place)
-    cuts = [condition["lower_cut"], condition["upper_cut"]]
-    if not condition["known"]:  # `is missing`
-        ensure(condition["missing"] is True, place, "takes neither known nor missing values")
-        ensure(cuts == [None, None], place, "is of missing values only, and has a cut")
-    elif cuts == [None, None]:  # `is known`
-        ensure(condition["missing"] is False, place, "has no cut and takes missing values: it says nothing")
-    if feature["kind"] == "numeric":
-        _check_interval(condition, feature, place)
-    else:
-        _check_levels(condition, feature, place)
-
-
-def _check_interval(condition: Entry, feature: Entry, place: str) -> None:
-    ensure(condition["levels"] is None, place, "has levels, and its column is numeric")
-    cuts = []
-    for name in ("lower", "upper"):
-        end, cut = condition[name], condition[f"{name}_cut"]
-        ensure((end is None) == (cut is None), place, f"must have both {name} and {name}_cut, or none of them")
-        if cut is not None:
-            _check_cut(cut, feature, f"{place}.{name}_cut")
-            cuts.append(cut)
-    if len(cuts) == 2:
-        ensure(condition["lower"] < condition["upper"], place, "must have its lower end below its upper end")
-        ensure(cuts[0][0] == cuts[1][0], place, "has cuts of two kinds")
-        ensure(cuts[0][1] < cuts[1][1], place, "must have its lower cut below its upper cut")
-
-
-def _check_levels(condition: Entry, feature: Entry, place: str) -> None:
-    ends = (condition["lower"], condition["upper"])
-    ensure(ends == (None, None), place, f"has a threshold, and its column is {feature['kind']}")
-    levels = condition["levels"]
-    if levels is None:
-        refuse(f"{place}.levels", "a list", None)
-    _check_listed(levels, feature, f"{place}.levels")
-    lower, upper = condition["lower_cut"], condition["upper_cut"]
-    for name, cut in (("lower_cut", lower), ("upper_cut", upper)):
-        if cut is not None:
-            _check_cut(cut, feature, f"{place}.{name}")
-    taken = set(feature["levels"] if upper is None else upper[1]) - set(() if lower is None else lower[1])
-    ensure(set(levels) == taken, f"{place}.levels", "must be the levels between its two cuts")
-    order = sorted(levels) if feature["kind"] == "categorical" else [v for v in feature["levels"] if v in taken]
-    ensure(levels == order, f"{place}.levels", "must be in order")
-
-
-SIDES = {"<": "numeric", ">=": "numeric", "in": "labels", "not in": "labels", "known": None, "missing": None}
-
-
-def _check_split(split: Entry, features: Mapping[str, Entry], place: str) -> None:
-    feature = features.get(split["feature"])
-    if feature is None:
-        refuse(f"{place}.feature", "a column of the rule's conditions", split["feature"])
-    op, value, cut = split["op"], split["value"], split["cut"]
-    if SIDES[op] is None:
-        ensure(value is None and cut == ["missing", None], place, f"says '{op}' and has a value or a cut")
-        return
-    kind = "numeric" if feature["kind"] == "numeric" else "labels"
-    listed = "labels" if isinstance(value, list) else None if value is None else "numeric"
-    ensure(SIDES[op] == kind == listed, place, f"says '{op}', which does not go with its value or its column")
-    _check_cut(cut, feature, f"{place}.cut")
-    if kind == "labels":
-        _check_listed(value, feature, f"{place}.value")
-        ensure(set(cut[1]) == set(value), place, "has a cut that differs from its levels")
-
-
-def _check_output(value: Any, family: Family, place: str) -> None:
-    found = (len(value),) if isinstance(value, list) else ()
-    if found != family.shape:
-        refuse(place, family.output_words, value)
-
-
-def _ensure_none(fault: str, place: str) -> None:
-    ensure(not fault, place, fault)
+def _one_type(values: Sequence[Any], place: str) -> None:
+    """All text, all numbers, or all true and false."""
+    kinds = {"number" if is_real(value) else type(value).__name__ for value in values}
+    if len(kinds) > 1:
+        raise Damage(f"{place} mixes types ({', '.join(sorted(kinds))})")
 
 
 def _family_of(document: Entry) -> Family:
@@ -223,51 +127,65 @@ def _family_of(document: Entry) -> Family:
     return family
 
 
-def _check_rules(rules: Sequence[Entry], document: Entry, family: Family, place: str) -> None:
-    features = document["features"]
-    seen: set[Any] = set()
-    n_rows = None
-    for r, rule in enumerate(rules):
-        here = f"{place}[{r}]"
-        conditions = rule["conditions"]
-        for i, condition in enumerate(conditions):
-            _check_condition(condition, features, f"{here}.conditions[{i}]")
-        distinct([c["index"] for c in conditions], f"{here}.conditions: their columns")
-        own = {c["feature"]: features[c["index"]] for c in conditions}
-        for i, split in enumerate(rule["path"]):
-            _check_split(split, own, f"{here}.path[{i}]")
-        corrects = rule.get("stage", 1) > 1
-        may = family.takes_corrections or not corrects
-        ensure(may, inner(here, "stage"), "corrects shares, which only scores do")
-        fault = family.residual_fault if corrects else family.output_fault
-        for name in ("inside", "outside"):
-            _check_output(rule[name], family, inner(here, name))
-            _ensure_none("" if "effect" in rule else fault(rule[name]), inner(here, name))
-        if "effect" in rule:
-            check_effect(rule, document, family, here)
-            ensure(r == 0 or "effect" in rules[r - 1], here, "has a fixed effect, and comes after one that has none")
-        for value in rule.get("observed") or ():
-            _check_output(value, family, inner(here, "observed"))
-            _ensure_none(family.output_fault(value), inner(here, "observed"))
-        key = frozenset(_reading(c) for c in conditions)
-        ensure(key not in seen, here, "is in the list twice")
-        seen.add(key)
-        rows = _rows_of(rule, here)
-        ensure(rows is None or n_rows in (None, rows), here, f"is of {rows} rows, an earlier rule of {n_rows}")
-        n_rows = rows if n_rows is None else n_rows
-    check_thresholds(rules, place)
+# ----------------------------------------------------------------------------------------------------------- recipes
 
 
-def _reading(condition: Entry) -> tuple[Any, ...]:
-    """What a condition reads, as rules compare by it."""
-    cuts = (repr(condition["lower_cut"]), repr(condition["upper_cut"]))
-    return (condition["feature"], *cuts, bool(condition["missing"]), condition["known"])
+def _check_recipe(recipe: Entry, features: Sequence[Entry]) -> None:
+    """Hold a recipe against the features that it makes."""
+    columns = recipe["columns"]
+    distinct([entry["feature"] for entry in recipe["derived"]], "recipe.derived: its features")
+    known = {feature["name"]: feature for feature in features}
+    used = set(known)
+    for i, entry in enumerate(recipe["derived"]):
+        place = f"recipe.derived[{i}]"
+        ensure(entry["feature"] in known, place, f"makes {entry['feature']!r:.60}, which is no feature")
+        _check_entry(entry, known[entry["feature"]], place)
+        used.discard(entry["feature"])
+    _check_clocks(recipe["derived"])
+    sources = used | {entry["column"] for entry in recipe["derived"]}
+    for name in sorted(sources | set(recipe["aside"])):
+        ensure(name in columns, "recipe.columns", f"lacks {name!r:.60}, which is used or set aside")
+    both = sources & set(recipe["aside"])
+    ensure(not both, "recipe.aside", f"has {next(iter(both), '')!r:.60}, which is used")
 
 
-def _rows_of(rule: Entry, place: str) -> int | None:
-    inside, outside = rule["n_inside"], rule["n_outside"]
-    ensure((inside is None) == (outside is None), place, "must have both n_inside and n_outside, or none of them")
-    return None if inside is None else int(inside + outside)
+def _check_clocks(derived: Sequence[Entry]) -> None:
+    """The dates of a column are read once."""
+    clocks: dict[str, tuple[Any, Any]] = {}
+    for i, entry in enumerate(derived):
+        if entry["take"] in DATES:
+            own = entry.get("order"), entry.get("zone")
+            agrees = clocks.setdefault(entry["column"], own) == own
+            ensure(agrees, f"recipe.derived[{i}]", "has another order or zone than an earlier part of the same column")
+
+
+def _check_entry(entry: Entry, feature: Entry, place: str) -> None:
+    take, levels = entry["take"], feature["levels"]
+    own = [name for name, key in keys_of(DerivedKeys).items() if key.required]
+    for name in entry:
+        ensure(name in own or name in taken_with(take), place, f"has {name!r}, which a {take} has not")
+    if (needed := NEEDED.get(take)) is not None:
+        ensure(needed in entry, place, f"lacks {needed!r}, which a {take} has")
+    kind = {"weekday": "ordered", "group": "categorical"}.get(take, "numeric")
+    ensure(feature["kind"] == kind, place, f"makes a {kind} feature, and {feature['name']!r:.60} is {feature['kind']}")
+    if take == "weekday":
+        ensure(levels == [d for d in WEEKDAYS if d in levels], place, "has levels that are no weekdays in their order")
+    if take == "group":
+        ensure(entry["other"] in levels, place, f"has {entry['other']!r:.60}, which is no level of its feature")
+    if take == "duration":
+        ensure(entry["unit"] in DURATIONS, place, f"has a unit that is none of {', '.join(DURATIONS)}")
+    if take == "number":
+        _check_pair(entry.get("decimal", "."), entry.get("thousands", ""), place)
+
+
+def _check_marks(marks: Mapping[str, Entry]) -> None:
+    """Hold the marks of each column against one another."""
+    for name, entry in marks.items():
+        _check_pair(entry["decimal"], entry["thousands"], f"marks[{name!r:.60}]")
+
+
+def _check_pair(decimal: str, thousands: str, place: str) -> None:
+    ensure(decimal != thousands, place, "has the same mark for decimals and thousands")
 
 
 # ----------------------------------------------------------------------------------------------- sums and terms
@@ -277,7 +195,7 @@ def _check_terms(document: Entry, family: Family) -> None:
     terms = document["terms"]
     for t, term in enumerate(terms):
         place = f"terms[{t}]"
-        feature = _column_of(term, document["features"], place)
+        feature = column_of(term, document["features"], place)
         ensure(feature["kind"] == "numeric", place, f"is linear in {feature['name']!r:.60}, which is not numeric")
         ensure(term["lower"] <= term["upper"], place, "must have its lower limit below its upper limit")
     distinct([term["index"] for term in terms], "terms: their columns")
@@ -336,7 +254,7 @@ def _largest_score(rules: Sequence[Entry], weights: Sequence[float], start: Any)
 
 def _check_tuning(document: Entry, family: Family, tuning: Entry) -> None:
     rules, sizes, path = tuning["rules"], tuning["sizes"], tuning["path"]
-    _check_rules(rules, document, family, "tuning.rules")
+    check_rules(rules, document, family, "tuning.rules")
     _check_path(tuning, path)
     for k, size in enumerate(sizes):
         place = f"tuning.sizes[{k}]"
@@ -347,7 +265,7 @@ def _check_tuning(document: Entry, family: Family, tuning: Entry) -> None:
         ensure(size.get("n_dust", 0) <= n_idle, f"{place}.n_dust", f"is more than the {n_idle} rules of weight 0")
         for rule, weight in zip(rules, size["weights"]):
             ensure("effect" not in rule or weight == 1, f"{place}.weights", "must be 1 for a rule with a fixed effect")
-        _check_output(size["intercept"], family, f"{place}.intercept")
+        check_output(size["intercept"], family, f"{place}.intercept")
     ensure(bool(sizes) == bool(rules), "tuning.sizes", "must be there for a list of rules, and for no other")
     starts = [size["intercept"] for size in sizes]
     _check_reach(document, family, rules, [size["weights"] for size in sizes], starts, "tuning")
@@ -383,3 +301,47 @@ def _check_chosen(document: Entry, rules: Sequence[Entry], sizes: Sequence[Entry
 def _asks(rule: Entry) -> dict[str, Any]:
     """A rule without its weight."""
     return {name: value for name, value in rule.items() if name not in ("text", "weight")}
+
+
+# --------------------------------------------------------------------------------------------------------- survival
+
+
+def _check_survival(document: Entry, family: Family) -> None:
+    """Hazards and outcomes go together."""
+    tuning = document.get("tuning") or {"rules": [], "sizes": []}
+    lists = {"rules": document["rules"], "tuning.rules": tuning["rules"]}
+    _check_there(document, "survival", "", family)
+    for place, rules in lists.items():
+        for r, rule in enumerate(rules):
+            _check_there(rule, "survival", f"{place}[{r}]", family)
+    for k, size in enumerate(tuning["sizes"]):
+        _check_there(size, "cumulative_hazard", f"tuning.sizes[{k}]", family)
+    if not family.has_hazard:
+        return
+    survival = document["survival"]
+    for place, rules in lists.items():
+        _check_outcomes(rules, survival, place)
+    n_rows = document["facts"].get("n_rows")
+    few = n_rows is None or survival["n_events"] <= n_rows
+    ensure(few, "survival.n_events", f"is {survival['n_events']}, of {n_rows} rows")
+    ensure(document.get("moments") is None, "moments", "must be null for survival")
+    ensure(document.get("likelihood") is None, "likelihood", "must be null for survival")
+    n_rules = len(document["rules"])
+    if 0 < n_rules <= len(tuning["sizes"]):
+        same = tuning["sizes"][n_rules - 1]["cumulative_hazard"] == survival["cumulative_hazard"]
+        ensure(same, "survival.cumulative_hazard", f"must be that of tuning.sizes[{n_rules - 1}]")
+
+
+def _check_there(entry: Entry, key: str, place: str, family: Family) -> None:
+    ensure((key in entry) == family.has_hazard, inner(place, key), "is there for survival, and only there")
+
+
+def _check_outcomes(rules: Sequence[Entry], survival: Entry, place: str) -> None:
+    for r, rule in enumerate(rules):
+        here, sides = f"{place}[{r}].survival", rule["survival"]
+        total = sum(side["n_events"] for side in sides)
+        known = survival["n_events"]
+        ensure(total == known, here, f"has {total} events inside and outside, the model {known}")
+        for side, name in zip(sides, ("n_inside", "n_outside")):
+            few = rule[name] is None or side["n_events"] <= rule[name]
+            ensure(few, here, f"has more events than {name}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysirus._message import Parameter
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
+from pysirus._text.message import Parameter
 
 TWO = 2.0  # standard errors
 
@@ -49,6 +49,6 @@ def _is_noise(rule: FittedTerm, model: Model) -> bool:
         return False
     inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in rule.means)
     if rule.stage > 1 and rule.observed is None:  # its outputs are residuals
-        variance = variance * min(1.0, found.figures.get("unexplained_variance", (1.0, None))[0])
+        variance = variance * min(1.0, found.metrics.get("unexplained_variance", (1.0, None))[0])
     error = np.sqrt(variance * (1 / rule.n_inside + 1 / rule.n_outside))
     return bool((np.abs(inside - outside) < TWO * error).all())

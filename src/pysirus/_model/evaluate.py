@@ -46,9 +46,9 @@ class Evaluator:
         self._list.add_rule([self._number_of(condition) for condition in conditions], list(inside), list(outside))
 
     def line(self, column: HeldColumn, slopes: Numbers) -> None:
-        """Add a column within its limits times a slope; the core has lines for one sum alone."""
-        (slope,) = slopes
-        self._list.add_term(self._place[column.index], slope, column.lower, column.upper, column.missing)
+        """Add a column within its limits, less its centre, times a slope for each sum."""
+        limits = column.lower, column.upper, column.missing, column.centre
+        self._list.add_term(self._place[column.index], list(slopes), *limits)
 
     def _number_of(self, condition: Condition) -> int:
         """The number of a condition."""

@@ -1,78 +1,120 @@
-"""How a model was fitted and what was done with it since: typed fields, and a mapping of those that are said.
+"""What a model remembers of its training: how it was fitted (``Facts``), and what columns were for (``ColumnRoles``).
 
-Each field says what a model file may hold there. Entries that this version does not know are kept as they are.
+Both are records of the model file: each field says what may stand there. Facts that this version does not know are kept
+as they are.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
 
 from pysirus._families.of_model import BY_LOSS
-from pysirus._model.fields import Check, flag, items, mapping, number, one_of, text, whole
-from pysirus._model.fields import fields as entries
-from pysirus._model.held_out import OUT_OF_FOLD
+from pysirus._model.held_out import HeldOut
+from pysirus._model.keys import key, keys_of, option, record
+from pysirus._model.kinds import items, number, one_of, text, whole
 from pysirus._terms.fitted import FittedTerm
 
 ROUNDING = 1e-6
 STABILITY = number(-ROUNDING, 1 + ROUNDING)  # a mean over pairs of folds, updated fold by fold
-FREQUENCY = number(0, 1)
-COUNT = whole(0)
-
-ERRORS = entries({"name": text}, besides={"before": number(), "after": number()})
-EDIT = entries(
-    {"removed": items(text), "added": items(text)},
-    besides={"note": text, "by": text, "date": text, "error": ERRORS},
-)
+Stability = Annotated[float, STABILITY]
+Share = Annotated[float, number(0, 1 + ROUNDING)]  # a sum of shares of the training weight
+Frequency = Annotated[float, number(0, 1)]
+Count = Annotated[int, whole(0)]
 
 
-def _fact(check: Check) -> Any:
-    return field(default=None, metadata={"check": check})
+@dataclass(frozen=True)
+class ColumnRoles:
+    """Columns of the training table that were no features."""
+
+    target: str = key(
+        "The column that was predicted; of counts with an exposure that of the counts, of survival that of the times."
+    )
+    weights: str | None = option("The column of sample weights.")
+    exposure: str | None = option("The column of the exposure of counts; the model predicts counts per unit.")
+    groups: str | None = option("The column of groups that stayed in one fold.")
+
+    @property
+    def says_more(self) -> bool:
+        """Whether there is more to remember than the target, whose name a model has anyway."""
+        return any(name is not None for name in (self.weights, self.exposure, self.groups))
+
+
+@dataclass(frozen=True)
+class EditErrorKeys:
+    """The error of a model before and after an edit."""
+
+    name: str = key("What the error is.")
+    before: float | None = option("Before the edit.")
+    after: float | None = option("After it.")
+
+
+@dataclass(frozen=True)
+class EditKeys:
+    """A change of the list after the fit."""
+
+    removed: tuple[str, ...] = key("Rules that were removed, as text.")
+    added: tuple[str, ...] = key("Rules that were added, as text.")
+    note: str | None = option("Why.")
+    by: str | None = option("By whom.")
+    date: str | None = option("When.")
+    error: EditErrorKeys | None = option("What it did to the error.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts(Mapping[str, Any]):
-    """How a model was fitted; None where nothing is said. As a mapping it has what is said, in the order of a file."""
+    """How a model was fitted, and what was done with it since; keys that are not listed are kept.
 
-    n_rows: int | None = _fact(COUNT)
-    seed: int | None = _fact(whole(0, 2**64 - 1))
-    draw: int | None = _fact(whole(1, 2**31))  # the version of how trees draw rows
-    idle_columns: Mapping[str, str] | None = _fact(mapping(text))  # that no tree could split, and why
-    versions: Mapping[str, str] | None = _fact(mapping(text))
-    quantile_error: float | None = _fact(number(0))
-    n_trees: int | None = _fact(COUNT)
-    n_candidates: int | None = _fact(COUNT)
-    lasso_penalty: float | None = _fact(number(0))
-    label_type: str | None = _fact(text)
-    ridge_penalty: float | None = _fact(number(0))
-    n_dust: int | None = _fact(whole(1))
-    n_stages: int | None = _fact(whole(1, 2**31))
-    loss: str | None = _fact(one_of(*BY_LOSS))
-    power: float | None = _fact(number(math.nextafter(1, 2), math.nextafter(2, 1)))  # of the loss tweedie
-    max_rules: int | None = _fact(whole(1, 2**31))
-    out_of_fold: Mapping[str, Any] | None = _fact(OUT_OF_FOLD)
-    p0: float | None = _fact(FREQUENCY)
-    cv_error: float | None = _fact(number())
-    cv_stability: float | None = _fact(STABILITY)
-    approximate_weights: bool | None = _fact(flag)
-    estimated_on: int | None = _fact(COUNT)
-    struck_rules: Sequence[str] | None = _fact(items(text))
-    edits: Sequence[Mapping[str, Any]] | None = _fact(items(EDIT))
+    None where nothing is said. As a mapping it has what is said, in the order of a file.
+    """
+
+    OPEN: ClassVar = True
+    n_rows: Count | None = option("Training rows.")
+    seed: int | None = option("The seed of the forest.", low=0, high=2**64 - 1)
+    draw: int | None = option("Version of how trees draw rows; without it 1.", low=1, high=2**31)
+    idle_columns: Mapping[str, str] | None = option("Columns that no tree could split, and why.")
+    versions: Mapping[str, str] | None = option("Of the programs that it was fitted with.")
+    quantile_error: float | None = option("How far cuts may be from quantiles, as a share of the rows.", low=0)
+    n_trees: Count | None = option("Trees that were grown.")
+    n_candidates: Count | None = option("Rules that were to choose from.")
+    lasso_penalty: float | None = option("The penalty of RuleFit's weights.", low=0)
+    label_type: str | None = option("The NumPy type of the classes, such as `<U8`.")
+    ridge_penalty: float | None = option("The penalty of the weights.", low=0)
+    n_dust: int | None = option("Negligible rules, whose weight is 0, where there are some.", low=1)
+    n_stages: int | None = option("Stages of the list.", low=1, high=2**31)
+    loss: Annotated[str, one_of(*BY_LOSS)] | None = option("The loss of a model of counts or amounts.")
+    power: float | None = option(
+        "With the loss tweedie, and only there: the variance is the mean to this power.", above=1, below=2
+    )
+    max_rules: int | None = option("The longest list that tuning looked at.", low=1, high=2**31)
+    out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("What held-out rows say of it.")
+    p0: Frequency | None = option("The frequency from which on rules were taken.")
+    cv_error: float | None = option("Held-out error of such lists.")
+    cv_stability: Stability | None = option("Stability of such lists.")
+    approximate_weights: bool | None = option(
+        "Whether weights were fitted again without the data, by the likelihood that the file keeps."
+    )
+    estimated_on: Count | None = option(
+        "Rows that outputs, counts and weights come from, where they are not those that the rules were found in."
+    )
+    struck_rules: Annotated[Sequence[str], items(text())] | None = option("Rules that were removed, as text.")
+    edits: Annotated[Sequence[Mapping[str, Any]], items(record(EditKeys))] | None = option(
+        "What was changed after the fit, in order."
+    )
     rest: Mapping[str, Any] = field(default_factory=dict)  # what this version does not know
     order: tuple[str, ...] = ()  # of what is said; what is new comes last
 
     def __post_init__(self) -> None:
-        said = {*(name for name in CHECKS if getattr(self, name) is not None), *self.rest}
-        known = dict.fromkeys([*self.order, *CHECKS, *self.rest])
+        said = {*(name for name in KEYS if getattr(self, name) is not None), *self.rest}
+        known = dict.fromkeys([*self.order, *KEYS, *self.rest])
         object.__setattr__(self, "order", tuple(name for name in known if name in said))
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Facts:
         """The facts of a document, or of a fit."""
-        known = {name: value for name, value in said.items() if name in CHECKS}
-        rest = {name: value for name, value in said.items() if name not in CHECKS}
+        known = {name: value for name, value in said.items() if name in KEYS}
+        rest = {name: value for name, value in said.items() if name not in KEYS}
         return cls(**known, rest=rest, order=tuple(said))
 
     def of_list(self, rules: Sequence[FittedTerm], n_dust: int) -> Facts:
@@ -95,5 +137,4 @@ class Facts(Mapping[str, Any]):
         return repr(dict(self))
 
 
-CHECKS: dict[str, Check] = {own.name: own.metadata["check"] for own in fields(Facts) if own.metadata}
-FACTS = entries({}, besides=CHECKS, more=True)
+KEYS = keys_of(Facts)

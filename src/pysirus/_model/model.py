@@ -11,30 +11,28 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._constraints.constraints import Constraints
 from pysirus._data.align import Schema, align_table, warn_unseen
 from pysirus._data.marks import Marks
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
-from pysirus._families.labels import fold_middle
 from pysirus._families.links import Link
+from pysirus._families.outputs import fold_middle
 from pysirus._model.evaluate import Addend, Evaluator
-from pysirus._model.facts import Facts
+from pysirus._model.facts import ColumnRoles, Facts
 from pysirus._model.held_out import HeldOut, held_out_from
-from pysirus._model.roles import ColumnRoles
 from pysirus._model.tuning import Tuning
-from pysirus._plain import one_line
+from pysirus._runtime.console import warn_user
+from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._terms.term import columns_of
 from pysirus._terms.words import LINE
-from pysirus._warn import warn_user
-from pysirus._weights.hazard import Survival
+from pysirus._text.format import one_line
+from pysirus._weights.likelihood import Quadratic
 from pysirus._weights.moments import Moments
-from pysirus._weights.quadratic import Quadratic
-from pysirus._weights.step_function import step_functions
+from pysirus._weights.survival import Survival, step_functions
 
 Self = TypeVar("Self", bound="Model")
 
@@ -113,7 +111,7 @@ class Model:
 
     @property
     def positive_class(self) -> Any:
-        """Of two classes the one that texts, figures and scores speak of; None for the second."""
+        """Of two classes the one that texts, metrics and scores speak of; None for the second."""
         return self.family.positive_class
 
     @property
@@ -202,7 +200,7 @@ class Model:
         return found if found is not None and found.n_rules == len(self.selected) else None
 
     def speaking_of(self: Self, label: Any) -> Self:
-        """The model whose texts and figures speak of a class; of the one that it has where none is said."""
+        """The model whose texts and metrics speak of a class; of the one that it has where none is said."""
         return replace(self, family=self.family.speaking_of(label))
 
     @property

@@ -1,7 +1,8 @@
-"""The bytes of a model file in, its JSON document out, or a ``Damage`` that says why they are none.
+"""The bytes of a model file in, its JSON document out, or a ``Damage`` that says what is wrong and where.
 
 Stricter than JSON readers are by themselves: no key twice, no NaN, no number beyond a double, nothing nested without
-end; and the number of values is known before the first of them is made.
+end; and the number of values is known before the first of them is made. Long lists of numbers are lines of text, which
+are counted before they are parsed.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pysirus._families.response.read import MOST_LABEL
-from pysirus._model.fields import Damage
+from pysirus._families.read import MOST_LABEL
+from pysirus._text.format import one_line
 
 # What is read at most. A model of 2,000 rules takes some megabytes; long lists of levels take the most.
 MAX_BYTES = 100_000_000
@@ -27,6 +29,44 @@ STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside of strings adds to t
 STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
 BLOCK = 1 << 20
 HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+SHOWN = 60  # characters of a value in a message
+LONGEST_NUMBER = 320  # characters; whole numbers are written without an exponent
+NUMBERS = re.compile(r"[-+0-9.e ]*")
+
+
+class Damage(ValueError):
+    """What is wrong with a document, and where."""
+
+
+def refuse(place: str, wanted: str, found: Any) -> NoReturn:
+    """Say what a place must hold, and what it holds."""
+    text = one_line(repr(found)[: 4 * SHOWN])
+    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    raise Damage(f"{place} must be {wanted}, found {shown}")
+
+
+def ensure(holds: bool, place: str, fault: str) -> None:
+    """Complain of what a place says where something does not hold."""
+    if not holds:
+        raise Damage(f"{place} {fault}")
+
+
+def inner(place: str, key: str) -> str:
+    """The place of a field."""
+    return f"{place}.{key}" if place else key
+
+
+def distinct(values: Sequence[Any], place: str) -> None:
+    """No value twice; 1 and True differ, 1 and 1.0 do not."""
+    seen = set()
+    for value in values:
+        key = (isinstance(value, bool), value)
+        if key in seen:
+            raise Damage(f"{place} holds {value!r:.{SHOWN}} twice")
+        seen.add(key)
+
+
+# ----------------------------------------------------------------------------------------------------------- text
 
 
 def size_fault(text: str) -> str | None:
@@ -89,3 +129,27 @@ def parse(text: str) -> Any:
         except UnicodeEncodeError:
             raise Damage("its text holds half a character (a lone surrogate), which cannot be written") from None
     return document
+
+
+# --------------------------------------------------------------------------------------------------- lines of numbers
+
+
+def number_line(values: Any) -> str:
+    """Numbers in one line of text, as a list of them would take a line each; most are counts, without a point."""
+    return " ".join(
+        repr(int(v) if v.is_integer() else v) for v in np.asarray(values, dtype=np.float64).ravel().tolist()
+    )
+
+
+def read_line(text: str, n_numbers: int, place: str) -> NDArray[np.float64]:
+    """``n_numbers`` finite numbers of a line; they are counted before they are parsed."""
+    n_found = text.count(" ") + bool(text)
+    if n_found != n_numbers or len(text) > LONGEST_NUMBER * n_numbers:
+        raise Damage(f"{place} must be a line of {n_numbers} numbers, found {n_found} in {len(text)} characters")
+    ensure(NUMBERS.fullmatch(text) is not None, place, "must be a line of numbers, found something else in it")
+    try:
+        values = np.array([float(word) for word in text.split(" ")] if text else [], dtype=np.float64)
+    except ValueError as error:
+        raise Damage(f"{place} must be a line of numbers: {error}") from None
+    ensure(bool(np.isfinite(values).all()), place, "must be a line of finite numbers")
+    return values

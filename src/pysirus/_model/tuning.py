@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.response.response import Output
-from pysirus._format import html_table, make_frame, text_table
+from pysirus._families.responses import Output
 from pysirus._terms.listing import RuleSet
+from pysirus._text.format import html_table, make_frame, text_table
 
 IDEAL = (0.0, 0.9)  # error, stability
 

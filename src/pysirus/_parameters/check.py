@@ -1,13 +1,64 @@
-"""Parameters in, checked parameters out: a message names the parameter, what it got and what it takes."""
+"""Parameters in, checked parameters out: a message names the parameter, what it got and what it takes.
+
+One parameter: its field in the table, and its option on the command line.
+
+A ``random_state`` in, one 64-bit seed out.
+"""
 
 from __future__ import annotations
 
 import numbers
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
-from pysirus._message import OR_NONE, Parameter, PlainError
+from pysirus._text.message import OR_NONE, Parameter, PlainError
+
+Check = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter on the command line."""
+
+    name: str
+    metavar: str
+    help: str
+    panel: str | None = "Forest"
+    short: str | None = None
+    type: Any = None  # what is typed; None: the type of the parameter
+    default: Any = ...  # the default of the parameter, but for a few; None leaves it to the estimator
+    parse: Callable[[Any], Any] | None = None  # what was typed -> a value; a ValueError says what is wrong
+    refusal: str = ""  # why estimators of the other kind of response lack it, and what to do
+
+
+def parameter(default: Any, kind: str, help: str, check: Check | None = None, option: Option | None = None) -> Any:
+    """A parameter, given by name: its default, its type as numpydoc says it, what it is for, what it takes."""
+    metadata = {"kind": kind, "help": help, "check": check, "option": option}
+    return field(default=default, metadata=metadata, kw_only=True)
+
+
+def to_seed(random_state: Any) -> int:
+    """One 64-bit seed: an integer is its own seed, a generator gives one, None takes one from the system."""
+    import numpy as np  # here, so that the help of a command does not wait for it
+
+    if random_state is None:
+        return int.from_bytes(os.urandom(8), "little")
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, (bool, np.bool_)):
+        if not 0 <= int(random_state) < 2**64:
+            raise ParameterError(f"{Parameter('random_state')} must be from 0 to 2**64 - 1, got {random_state!r}.")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**64, dtype=np.uint64))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**64, dtype=np.uint64))
+    raise ParameterError(
+        f"{Parameter('random_state')} must be None, an integer or a NumPy generator, got {random_state!r}."
+    )
 
 
 class ParameterError(PlainError, ValueError, TypeError):
@@ -104,6 +155,24 @@ def check_jobs(value: Any) -> None:
     if value is not None and (not whole or value == 0 or abs(value) > MOST):
         wanted = f"a whole number other than 0 (-1: all cores){OR_NONE}"
         raise ParameterError(f"{Parameter('n_jobs')} must be {wanted}, got {value!r}.")
+
+
+def check_support(name: str, value: Any) -> None:
+    """The fewest rows inside and outside of a rule: a number of rows, a share of them, or None."""
+    if value is None or (_is_whole(value) and 1 <= value <= MOST):
+        return
+    if _is_whole(value) or not _is_real(value) or not 0 < value <= 0.5:
+        raise ParameterError(
+            f"{Parameter(name)} must be a whole number of rows of at least 1 or a share of them above 0 and up to 0.5"
+            f"{OR_NONE}, got {value!r}."
+        )
+
+
+def to_rows(value: float, n_rows: int) -> int:
+    """A number of rows, from such a number or a share of them, rounded up."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return ceil(Fraction(repr(float(value))) * n_rows)  # as it is written: 0.1 of 240 rows is 24
 
 
 LEAST_SHARE = 1e-8  # a draw of 32 bits cannot tell a smaller share from none

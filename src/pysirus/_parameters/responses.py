@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._parameters.check import check_choice, check_real, check_scalar
-from pysirus._parameters.option import Option, parameter
+from pysirus._parameters.check import Option, check_choice, check_real, check_scalar, parameter
 
 
 @dataclass(eq=False, repr=False)
@@ -37,14 +36,14 @@ class PositiveClass:
     positive_class: Any = parameter(
         None,
         "label, optional",
-        "With two classes: the one that texts, figures, explanations, reports and exported scores speak of, such as "
+        "With two classes: the one that texts, metrics, explanations, reports and exported scores speak of, such as "
         "'bad'. By default the second in ``classes_``. Directions (``monotonic_cst``) and fixed effects are about it "
         "too. Rules, predictions, ``classes_`` and the columns of ``predict_proba`` do not depend on it.",
         check_scalar,
         Option(
             "--positive",
             "CLASS",
-            "The class that rules, figures and scores speak of, of two. Default: the second in sorted order.",
+            "The class that rules, metrics and scores speak of, of two. Default: the second in sorted order.",
             "Columns",
             type=str,
             refusal="one of two classes is positive, and this target is a number. Leave the option out, or say --task "
@@ -118,6 +117,6 @@ class Event:
         None,
         "number, str or bool, optional",
         "The value of the event column that is an event, where it is not 1, true or yes: 2 where 1 is censored and 2 "
-        "is dead. All other values are censored. The model keeps it for ``score``, figures and reports.",
+        "is dead. All other values are censored. The model keeps it for ``score``, metrics and reports.",
         check_scalar,
     )

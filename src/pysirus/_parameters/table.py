@@ -13,14 +13,17 @@ from typing import Any, TypeVar
 
 from pysirus._parameters.check import (
     FEATURES,
+    Check,
+    Option,
     check_choice,
     check_features,
     check_integer,
     check_jobs,
     check_real,
+    check_support,
+    parameter,
     to_share,
 )
-from pysirus._parameters.option import Check, Option, parameter
 from pysirus._parameters.responses import ClassWeight, Event, Loss, PositiveClass, Weighting
 
 __all__ = ["ClassWeight", "Event", "Loss", "Option", "PositiveClass", "Weighting", "parameter"]  # of the table too
@@ -69,6 +72,11 @@ def count_or_auto(text: str) -> int | str:
 def share_or_count(value: float) -> float:
     """A typed share of the rows, or a number of them: whole numbers above 1 are rows."""
     return int(value) if value > 1 and value == int(value) else value
+
+
+def support(value: float) -> float:
+    """A typed number of rows, or a share of them: whole numbers are rows."""
+    return int(value) if value == int(value) else value
 
 
 def share_of_rows(name: str, value: Any) -> None:
@@ -194,6 +202,22 @@ class Growing:
         "A node with at most this many drawn rows is not split.",
         whole(1, 2**31 - 1),
         Option("--min-node-size", "N", "Nodes of at most N rows are not split."),
+    )
+    min_samples_leaf: int | float | None = parameter(
+        None,
+        "int or float, optional",
+        "The fewest training rows that a rule has inside, and outside: a number of rows, or a share of them. Rules "
+        "with fewer are not selected; the trees stay the same. By default 1, as in the paper, and 5 where the "
+        "list has stages. A required rule with fewer stays, with a warning.",
+        check_support,
+        Option(
+            "--min-samples-leaf",
+            "N|SHARE",
+            "The fewest rows inside and outside of a rule: a number, or a share such as 0.01. Default: 1, with stages "
+            "5.",
+            type=float,
+            parse=support,
+        ),
     )
     max_samples: float | None = parameter(
         None,
@@ -331,8 +355,7 @@ class Stages:
         "1 is the method of the paper. More stages grow forests on the residuals and add rules that correct the list: "
         'at most this many, or with "auto" until no path is above ``p0`` or ``max_rules`` are reached; when tuned, as '
         "many as cross-validation chooses. Each stage keeps its rules above ``p0``, or its ``n_rules`` most frequent "
-        "ones (one when tuned); a correction has at least five rows inside and outside. Trees on residuals draw 30% as "
-        "many rows as those of the first forest.",
+        "ones (one when tuned). Trees on residuals draw 30% as many rows as those of the first forest.",
         whole_or_auto(1),
         Option(
             "--stages",
@@ -384,7 +407,7 @@ PARAMETERS = {own.name: own for group in GROUPS for own in fields(group)}
 
 def replaced(name: str, default: Any) -> Any:
     """A parameter of the table with another default."""
-    return field(default=default, metadata=PARAMETERS[name].metadata)
+    return field(default=default, metadata=PARAMETERS[name].metadata, kw_only=True)
 
 
 def check_parameters(estimator: Any) -> None:

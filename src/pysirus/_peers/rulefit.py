@@ -1,4 +1,12 @@
-"""RuleFit for regression (Friedman and Popescu 2008), on this project's rules: boosted trees in, a sparse sum out."""
+"""Columns and a response in, sparse coefficients out: the lasso, its penalty by cross-validation.
+
+scikit-learn solves; this module hands it only the columns that can matter. At each penalty of a falling grid the
+sequential strong rules name the columns, scikit-learn's coordinate descent runs on their small Gram matrix, and the
+optimality conditions of all other columns are checked: one that fails comes in and the penalty is solved again, so the
+answer is that of the full problem.
+
+RuleFit for regression (Friedman and Popescu 2008), on this project's rules: boosted trees in, a sparse sum out.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +16,181 @@ from typing import ClassVar
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.linear_model import lasso_path
 from sklearn.tree import DecisionTreeRegressor
 
 from pysirus._families.gaussian import Gaussian
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters.table import documented
-from pysirus._peers.lasso import N_FOLDS, fit_lasso
-from pysirus._peers.parameters import BoostedRules, TreeTable
-from pysirus._peers.tree_based import TreeRuleRegressor, TreeTraining, outputs_of
+from pysirus._peers.tree_based import BoostedRules, TreeRuleRegressor, TreeTable, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
+from pysirus._runtime.console import warn_user
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._warn import warn_user
+
+N_FOLDS = 10
+# Fifteen penalties a decade, down to a hundredth of the one that keeps nothing.
+GRID = np.logspace(0, -2, 31)
+PATIENCE = 4  # penalties after the best one before the path is left
+TOLERANCE = 1e-4  # of the duality gap, relative to the sum of squares
+SLACK = 1e-3  # a column outside is fine while its gradient is below (1 + SLACK) * penalty
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LassoFit:
+    """Coefficients in the units of the columns, and how the penalty was chosen."""
+
+    coefficients: Array
+    intercept: float
+    penalty: float
+    error: float  # cross-validated mean squared error at the penalty; NaN where there was nothing to choose
+
+
+class _Products:
+    """Weighted sums of products of columns, fold by fold; those of a column are there once it has come in.
+
+    The sums over a training sample are those over all rows minus its fold's own, so one pass over the rows serves all
+    samples, and no step along a path looks at rows again.
+    """
+
+    def __init__(self, columns: NDArray[np.generic], y: Array, weights: Array, folds: NDArray[np.intp]) -> None:
+        self.folds = [np.flatnonzero(folds == k) for k in np.unique(folds)]
+        self.blocks = [columns[rows].astype(np.float64) for rows in self.folds]
+        self.y, self.weights = y, weights
+        self.size = np.array([weights[rows].sum() for rows in self.folds])
+        self.sum = np.array([weights[rows] @ block for rows, block in zip(self.folds, self.blocks)])
+        self.sum_y = np.array([weights[rows] @ y[rows] for rows in self.folds])
+        self.cross = np.array([(weights * y)[rows] @ block for rows, block in zip(self.folds, self.blocks)])
+        self.place = np.full(columns.shape[1], -1)  # of a column among those that came in
+        self.came_in = np.zeros(0, dtype=np.intp)
+        self._table = np.zeros((len(self.folds) + 1, 64, columns.shape[1]))  # the last is the sum; rows to spare
+
+    def take_in(self, wanted: NDArray[np.intp]) -> None:
+        """See to it that the products of some columns are there."""
+        new = wanted[self.place[wanted] < 0]
+        if len(new) == 0:
+            return
+        first, last = len(self.came_in), len(self.came_in) + len(new)
+        if last > self._table.shape[1]:
+            larger = np.zeros((len(self._table), max(last, 2 * self._table.shape[1]), self._table.shape[2]))
+            larger[:, :first] = self._table[:, :first]
+            self._table = larger
+        self.place[new] = np.arange(first, last)
+        self.came_in = np.concatenate([self.came_in, new])
+        for k, (rows, block) in enumerate(zip(self.folds, self.blocks)):
+            np.matmul((block[:, new] * self.weights[rows, None]).T, block, out=self._table[k, first:last])
+        self._table[-1, first:last] = self._table[:-1, first:last].sum(axis=0)
+
+    def among(self, use: NDArray[np.intp], fold: int | None) -> Array:
+        """Products of columns with each other over the rows that are not in a fold."""
+        rows = self.place[use]
+        total = self._table[-1][np.ix_(rows, use)]
+        return np.asarray(total if fold is None else total - self._table[fold][np.ix_(rows, use)])
+
+    def times(self, coefficients: Array, fold: int | None) -> Array:
+        """Products of all columns with a combination of those that came in, over the rows that are not in a fold."""
+        used = np.flatnonzero(coefficients)
+        rows, values = self.place[used], coefficients[used]
+        total = values @ self._table[-1][rows]
+        return np.asarray(total if fold is None else total - values @ self._table[fold][rows])
+
+
+class _Path:
+    """The lasso on the rows that are not in a fold, along falling penalties, each solved from the one before."""
+
+    def __init__(self, products: _Products, fold: int | None) -> None:
+        self.products, self.fold = products, fold
+        rows = (
+            np.arange(len(products.y)) if fold is None else np.delete(np.arange(len(products.y)), products.folds[fold])
+        )
+        other = slice(None) if fold is None else np.arange(len(products.folds)) != fold
+        size = products.size[other].sum()
+        self.mean = products.sum[other].sum(axis=0) / size
+        self.mean_y = float(products.sum_y[other].sum() / size)
+        # scikit-learn counts each row as one: weights are scaled to a mean of one
+        self.n_rows, self.scale = len(rows), len(rows) / size
+        self.y = (products.y[rows] - self.mean_y) * np.sqrt(products.weights[rows] * self.scale)
+        self.cross = products.cross[other].sum(axis=0) * self.scale - self.n_rows * self.mean * self.mean_y
+        self.gradient = self.cross / self.n_rows
+        self.penalty = float(np.abs(self.gradient).max(initial=0.0))
+        self.coefficients = np.zeros(len(self.mean))
+
+    def step(self, penalty: float) -> None:
+        """Move on to a smaller penalty."""
+        inside = (self.coefficients != 0) | (np.abs(self.gradient) >= 2 * penalty - self.penalty)
+        while inside.any():
+            use = np.flatnonzero(inside)
+            self.products.take_in(use)
+            gram = self.products.among(use, self.fold) * self.scale
+            gram -= self.n_rows * np.outer(self.mean[use], self.mean[use])
+            self.coefficients[use] = lasso_path(
+                np.broadcast_to(0.0, (self.n_rows, len(use))),  # beside a Gram matrix only its shape is read
+                self.y,
+                alphas=[penalty],
+                precompute=gram,
+                Xy=self.cross[use],
+                coef_init=self.coefficients[use],
+                tol=TOLERANCE,
+                max_iter=10_000,
+                check_input=False,
+            )[1][:, 0]
+            moved = self.products.times(self.coefficients, self.fold) * self.scale
+            moved -= self.n_rows * float(self.mean @ self.coefficients) * self.mean
+            self.gradient = (self.cross - moved) / self.n_rows
+            missed = (np.abs(self.gradient) > penalty * (1 + SLACK)) & ~inside
+            if not missed.any():
+                break
+            inside |= missed
+        self.penalty = penalty
+
+    def error(self) -> float:
+        """Mean squared error on the fold's own rows."""
+        assert self.fold is not None
+        rows, used = self.products.folds[self.fold], np.flatnonzero(self.coefficients)
+        part = self.products.blocks[self.fold][:, used] - self.mean[used]
+        rest = self.products.y[rows] - self.mean_y - part @ self.coefficients[used]
+        return float(np.average(rest**2, weights=self.products.weights[rows]))
+
+
+def fit_lasso(columns: NDArray[np.generic], y: Array, weights: Array, folds: NDArray[np.intp], choice: str) -> LassoFit:
+    """The lasso at the penalty of least cross-validated error, or (``"1se"``) the largest within one standard error.
+
+    ``folds`` numbers the fold of each row. Columns are taken as they are: their scale is part of the model.
+    """
+    products = _Products(columns, y, weights, folds)
+    full = _Path(products, None)
+    if full.penalty == 0 or len(products.folds) < 2:
+        return LassoFit(full.coefficients, full.mean_y, full.penalty, float("nan"))
+    grid = full.penalty * GRID
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        errors = _fold_errors(products, grid)
+        mean = errors.mean(axis=1)
+        chosen = int(mean.argmin())
+        if choice == "1se":
+            within = mean[chosen] + errors[chosen].std(ddof=1) / np.sqrt(errors.shape[1])
+            chosen = int(np.flatnonzero(mean <= within)[0])
+        for penalty in grid[: chosen + 1]:
+            full.step(float(penalty))
+    intercept = full.mean_y - float(full.mean @ full.coefficients)
+    return LassoFit(full.coefficients, intercept, float(grid[chosen]), float(mean[chosen]))
+
+
+def _fold_errors(products: _Products, grid: Array) -> Array:
+    """Mean squared error of each fold (second axis) at each penalty, until it has risen for a while."""
+    paths = [_Path(products, k) for k in range(len(products.folds))]
+    errors: list[list[float]] = []
+    for penalty in grid:
+        for path in paths:
+            path.step(float(penalty))
+        errors.append([path.error() for path in paths])
+        best = int(np.mean(errors, axis=1).argmin())
+        if len(errors) > best + PATIENCE:
+            break
+    return np.array(errors)
+
 
 # The standard deviation a typical rule has; linear terms are scaled to it so that the lasso treats both alike.
 RULE_DEVIATION = 0.4

@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Cuts, bin_table, level_cuts, with_sizes
-from pysirus._bins.levels import level_sums, order_levels
+from pysirus._bins.cuts import Cuts, bin_table, level_cuts, level_sums, order_levels, with_sizes
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import Response
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import Response
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.from_path import SplitSide, rule_of_sides
+from pysirus._terms.rule import SplitSide, rule_of_sides
 
 Node = tuple[SplitSide, ...]
 Interval = tuple[int, int, int, bool, bool]  # feature, last cut below, first cut above, missing inside, known inside

@@ -39,8 +39,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.from_path import SplitSide, decode
-from pysirus._terms.rule import Condition
+from pysirus._terms.rule import Condition, SplitSide, decode
 
 Atom = tuple[int, int]  # feature, cut; cut -1 is "missing"
 Monomial = tuple[Atom, ...]

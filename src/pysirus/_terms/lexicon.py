@@ -2,18 +2,26 @@
 
 Who reads several texts keeps one lexicon for all of them: the steps that reading takes are counted over all, so that
 no list of texts takes for ever.
+
+A text, a place in it and what was expected there in, the error that points at it out.
+
+The steps that can be taken at each place of a text in, the ways through it out, two at most to each place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
+from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
-from pysirus._format import SPOKEN, format_level
-from pysirus._plain import apart, in_quotes, one_line
-from pysirus._terms.words import text_in_set
+from pysirus._terms.words import FOLDED, text_in_set
+from pysirus._text.format import SPOKEN, apart, format_level, in_quotes, one_line
+from pysirus._text.message import InCommand, InPython, PlainError, Term
 
 MOST_STEPS = 500_000  # looks at a place of a text: some seconds
 MORE_STEPS = 500  # for each text
@@ -129,3 +137,110 @@ class Lexicon:
                 index.add(level, level_texts(level), (text_in_set(level, every), in_quotes(str(level))))
             self._levels[column] = index
         return self._levels[column]
+
+
+SHOWN = 100  # characters of a rule in a message
+LOOKED_AT = 200  # characters of a text that are taken apart for a message
+LIKELY = 10_000  # names that are looked through for one that was meant
+
+
+class RuleTextError(PlainError, ValueError):
+    """The text of a rule cannot be read; ``position`` is the character, from 0."""
+
+    def __init__(self, text: str, position: int, problem: str, given_as: Term | None = None) -> None:
+        self.text, self.position, self.problem, self.given_as = text, position, problem, given_as
+        start = max(0, position - SHOWN // 2)
+        before, after = one_line(text[start:position]), one_line(text[position : start + SHOWN])
+        pointer = f"    {before}{after}\n    {' ' * len(before)}^"
+        begin = "Cannot" if given_as is None else f"{given_as}: cannot"
+        super().__init__(f"{begin} read the rule at character {position + 1}: {problem}.\n{pointer}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.text, self.position, self.problem, self.given_as)
+
+
+def problem_at(text: str, at: int, wanted: Sequence[str], columns: Sequence[TextColumn]) -> str:
+    """What was expected, and what is there."""
+    if FOLDED.search(text):
+        return (
+            "the line is folded, to look at and not to be read back. Take the number of the rule, or its whole text"
+            f"{InPython(': rules_.text(full=True) or rule.condition_text')}{InCommand('full')}"
+        )
+    if text[at : at + 1] == ">" or text[max(0, at - 1) : at + 1] == "<=":
+        return "rules ask '<' or '>=', so that every value is on one side"
+    rest = text[at : at + LOOKED_AT]
+    word = re.match(r"\w+|.", rest, re.DOTALL)
+    if word is None:
+        return f"the text ends, expected {_listed(wanted)}"
+    phrase = re.split(r"\s*(?:[<>=&(){},]|\bin\b|\bis\b|\bor\b)", rest)[0].strip() or word[0]
+    if "a column" in wanted:
+        return f"no column is called '{phrase[:60]}'{_hint(phrase[:60], (column.name for column in columns))}"
+    level = next((what for what in wanted if what.startswith("a level of ")), None)
+    if level is not None:
+        levels = (str(level) for column in columns for level in column.levels)
+        return f"expected {level}; found '{phrase[:60]}'{_hint(phrase[:60], levels)}"
+    return f"expected {_listed(wanted)}; found '{word[0][:60]}'"
+
+
+def _listed(wanted: Sequence[str]) -> str:
+    return wanted[0] if len(wanted) == 1 else f"{', '.join(wanted[:-1])} or {wanted[-1]}"
+
+
+def _hint(phrase: str, known: Iterable[str]) -> str:
+    close = get_close_matches(phrase, list(islice(known, LIKELY)), n=1)
+    if not close:
+        return ""
+    shown = apart(close[0])
+    return f" (did you mean {shown}?)" if shown != close[0] else f" (did you mean '{shown}'?)"
+
+
+Step = tuple[Any, bool, int, bool]  # what stands at a place, whether it prints so, where it ends, whether more follows
+Kept = dict[int, bool]  # ways to a place, by number, and whether each prints as the text stands
+
+
+class Ways:
+    """Ways through a text; of those that lead to one place two that differ are enough to know that it is ambiguous."""
+
+    def __init__(self, spend: Callable[[], None]) -> None:
+        self._spend = spend  # called for each step
+        self._numbers: dict[tuple[int, Any], int] = {}
+        self._items: list[tuple[int, Any]] = [(0, None)]
+
+    def longer(self, way: int, item: Any) -> int:
+        """The number of a way that goes one step further."""
+        number = self._numbers.setdefault((way, item), len(self._items))
+        if number == len(self._items):
+            self._items.append((way, item))
+        return number
+
+    def items(self, way: int) -> tuple[Any, ...]:
+        """What a way passes."""
+        found = []
+        while way:
+            way, item = self._items[way]
+            found.append(item)
+        return tuple(reversed(found))
+
+    @staticmethod
+    def keep(kept: Kept, way: int, printed: bool) -> None:
+        """Keep a way, unless there are two like it."""
+        if way in kept:
+            kept[way] |= printed
+        elif list(kept.values()).count(printed) < 2:
+            kept[way] = printed
+
+    def through(self, start: int, steps: Callable[[int], Iterable[Step]]) -> dict[int, Kept]:
+        """The ways from a place, by where they end; each place on them is looked at once, the earliest first."""
+        ways: dict[int, Kept] = {start: {0: True}}
+        ends: dict[int, Kept] = {}
+        open_ = [start]
+        while open_:
+            place = heappop(open_)
+            for item, printed, end, goes_on in steps(place):
+                if goes_on and end not in ways:
+                    heappush(open_, end)
+                self._spend()
+                kept = (ways if goes_on else ends).setdefault(end, {})
+                for way, own in ways[place].items():
+                    self.keep(kept, self.longer(way, item), own and printed)
+        return ends

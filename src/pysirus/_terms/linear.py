@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import Column
-from pysirus._format import format_date, format_number, format_threshold
-from pysirus._plain import apart
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import BinValues, Builder, Numbers, Term
+from pysirus._text.format import apart, format_date, format_number, format_threshold
 
 STEPS = 40  # in which a line is shown
 
@@ -51,6 +50,11 @@ class LinearTerm(Term):
     missing: float
     index: int = field(default=0, compare=False)
     is_date: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def centre(self) -> float:
+        """What is taken from a value: nothing."""
+        return 0.0
 
     @property
     def key(self) -> Hashable:
@@ -91,6 +95,10 @@ class LinearTerm(Term):
     def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Its output in each row is its value."""
         return values
+
+    def contributions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What it adds in each row."""
+        return self.weight * values
 
     @property
     def added(self) -> tuple[list[float], list[float]]:

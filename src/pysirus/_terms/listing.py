@@ -10,10 +10,10 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.labels import fold_labels
-from pysirus._format import format_label, format_number, format_percents, html_table, make_frame, text_table
+from pysirus._families.outputs import fold_labels
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.words import LINE
+from pysirus._text.format import format_label, format_number, format_percents, html_table, make_frame, text_table
 
 
 class Reading(Protocol):

@@ -23,13 +23,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pysirus._format import format_date, format_level, format_threshold, read_date
-from pysirus._plain import in_quotes
-from pysirus._terms.effect import EFFECT, Effect, effect_of
-from pysirus._terms.lexicon import MORE_STEPS, MOST_STEPS, Lexicon, TooManySteps
-from pysirus._terms.text_error import RuleTextError, problem_at
-from pysirus._terms.ways import Step, Ways
+from pysirus._terms.fitted import EFFECT, Effect, effect_of
+from pysirus._terms.lexicon import MORE_STEPS, MOST_STEPS, Lexicon, RuleTextError, Step, TooManySteps, Ways, problem_at
 from pysirus._terms.words import ALL_BUT, is_plain
+from pysirus._text.format import format_date, format_level, format_threshold, in_quotes, read_date
 
 NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 DATE = re.compile(r"-?\d{4,5}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?![\d:])")

@@ -12,12 +12,11 @@ from typing import Any
 from pysirus._bins.cuts import CutIdentity, Cuts
 from pysirus._data.column import ColumnKind
 from pysirus._data.table import Feature
-from pysirus._format import format_date, format_threshold
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.lexicon import Lexicon
+from pysirus._terms.lexicon import Lexicon, RuleTextError
 from pysirus._terms.parse import Ask, parse_rule
 from pysirus._terms.rule import Condition, FittedRule, Rule
-from pysirus._terms.text_error import RuleTextError
+from pysirus._text.format import format_date, format_threshold
 
 
 @dataclass(frozen=True)

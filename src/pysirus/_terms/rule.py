@@ -2,23 +2,29 @@
 
 Rules compare by what they read, in cut identities, so that rules of two fits on two samples compare although their
 thresholds differ.
+
+Paths in, rules out: what a path says, as data.
+
+A path is the set of splits that leads to a node of a tree; its rule merges the splits on one feature into one condition
+(``{x < 5, x < 3}`` reads ``x < 3``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Binned, CutIdentity
+from pysirus._bins.cuts import Binned, CutIdentity, Cuts
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
-from pysirus._terms.effect import Effect
-from pysirus._terms.fitted import FittedTerm
+from pysirus._forest.forest import Paths
+from pysirus._terms.fitted import Effect, FittedTerm
 from pysirus._terms.term import BinValues, Builder, Numbers, Term
 from pysirus._terms.words import (
     Sides,
@@ -106,6 +112,16 @@ class Condition:
         """What the condition reads, in cut identities."""
         return (self.feature, self.lower_cut, self.upper_cut, bool(self.missing), not self.only_missing)
 
+    @property
+    def shape(self) -> Hashable:
+        """What it asks of which feature, its cuts aside."""
+        return (self.feature, self.lower_cut is not None, self.upper_cut is not None, self.only_missing)
+
+    def is_near(self, other: Condition) -> bool:
+        """Whether it asks the same of the same feature, with cuts at most one quantile away."""
+        alike = self.shape == other.shape and bool(self.missing) == bool(other.missing)
+        return alike and _near(self.lower_cut, other.lower_cut) and _near(self.upper_cut, other.upper_cut)
+
     def with_share(self, share: float) -> Condition:
         """The condition with its share of the training weight; values it cannot judge go where most of that is."""
         return replace(self, share=share, unseen=share >= 0.5)
@@ -147,6 +163,17 @@ class Condition:
         return condition_words(self)
 
 
+def _near(first: CutIdentity | None, second: CutIdentity | None) -> bool:
+    """Whether two cuts are the same or neighbouring quantiles.
+
+    Cuts at values and between categories have to be the same: a step there may pass any share of the rows.
+    """
+    if first is None or second is None or first == second:
+        return first == second
+    (kind, i), (other, j) = first, second
+    return kind == other == "quantile" and isinstance(i, int) and isinstance(j, int) and abs(i - j) <= 1
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Rule(Term):
     """What a rule asks: whether all conditions hold.
@@ -176,6 +203,23 @@ class Rule(Term):
     def columns(self) -> tuple[int, ...]:
         """The numbers of the features that it asks about."""
         return tuple(condition.index for condition in self.conditions)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(condition.feature for condition in self.conditions)
+
+    @property
+    def shape(self) -> Hashable:
+        """Its features, and on which side of a cut of each it lies."""
+        return frozenset(condition.shape for condition in self.conditions)
+
+    def is_near(self, other: Term) -> bool:
+        """Whether the other asks the same of the same features, with cuts at most one quantile away."""
+        if not isinstance(other, Rule) or self.shape != other.shape:
+            return False
+        of = {condition.feature: condition for condition in other.conditions}
+        return all(condition.is_near(of[condition.feature]) for condition in self.conditions)
 
     def map_conditions(self: Asking, change: Callable[[Condition], Condition]) -> Asking:
         """The rule with each of its conditions changed."""
@@ -253,3 +297,96 @@ class FittedRule(FittedTerm, Rule):
     def file_text(self) -> str:
         """The rule as model files of every version describe it: levels as sets, numbers to six digits."""
         return self.line(join_conditions(self.conditions, [set_text(c, rounded=True) for c in self.conditions]))
+
+
+class SplitSide(NamedTuple):
+    """A code of a path, taken apart: feature number, cut number (None: missing apart), side, where missing go."""
+
+    feature: int
+    cut: int | None
+    less: bool
+    missing_left: bool
+
+    @property
+    def missing_inside(self) -> bool:
+        """Whether missing values go to this side."""
+        return self.missing_left == self.less
+
+
+def decode(code: int, binned: Binned) -> SplitSide:
+    """Take a code ``2 * split + side`` apart."""
+    split, side = divmod(int(code), 2)
+    feature = bisect_right(binned.split_offset, split) - 1
+    local, n_cuts = split - binned.split_offset[feature], binned.cuts[feature].n_cuts
+    if local == 2 * n_cuts and binned.cuts[feature].has_missing:
+        return SplitSide(feature, None, side == 0, False)
+    return SplitSide(feature, local % n_cuts, side == 0, local >= n_cuts)
+
+
+def _split_of(side: SplitSide, cuts: Cuts) -> Split:
+    missing = side.missing_inside if cuts.has_missing else None
+    if side.cut is None:
+        return Split(cuts.column.name, "known" if side.less else "missing", None, ("missing", None), missing)
+    if cuts.column.is_numeric:
+        value: Any = float(cuts.thresholds[side.cut])
+        op = "<" if side.less else ">="
+    else:
+        value, op = cuts.sorted_levels(0, side.cut + 1), "in" if side.less else "not in"
+    return Split(cuts.column.name, op, value, cuts.identities[side.cut], missing)
+
+
+def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition:
+    """The condition that several splits on one feature amount to."""
+    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
+    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
+    missing = all(s.missing_inside for s in sides) if cuts.has_missing else None
+    only_missing = any(s.cut is None and not s.less for s in sides)
+    if lower is not None and upper is not None and lower >= upper:
+        only_missing = True  # `x < 5 or missing`, then `x >= 5 or missing`
+    if only_missing:
+        lower = upper = None  # it reads `is missing`, however it came about
+    unseen = all(s.less == (True if s.cut is None else bool(cuts.less_is_heavier[s.cut])) for s in sides)
+    values: dict[str, Any] = {}
+    if cuts.column.is_numeric:
+        values["lower"] = None if lower is None else float(cuts.thresholds[lower])
+        values["upper"] = None if upper is None else float(cuts.thresholds[upper])
+    else:
+        values["levels"] = cuts.sorted_levels(0 if lower is None else lower + 1, None if upper is None else upper + 1)
+    share = None
+    if cuts.shares is not None:
+        first, last = 0 if lower is None else lower + 1, cuts.n_cuts if upper is None else upper
+        inside = float(cuts.shares[first : last + 1].sum()) if not only_missing else 0.0
+        share = inside + (float(cuts.shares[cuts.n_cuts + 1]) if missing else 0.0)
+    return Condition(
+        feature=cuts.column.name,
+        missing=missing,
+        only_missing=only_missing,
+        unseen=unseen,
+        lower_cut=None if lower is None else cuts.identities[lower],
+        upper_cut=None if upper is None else cuts.identities[upper],
+        index=index,
+        share=share,
+        column_levels=cuts.column.levels,
+        is_date=cuts.column.is_date,
+        **values,
+    )
+
+
+def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> FittedTerm:
+    """The rule that the splits of a path say."""
+    by_feature: dict[int, list[SplitSide]] = {}
+    for side in sides:
+        by_feature.setdefault(side.feature, []).append(side)
+    conditions = tuple(merge_sides(group, cuts[f], f) for f, group in by_feature.items())
+    return FittedRule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency=frequency)
+
+
+def rule_of(codes: Sequence[int], binned: Binned, frequency: float) -> FittedTerm:
+    """The rule that a path says."""
+    return rule_of_sides([decode(code, binned) for code in codes if code >= 0], binned.cuts, frequency)
+
+
+def rules_of(paths: Paths, kept: Iterable[int], binned: Binned) -> list[FittedTerm]:
+    """The rules of some paths, by position."""
+    frequencies = paths.frequencies
+    return [rule_of(paths.codes[i].tolist(), binned, float(frequencies[i])) for i in kept]

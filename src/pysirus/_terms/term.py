@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.labels import fold_middle
+from pysirus._families.outputs import fold_middle
 from pysirus._terms.words import LINE, Sides
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for 
 
 
 class HeldColumn(Protocol):
-    """A column that is held within limits; ``missing`` replaces a missing value."""
+    """A column that is held within limits, less its ``centre``; ``missing`` replaces a missing value."""
 
     @property
     def feature(self) -> str: ...
@@ -40,6 +40,8 @@ class HeldColumn(Protocol):
     def upper(self) -> float: ...
     @property
     def missing(self) -> float: ...
+    @property
+    def centre(self) -> float: ...
 
 
 class Builder(Protocol):
@@ -59,6 +61,7 @@ class Term(ABC):
     """
 
     kind: ClassVar[str]  # as ``repr`` says it
+    feature: str  # of a term of one column
 
     @property
     @abstractmethod
@@ -69,6 +72,20 @@ class Term(ABC):
     @abstractmethod
     def columns(self) -> tuple[int, ...]:
         """The numbers of the features that it reads."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the same; a term of one column has it as ``feature``."""
+        return (self.feature,)
+
+    @property
+    def shape(self) -> Hashable:
+        """What it reads of which features, whatever its cuts; terms that are near each other have the same."""
+        return self.key
+
+    def is_near(self, other: Term) -> bool:
+        """Whether it reads the same or, of a rule, almost: its cuts are at most one quantile away."""
+        return self.key == other.key
 
     @abstractmethod
     def factor(self, index: int, column: Column) -> NDArray[Any]:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysirus._data.level_order import reading_order
-from pysirus._families.labels import FOLD, LABELS, fold_middle
-from pysirus._format import format_date, format_level, format_levels, format_threshold
-from pysirus._plain import apart, in_quotes, one_line
+from pysirus._families.outputs import FOLD, LABELS, fold_middle
+from pysirus._text.format import apart, format_date, format_level, format_levels, format_threshold, in_quotes, one_line
 
 if TYPE_CHECKING:
     from pysirus._terms.rule import Condition

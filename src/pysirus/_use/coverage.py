@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.table import Table
-from pysirus._format import make_frame, text_table
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
+from pysirus._text.format import make_frame, text_table
 
 SHOWN_PAIRS = 10
 

@@ -3,26 +3,118 @@
 Rules compare by what they read, in cut identities (a threshold at the same quantile is the same cut). So a rule can
 stay although the number in it drifts with the data. A rule has moved when another cut of the same features took its
 place. Beside the rules every other value that predictions read is compared (``changes``).
+
+Two models in, every value that a prediction reads and that differs between them out.
+
+The documents of the two model files are walked through. What is left out is named (``ASIDE``): all else is compared,
+also what later versions add. Rules are compared where both models have them; ``diff`` lists the others.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Hashable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysirus._format import format_number, html_table, text_table
+from pysirus._families.outputs import fold_middle
+from pysirus._model.file import model_to_json, rule_to_json
 from pysirus._model.model import Model
+from pysirus._model.parse import inner
 from pysirus._parameters import ParameterError
-from pysirus._plain import one_line
+from pysirus._runtime.console import warn_user
+from pysirus._stability import dice_sorensen
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import Reading
-from pysirus._terms.rule import Condition
 from pysirus._terms.words import LINE
-from pysirus._use.changes import Change, changes_between
-from pysirus._warn import warn_user
-from pysirus.stability import dice_sorensen
+from pysirus._text.format import format_number, html_table, in_quotes, one_line, text_table
+
+# of a document: what no prediction reads, and what is compared below by its name and not by its place
+ASIDE = {"format", "version", "facts", "tuning", "moments", "likelihood", "constraints", "rules", "features", "terms"}
+# of a rule and its conditions: how it was found, on how many rows, in which words
+RULE_ASIDE = {"text", "path", "frequency", "n_inside", "n_outside", "observed", "survival", "share", "index", "given"}
+SHOWN = 36  # characters of a value
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value that differs: where it stands, what it was and what it is; None where there is none."""
+
+    place: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        return f"{one_line(self.place)}: {_shown(self.old)} -> {_shown(self.new)}"
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else fold_middle(one_line(repr(value)), SHOWN)
+
+
+def _leaves(value: Any, place: str, aside: set[str]) -> Iterator[tuple[str, Any]]:
+    """Every value, with its place."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key not in aside:
+                yield from _leaves(item, inner(place, str(key)), aside)
+    elif isinstance(value, (list, tuple)):
+        yield f"{place}: how many", len(value)
+        for i, item in enumerate(value):
+            yield from _leaves(item, f"{place}[{i}]", aside)
+    elif isinstance(value, str) and value.count(" ") > 0 and place.startswith("survival."):
+        yield from _leaves(value.split(" "), place, aside)  # a line of numbers
+    else:
+        yield place, value
+
+
+def _by_name(entries: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any]:
+    return {in_quotes(str(entry[key])): entry for entry in entries}
+
+
+def _read_by_predictions(model: Model) -> dict[str, Any]:
+    """What predictions read besides the rules, by place."""
+    document = model_to_json(model)
+    document["link"] = model.link
+    named = {
+        "feature": _by_name(document["features"], "name"),
+        "order of columns": None if model.named else [feature.name for feature in model.features],
+        "linear term": _by_name(document["terms"], "feature"),
+        "facts": {"label_type": model.facts.label_type},
+    }
+    found = dict(_leaves(document, "", ASIDE))
+    return {**found, **dict(_leaves(named, "", {"index"}))}
+
+
+def _rule_values(rule: FittedTerm) -> dict[str, Any]:
+    values = rule_to_json(rule)
+    values["conditions"] = {in_quotes(entry["feature"]): entry for entry in values["conditions"]}
+    return dict(_leaves(values, "", RULE_ASIDE))
+
+
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any], place: str = "") -> Iterator[Change]:
+    for key in dict.fromkeys([*old, *new]):
+        before, after = old.get(key), new.get(key)
+        alike = type(before) is type(after) or (_is_number(before) and _is_number(after))
+        if not alike or before != after:
+            yield Change(f"{place}{key}", before, after)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def changes_between(old: Model, new: Model, stayed: Sequence[tuple[FittedTerm, FittedTerm]]) -> list[Change]:
+    """All that differs in what predictions read, apart from rules that only one of the models has."""
+    found = list(_differing(_read_by_predictions(old), _read_by_predictions(new)))
+    for before, after in stayed:
+        found += _differing(_rule_values(before), _rule_values(after), f"rule '{after.folded(60)}': ")
+    places = {after: i for i, after in enumerate(new.rules)}
+    order = [places[after] for _, after in stayed]
+    if order != sorted(order):  # sums of doubles depend on it
+        found.append(Change("order of the rules that stayed", sorted(order), order))
+    return found
+
 
 MOST_LINES = 10  # of changes, where they are printed
 MIN_WIDTH = 40  # characters of a rule, however wide the other columns
@@ -169,16 +261,6 @@ def _text(value: float | None) -> str:
     return str(value) if isinstance(value, int) else format_number(value or 0.0, 2)
 
 
-def _shape(rule: FittedTerm) -> Hashable:
-    """What a rule asks of which features, its cuts aside."""
-
-    def sides(condition: Condition) -> Hashable:
-        lower, upper = condition.lower_cut is not None, condition.upper_cut is not None
-        return (condition.feature, lower, upper, condition.only_missing)
-
-    return frozenset(map(sides, rule.conditions))
-
-
 def _check_targets(old: Model, new: Model) -> None:
     """Reject numbers beside classes; a target of another name may be a renamed one."""
     before, after = one_line(old.target), one_line(new.target)
@@ -217,7 +299,7 @@ def diff(old: Any, new: Any) -> Diff:
     moved = []
     for rule in list(went):
         # lists are in order of frequency, so the most frequent rules of a shape are matched with each other
-        match = next((other for other in came if _shape(other) == _shape(rule)), None)
+        match = next((other for other in came if other.shape == rule.shape), None)
         if match is not None:
             moved.append((rule, match))
             went.remove(rule)

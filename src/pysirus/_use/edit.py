@@ -6,33 +6,131 @@ give. Classes with equal weights need no sums. A model of scores keeps a quadrat
 instead (``RuleModel.likelihood``): without the data its weights are approximate, and it says so. A survival model needs
 its rows again. Where rows are given, weights come from them (``estimate``). The tuning results of the full list do not
 apply to an edited one, so the edited model has no tuning path.
+
+An edit in, a model with a line in its trail out: what was changed, by whom and why, the error before and after.
+
+A model, rules and rows in, the model with these rules out: outputs and all weights from the rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from pysirus._message import InPython
+from pysirus._data.column import is_unicode
+from pysirus._learn.constraints import about_class, as_rules, settle_effect
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
+from pysirus._terms.dependence import independent_columns
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.listing import with_weights
 from pysirus._terms.read import columns_of_rules, read_rule
-from pysirus._terms.text_error import RuleTextError
-from pysirus._use.add import add_rules
-from pysirus._use.audit import Note, errors_of, with_trail
-from pysirus._use.estimate import estimate, read_rows
-from pysirus._weights.gram import n_fixed
-from pysirus._weights.quadratic import minimise
+from pysirus._text.message import InPython
+from pysirus._use.estimate import Rows, estimate, read_rows, share_of, training_on, weighing_of
+from pysirus._weights.likelihood import minimise
+from pysirus._weights.moments import n_fixed
 from pysirus._weights.ridge import weigh_by_ridge
 
 Fitted = TypeVar("Fitted", bound=Model)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why a model was edited, by whom and when, as far as it was said."""
+
+    note: str | None = None
+    by: str | None = None
+    date: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not isinstance(value, str):
+                raise ParameterError(f"{name} must be text or None, got {value!r}.")
+            if value is not None and not is_unicode(value):
+                raise ParameterError(f"{name} must be valid Unicode, got {value!r}.")
+
+
+def with_trail(
+    edited: Fitted, removed: Sequence[str], added: Sequence[str], note: Note, error: dict[str, Any] | None
+) -> Fitted:
+    """The edited model, whose facts end with this edit."""
+    entry: dict[str, Any] = {"removed": list(removed), "added": list(added)}
+    entry |= {name: value for name, value in vars(note).items() if value is not None}
+    if error is not None:
+        entry["error"] = error
+    return replace(edited, facts=replace(edited.facts, edits=[*(edited.facts.edits or ()), entry]))
+
+
+def errors_of(before: Model, after: Model, rows: tuple[Any, Any, Any] | None) -> dict[str, Any] | None:
+    """The error before and after: on the rows that are given, or before, where tuning measured it."""
+    if rows is not None:
+        from pysirus._use.score import score
+
+        name = before.family.edit_metric
+        found = {when: score(model, *rows)[name] for when, model in (("before", before), ("after", after))}
+        return {"name": f"{name} on the rows given", **found}
+    if before.tuning is not None:
+        return {"name": f"cross-validated {before.family.error_name}", "before": float(before.tuning.error)}
+    return None
+
+
+def trail_lines(model: Model) -> list[str]:
+    """The trail for a reader, an edit a line."""
+    lines = []
+    for entry in model.facts.edits or ():
+        parts = [f"{key} {'; '.join(entry[key])}" for key in ("removed", "added") if entry[key]]
+        if "error" in entry:
+            values = [f"{when} {entry['error'][when]:.4g}" for when in ("before", "after") if when in entry["error"]]
+            parts.append(f"{entry['error']['name']} {', '.join(values)}")
+        parts += [entry["note"]] if "note" in entry else []
+        signed = ", ".join(entry[key] for key in ("by", "date") if key in entry)
+        lines.append(" | ".join([*parts, signed] if signed else parts))
+    return lines
+
+
+def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Fitted, list[FittedTerm]]:
+    """The model with more rules, and these; see ``RuleModel.adding``."""
+    weighing_of(model)
+    if X is None or y is None:
+        raise ParameterError("To add rules give X and y, the training rows: outputs and weights come from them.")
+    columns = columns_of_rules(model.features, model.all_rules)
+    asked = as_rules(given, columns, "rules")
+    rows = read_rows(model, [*model.selected, *asked], X, y, sample_weight)
+    gaps = [column.missing() is not None for column in rows.table.columns]
+    columns = [replace(own, has_missing=own.has_missing or gap) for own, gap in zip(columns, gaps)]
+    new = [_settle(rule, rows) for rule in as_rules(given, columns, "rules")]
+    new = [about_class(rule, model.positive_class) for rule in new]
+    new = [settle_effect(rule, model.family, "rules") for rule in new]
+    _check_new(model, new, rows)
+    return estimate(model, [*model.selected, *new], rows), new
+
+
+def _settle(rule: FittedTerm, rows: Rows) -> FittedTerm:
+    """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
+    settled = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
+    nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
+    return replace(settled, frequency=1.0, given=True, stage=1, **nothing)
+
+
+def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
+    """No rule twice, none that all rows or none satisfy, none that others make up."""
+    for i, rule in enumerate(new):
+        if rule in model.selected or rule in new[:i]:
+            raise ParameterError(f"The rule '{rule.condition_text}' is in the list already.")
+    every = [*model.selected, *new]
+    fresh = independent_columns(training_on(model, every, rows).moment_sums(every).gram())[1 + len(model.selected) :]
+    for rule, is_fresh in zip(new, fresh):
+        if not is_fresh:
+            raise ParameterError(
+                f"The rule '{rule.condition_text}' adds nothing: on these rows it holds everywhere or nowhere, or it "
+                "is a combination of other rules of the list."
+            )
 
 
 Which = FittedTerm | int | str | Sequence[FittedTerm | int | str]

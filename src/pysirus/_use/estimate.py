@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
+from pysirus._data.frame import without_weightless
 from pysirus._data.table import Table
-from pysirus._data.zero_weights import without_weightless
-from pysirus._families.response.response import Response
+from pysirus._families.responses import Response
 from pysirus._learn.training import MemoryTraining
+from pysirus._learn.weighing import weighing_of as table_of
 from pysirus._learn.weighing.base import Weighing
-from pysirus._learn.weighing.table import weighing_of as table_of
-from pysirus._message import InCommand, InPython, Parameter
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
-from pysirus._warn import warn_user
+from pysirus._text.message import InCommand, InPython, Parameter
 from pysirus._weights.weighted import with_outputs
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -95,7 +95,7 @@ def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
         warn_user(
             f"These are not the rows that the model was fitted on ({reason}). Everything is estimated on them: outputs "
             "and counts of all rules, and all weights. If the fit had weights or class weights, give them"
-            f"{InPython(' as sample_weight')}{InCommand('weights', 'COL')}."
+            f"{InPython(' as sample_weight')}{InCommand('sample_weight', 'COL')}."
         )
     return _taken_over(model, found, reason is not None)
 

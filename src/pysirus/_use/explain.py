@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._families.base import Base, Family
-from pysirus._format import decimals_for, html_table, make_frame, text_table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
+from pysirus._text.format import decimals_for, html_table, make_frame, text_table
 
 FROM: dict[Base, str] = {
     "average": "from the average training row",

@@ -1,8 +1,14 @@
-"""A model, rows and their targets in, how well it predicts them out."""
+"""A model, rows and their targets in, how well it predicts them out.
+
+A model in, how well it fits the rows that it was trained on out, from the sums that it keeps of them.
+
+With ``z_r`` one where rule r holds, a prediction is ``c + sum_r b_r z_r``, so its squared error over the training rows
+needs no more than the sums of y, of y squared, of y where a rule holds, and of the rows where two rules hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,16 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
-from pysirus._data.zero_weights import without_weightless
-from pysirus._families.metrics.rows import Metrics, Predicted
-from pysirus._families.response.read import (
-    check_weights,
-    name_of,
-    read_weights,
-)
-from pysirus._model.held_out import format_figures
+from pysirus._data.frame import without_weightless
+from pysirus._families.read import check_weights, name_of, read_weights
+from pysirus._families.row_metrics import Metrics, Predicted
+from pysirus._model.held_out import format_metrics
 from pysirus._model.model import Model
-from pysirus._plain import one_line
+from pysirus._runtime.sums import times
+from pysirus._terms.fitted import outputs_of
+from pysirus._text.format import one_line
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,8 @@ class Score:
 
     Attributes
     ----------
-    figures : dict
-        By name a figure and its standard error over the rows (None where there is none). Classes: ``accuracy``,
+    metrics : dict
+        By name a metric and its standard error over the rows (None where there is none). Classes: ``accuracy``,
         ``balanced_accuracy``, ``auc`` (of more than two classes the mean of each against the rest), ``log_loss``,
         ``brier`` (of two classes the squared error of the second's probability, of more summed over classes),
         ``calibration_error`` (ten groups of equal size). Numbers: ``r2``, ``rmse``, ``mae``, ``unexplained_variance``.
@@ -44,23 +48,29 @@ class Score:
         The name of the weights; None where every row counts once.
     """
 
-    figures: Metrics
+    metrics: Metrics
     n_rows: int
     target: str
     weighted_by: str | None = None
 
     def __getitem__(self, name: str) -> float:
-        return self.figures[name][0]
+        return self.metrics[name][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metrics
 
     def __str__(self) -> str:
         weighted = "" if self.weighted_by is None else f", weighted by {one_line(self.weighted_by)}"
-        return f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}\n\n{format_figures(self.figures)}"
+        return f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}\n\n{format_metrics(self.metrics)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        figures = {name: {"value": value, "standard_error": error} for name, (value, error) in self.figures.items()}
+        metrics = {name: {"value": value, "standard_error": error} for name, (value, error) in self.metrics.items()}
         weighted = {} if self.weighted_by is None else {"weighted_by": self.weighted_by}
-        return {"target": self.target, "n_rows": self.n_rows, **weighted, "figures": figures}
+        return {"target": self.target, "n_rows": self.n_rows, **weighted, "metrics": metrics}
 
 
 class Rows(NamedTuple):
@@ -81,7 +91,7 @@ class _Compared(NamedTuple):
 
 
 def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
-    """Compare predictions with the truth; see ``RuleModel.figures``."""
+    """Compare predictions with the truth; see ``RuleModel.metrics``."""
     found = score_parts(model, [Rows(X, y, sample_weight)])
     weighted_by = None if sample_weight is None else name_of(sample_weight) or "sample_weight"
     return replace(found, weighted_by=weighted_by)
@@ -101,7 +111,7 @@ def one_number(model: Model, found: Score) -> float:
     Where the truth is constant, nothing is explained: 0, or 1 if every row is met.
     """
     name = model.family.score_metric
-    return found[name] if name in found.figures else float(found["rmse"] == 0)
+    return found[name] if name in found.metrics else float(found["rmse"] == 0)
 
 
 def _compare(model: Model, rows: Rows) -> _Compared:
@@ -134,3 +144,29 @@ def _together(parts: Sequence[_Compared]) -> _Compared:
         return together
     weighing = together.weights > 0
     return _Compared(*(None if column is None else column[weighing] for column in together))  # type: ignore[arg-type]
+
+
+def training_metrics(model: Model) -> Metrics | None:
+    """R² and errors of the training rows, for numbers; None where the model keeps no sums."""
+    moments = model.moments
+    if moments is None or not model.family.is_least_squares or model.terms:
+        return None
+    rules = list(model.selected)
+    if not model.family.adds_up or len(rules) > moments.n_rules:
+        return None
+    own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
+    weights = np.array([rule.weight or 0.0 for rule in rules])
+    inside, outside = outputs_of(rules)
+    start = float(np.asarray(model.intercept)) + float(times(weights, outside)) - own.centre
+    jumps = weights * (inside - outside)
+    total, y_sum = float(own.fold_weight.sum()), float(own.y_sum.sum())
+    pairs, rule_y = own.pair_weight.sum(axis=0), own.rule_y_sum.sum(axis=0)[:, 0]
+    squares = float(own.y_square.sum())
+    left = squares - 2 * (start * y_sum + float(times(jumps, rule_y)))
+    left += start * start * total + 2 * start * float(times(jumps, np.diag(pairs)))
+    left += float(times(times(pairs, jumps), jumps))
+    spread = squares - y_sum * y_sum / total  # a product: a power raises an error where it overflows
+    if not spread > 0 or not np.isfinite(left):
+        return None
+    share = max(0.0, left / spread)
+    return {"r2": (1 - share, None), "rmse": (float(np.sqrt(share * spread / total)), None)}

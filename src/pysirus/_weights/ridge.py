@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._sums import powers_of_ten, times
+from pysirus._runtime.sums import powers_of_ten, times
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.dust import Bools, Floats, sweep
-from pysirus._weights.gram import Gram, gram_of, less_fixed, n_fixed, take_rules
-from pysirus._weights.moments import Moments
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._weights.moments import Gram, Moments, gram_of, less_fixed, n_fixed, take_rules
+from pysirus._weights.weighted import Bools, Floats, WeightedPrefixes, sweep
 
 # From 100 to 1/10 of the largest variance of a rule's output, four a decade. Smaller penalties were tried, down to
 # 1/10000: errors stay what they are (Ozone 0.332, Machine 0.281) but weights fall to zero and back between samples, and

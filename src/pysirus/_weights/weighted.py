@@ -1,18 +1,34 @@
-"""Rules with outputs and weights: what a way of weighing answers."""
+"""Rules with outputs and weights: what a way of weighing answers.
+
+Weights of lists in, weights without dust out.
+
+Dust is a rule that can move no prediction by more than a thousandth of the standard deviation of the response: its
+weight times the gap between its outputs is not larger. Where the sum of the rules is a score, a step of the score is
+taken for what it moves the response at the mean: a step of the logarithm of a mean by as much of the mean, one of
+log-odds by p (1 - p), one of a log-hazard by as much of the share of rows with an event, whose standard deviation is
+that of a count. Dust gets weight 0, as other rules do that a list can do without, and the others are fitted again,
+until none is left. Rules that were given stay, and so does the rule that moves most.
+
+Rules with outputs in, equal weights out: the mean of the outputs, as in the authors' paper on classification.
+
+Weighted rules and training rows in bins in, their fitted values out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.response.response import Output, Response
-from pysirus._sums import scores_of, times
+from pysirus._bins.cuts import Binned
+from pysirus._families.responses import Output, Response
+from pysirus._runtime.sums import scores_of, times
 from pysirus._terms.fitted import FittedTerm, outputs_of
-from pysirus._weights.moments import Moments
+from pysirus._terms.term import Term
+from pysirus._weights.moments import Moments, bin_values, row_values
 
 
 def with_outputs(rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
@@ -76,3 +92,80 @@ class WeightedPrefixes:
         """The rules of positive weight in each model."""
         keys = [rule.key for rule in self.rules]
         return tuple(frozenset(key for key, weight in zip(keys, row) if weight > 0) for row in self.weights)
+
+
+DUST = 1e-3  # of the standard deviation of the response
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+FitAgain = Callable[[Bools, list[int]], Floats]  # rules that stay and numbers of lists in, their weights out
+
+
+def sweep(weights: Floats, moves: Floats, rules: Sequence[FittedTerm], fit_again: FitAgain) -> tuple[int, ...]:
+    """Fit lists without their dust, in place; how many rules each of them loses.
+
+    ``weights`` are [list, rule]; ``moves`` says how many standard deviations a rule of weight 1 moves a prediction.
+    """
+    gone = np.zeros(weights.shape, dtype=bool)
+    free = np.array([not rule.given for rule in rules], dtype=bool)
+    rows = list(range(len(weights)))
+    while rows := [row for row in rows if _take_dust(weights[row], moves, free, gone[row])]:
+        for kept in {gone[row].tobytes(): ~gone[row] for row in rows}.values():  # lists without the same rules at once
+            own = [row for row in rows if (gone[row] != kept).all()]
+            weights[own] = fit_again(kept, own)
+    return tuple(gone.sum(axis=1).tolist())
+
+
+def _take_dust(weights: Floats, moves: Floats, free: Bools, gone: Bools) -> bool:
+    """Add the dust of a list to what is gone; whether there was any."""
+    moved = weights * moves
+    dust = free & (weights > 0) & (moved <= DUST)
+    if not dust.any():
+        return False
+    dust[moved.argmax()] = False
+    gone |= dust
+    return bool(dust.any())
+
+
+def weigh_equally(
+    rules: Sequence[FittedTerm], moments: Moments, response: Response, sizes: Sequence[int]
+) -> WeightedPrefixes:
+    """Equal weights for some prefixes of a list of rules with outputs. No rule at all is the mean of all rows."""
+    mean = response.output(moments.means[0])
+    zero = response.output(np.zeros(response.n_outputs))
+    size = np.asarray(sizes)[:, None]
+    weights = (np.arange(len(rules)) < size) / np.maximum(size, 1)
+    intercepts = tuple(zero if k else mean for k in sizes)
+    return WeightedPrefixes(tuple(rules), tuple(sizes), weights, intercepts, np.zeros(len(sizes)), mean)
+
+
+BLOCK_ROWS = 1 << 15  # rows that stay in the cache
+
+
+def holds_in_bins(rule: Term, binned: Binned) -> NDArray[np.bool_]:
+    """Which training rows are inside a rule that came from these bins."""
+    return row_values(bin_values(rule, binned), binned.bins)
+
+
+def _outputs(values: NDArray[Any], outside: float, inside: float) -> NDArray[np.float64]:
+    """What lies at a value between two outputs: of yes and no one of them as it is."""
+    if values.dtype == np.bool_:
+        return np.array([outside, inside])[values.view(np.uint8)]
+    return values * inside + (1 - values) * outside
+
+
+def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.float64]:
+    """The prediction of the last of the weighted lists on the training rows, term by term.
+
+    The forest is grown on it, so it is added up in a fixed order, unlike ``WeightedPrefixes.scores``.
+    """
+    total = np.full(binned.bins.shape[1], weighted.intercepts[-1], dtype=np.float64)
+    used = [(rule, weight) for rule, weight in zip(weighted.rules, weighted.weights[-1]) if weight > 0]
+    steps = [weight * np.array([rule.outside, rule.inside], dtype=np.float64) for rule, weight in used]
+    asked = [bin_values(rule, binned) for rule, _ in used]
+    for start in range(0, len(total), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        bins, own = binned.bins[:, block], total[block]
+        for step, values in zip(steps, asked):
+            own += _outputs(row_values(values, bins), *step)
+    return total

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pysirus._data.known import KnownColumn
-from pysirus._data.marks import POINT
+from pysirus._data.marks import POINT, KnownColumn
 from pysirus._data.read import Known
 from pysirus._model.model import Model
 

@@ -1,16 +1,96 @@
-"""Options that several commands take, each declared once."""
+"""Options that several commands take, each declared once.
+
+The application that the commands join.
+
+Groups of the table of parameters in; the options of a command, and the estimator that they describe, out.
+
+A parameter is an option as soon as its field in the table says so: commands name groups, never parameters.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import Field, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
-from pysirus.cli._app import TABLE_HELP
+from pysirus._parameters.table import PARAMETERS, Option
+
+
+def _name_no_flags(parameters: list[Any]) -> list[Any]:
+    """A flag takes nothing, so that the help shows no type for it."""
+    for own in parameters:
+        if getattr(own, "is_flag", False):
+            own.metavar = ""
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _name_no_flags(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _name_no_flags(super().get_params(ctx))
+
+
+class _App(typer.Typer):
+    def command(self, *names: Any, **options: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        return super().command(*names, **{"cls": _Command, **options})
+
+
+BELOW = 3  # the exit code of `diff --fail-below`
+EXIT_CODES = {
+    0: "done",
+    1: "the table, the model file or the output cannot be used",
+    2: "the command or a parameter is wrong",
+    BELOW: "`diff --fail-below`: the stability is below the limit",
+    130: "interrupted",
+    141: "the reader of the output left",
+}
+
+app = _App(
+    cls=_Group,
+    name="pysirus",
+    help="Stable, readable rules from a table (SIRUS).\n\nTry it: [bold]pysirus fit ozone[/bold]",
+    epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+DATASETS = "ozone, mpg, prostate, housing, diabetes, machine"
+TABLE_HELP = f"A CSV, Parquet or Excel file, - for standard input, or a shipped dataset: {DATASETS}."
+MODEL_HELP = "A model file that `fit --model` or `save` wrote; - for standard input."
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from pysirus import __version__
+
+        typer.echo(f"pysirus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
 
 COLUMNS = "Columns"
 FIGURES = (".png", ".pdf", ".svg")
@@ -27,7 +107,9 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COL,...", help="Columns to leave out.", rich_help_panel=COLUMNS),
 ]
-Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights.", rich_help_panel=COLUMNS)]
+Weights = Annotated[
+    str | None, typer.Option("--sample-weight", metavar="COL", help="Sample weights.", rich_help_panel=COLUMNS)
+]
 Groups = Annotated[
     str | None,
     typer.Option(
@@ -150,7 +232,7 @@ def parse_class_weight(text: str, classes: list[Any]) -> str | dict[Any, float]:
 
 def _weight_by_label(text: str, classes: list[Any]) -> dict[Any, float]:
     """The classes that pairs such as yes=5,no=1 name, with their weights; labels may hold commas and equals signs."""
-    from pysirus._data.names import name_in
+    from pysirus._data.read import name_in
 
     *pairs, rest = re.split(r"=([^=,]*)(?:,|$)", text)
     if rest or not pairs:
@@ -196,7 +278,7 @@ def check_output(
     path: Path | None, option: str, inputs: Sequence[os.PathLike[str]] = (), kind: str | None = None
 ) -> None:
     """Complain about an output before the work, not after it."""
-    from pysirus import _output
+    from pysirus._runtime import output as _output
 
     try:
         if path is not None:
@@ -212,6 +294,89 @@ def check_figure(path: Path | None, option: str, inputs: Sequence[os.PathLike[st
     if path.suffix.lower() not in FIGURES:
         raise typer.BadParameter(f"'{path}' must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}.", param_hint=option)
     check_output(path, option, inputs)
-    from pysirus.plot._axes import pyplot
+    from pysirus.plot._rules import pyplot
 
     pyplot()  # a missing extra is said here
+
+
+Command = Callable[..., None]
+
+
+def takes(*groups: type) -> Callable[[Command], Command]:
+    """Give a command the options of some groups: what is typed reaches it as one dictionary, ``parameters``."""
+    table = {own.name: own for group in groups for own in fields(group) if own.metadata["option"]}
+    types = {name: hint for group in groups for name, hint in get_type_hints(group).items()}
+    common = [name for name in table if _of(table[name]).panel is None]
+    common.sort(key=lambda name: _of(table[name]).short is None)  # those with a short form first
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**typed: Any) -> None:
+            parameters = {name: _parse(_of(own), typed.pop(name)) for name, own in table.items()}
+            command(**typed, parameters={name: value for name, value in parameters.items() if value is not None})
+
+        own = {p.name: p for p in signature(command, eval_str=True).parameters.values()}
+        place = list(own).index("parameters")
+        names = [*list(own)[:place], *common, *list(own)[place + 1 :], *(name for name in table if name not in common)]
+        options = {name: _option(field, types[name]) for name, field in table.items()}
+        shown = [options.get(name) or own[name].replace(kind=Parameter.KEYWORD_ONLY) for name in names]
+        run.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in shown}
+        return run
+
+    return decorate
+
+
+def _of(own: Field[Any]) -> Option:
+    option: Option = own.metadata["option"]
+    return option
+
+
+def _option(own: Field[Any], hint: Any) -> Parameter:
+    """The option of a parameter, as typer reads it from a signature."""
+    option = _of(own)
+    names = [option.name] if option.short is None else [option.name, option.short]
+    info = typer.Option(*names, metavar=option.metavar, help=option.help, rich_help_panel=option.panel)
+    default = own.default if option.default is ... else option.default
+    kind = hint if option.type is None else option.type
+    if default is None:
+        kind = kind | None
+    elif kind is str:
+        default = str(default)
+    return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
+
+
+def _parse(option: Option, value: Any) -> Any:
+    if value is None or option.parse is None:
+        return value
+    try:
+        return option.parse(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option.name) from None
+
+
+ESTIMATORS = {"regression": "SirusRegressor", "classification": "SirusClassifier", "survival": "SirusSurvival"}
+REFUSALS = {"survival": "is not for times to an event. Leave the option out."}  # where an option does not say it
+
+
+def make_estimator(
+    task: str, parameters: dict[str, Any], training: Any, *, tuned: bool = False, silent: bool = False
+) -> Any:
+    """An estimator with the parameters that were typed; one that it does not have is refused."""
+    import pysirus
+
+    estimator = getattr(pysirus, f"{ESTIMATORS[task]}{'CV' if tuned else ''}")
+    taken = estimator._get_param_names()
+    for name, value in parameters.items():
+        if name not in taken and value != PARAMETERS[name].default:
+            option = _of(PARAMETERS[name])
+            raise typer.BadParameter(REFUSALS.get(task, option.refusal), param_hint=option.name)
+    given = {name: value for name, value in parameters.items() if name in taken}
+    if "class_weight" in given:
+        given["class_weight"] = parse_class_weight(given["class_weight"], training.classes())
+    if "positive_class" in given:
+        given["positive_class"] = parse_label(given["positive_class"], training.classes())
+    given["monotonic_cst"] = training.monotonic
+    return estimator(
+        **given, categorical_features=training.categorical, verbose=int(sys.stderr.isatty() and not silent)
+    )

@@ -1,4 +1,4 @@
-"""A model and files in, predictions or figures out, batch by batch: memory never holds whole columns."""
+"""A model and files in, predictions or metrics out, batch by batch: memory never holds whole columns."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ import typer
 from pysirus._data.column import DataError
 from pysirus._data.read import Known, check_column
 from pysirus._data.remote import Place, Remote, check_remote_output, writing_remote
-from pysirus._message import about_part
 from pysirus._model.model import Model
-from pysirus._output import PARQUET, streaming
+from pysirus._runtime.output import PARQUET, streaming
+from pysirus._text.message import about_part
 from pysirus._use.score import Rows, Score, score_parts
 from pysirus.cli._known import kept_columns, known_columns
 from pysirus.cli._options import check_output
 from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
-from pysirus.cli._streams import print_data, say
+from pysirus.cli._streams import print_data, tell_aside
 from pysirus.cli._table import names_of, split_names
 from pysirus.cli._truth import Columns
-from pysirus.engine.holders.csv import ENDINGS
 from pysirus.engine.holders.parquet import READING, SourceFile, tables_in
-from pysirus.engine.holders.sources import find_files, look_at_all
+from pysirus.engine.holders.sources import ENDINGS, find_files, look_at_all
 from pysirus.engine.parts import width_of
 
 BATCH_BYTES = 1 << 26
@@ -138,7 +137,9 @@ def predict_files(
             with _open(target, paths, spreadsheet) as write:
                 _predict(loaded, file, names, wanted, write)
     n_written = sum(file.n_rows > 0 for file in files)
-    say(f"{n_written:,} {'file' if n_written == 1 else 'files'} with {sum(f.n_rows for f in files):,} rows: {output}")
+    tell_aside(
+        f"{n_written:,} {'file' if n_written == 1 else 'files'} with {sum(f.n_rows for f in files):,} rows: {output}"
+    )
 
 
 def _outputs(paths: Sequence[Place], folder: Place) -> Sequence[Place]:

@@ -17,9 +17,9 @@ from pysirus._data.column import DataError
 from pysirus._data.read import Known, as_known, list_names
 from pysirus._data.recipe import is_text
 from pysirus._data.remote import Place
-from pysirus._families.response.exposure import exposures_of
+from pysirus._families.read import exposures_of
 from pysirus._model.model import Model
-from pysirus._output import write_text, writing
+from pysirus._runtime.output import write_text, writing
 from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data
 

@@ -8,14 +8,13 @@ from typing import Any, NoReturn
 
 import typer
 
-from pysirus._console import error_console, wrapped
-from pysirus._message import PlainError
-from pysirus.cli import edit, fit, ship, tune, use
-from pysirus.cli._app import app
-from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, open_streams, printing, silence
-from pysirus.cli._words import as_typed
+from pysirus._runtime.console import error_console, wrapped
+from pysirus._text.message import PlainError
+from pysirus.cli import edit, fit, ship, use
+from pysirus.cli._options import app
+from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, as_typed, open_streams, printing, silence
 
-COMMANDS = (fit, tune, use, edit, ship)  # importing a command's file adds it to the application
+COMMANDS = (fit, use, edit, ship)  # importing a command's file adds it to the application
 
 # typer brings its own copy of click's exceptions, or imports click's: either way this is their base
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -32,7 +31,7 @@ def _say(label: str, style: str, message: str, *, wrap: bool = True) -> None:
 
 
 def _one_line(message: object) -> str:
-    from pysirus._plain import one_line
+    from pysirus._text.format import one_line
 
     return one_line(" ".join(str(message).split()))
 
@@ -72,7 +71,7 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(error, 1)
     except PlainError as error:
         from pysirus._parameters import ParameterError
-        from pysirus._terms.text_error import RuleTextError
+        from pysirus._terms.lexicon import RuleTextError
 
         if isinstance(error, RuleTextError):
             _say("Error", "red", as_typed(error), wrap=False)  # with its line that points at the character

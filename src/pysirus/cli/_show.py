@@ -9,26 +9,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pysirus._console import tell
 from pysirus._data.dates import WEEKDAYS
 from pysirus._data.level_order import reading_order
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
-from pysirus._families.labels import LABELS
-from pysirus._format import format_number
+from pysirus._families.outputs import LABELS
 from pysirus._model.doubts import doubts
-from pysirus._model.held_out import figures_line
+from pysirus._model.held_out import metrics_line
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
-from pysirus._plain import apart, one_line
+from pysirus._runtime.console import tell
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import columns_of
-from pysirus._use.audit import trail_lines
+from pysirus._text.format import apart, format_number, one_line
+from pysirus._use.edit import trail_lines
 from pysirus.cli._options import Manner
-from pysirus.cli._streams import print_json, print_prose, print_text, printing
+from pysirus.cli._streams import as_typed, print_json, print_prose, print_text, printing
 from pysirus.cli._table import missing_shares
-from pysirus.cli._words import as_typed
 from pysirus.estimators.rule_model import RuleModel
 
 WIDTH = 84  # characters of the conditions of a rule
@@ -249,7 +247,7 @@ def model_data(model: Model) -> dict[str, Any]:
             data["tuning"] |= numbers
     found = model.out_of_fold
     if found is not None:
-        data["out_of_fold"] = {name: {"value": v, "standard_error": e} for name, (v, e) in found.figures.items()}
+        data["out_of_fold"] = {name: {"value": v, "standard_error": e} for name, (v, e) in found.metrics.items()}
     data["doubts"] = doubts(model)
     return {**data, "facts": {name: fact for name, fact in model.facts.items() if name != "out_of_fold"}}
 
@@ -257,4 +255,4 @@ def model_data(model: Model) -> dict[str, Any]:
 def _out_of_fold(model: Model) -> str:
     """What cross-validation says of the model, in a line."""
     found = model.out_of_fold
-    return "not cross-validated" if found is None else f"{found.how}: {figures_line(found.figures)}"
+    return "not cross-validated" if found is None else f"{found.how}: {metrics_line(found.metrics)}"

@@ -2,6 +2,8 @@
 
 Results go to standard output and their loss is an error. What is said beside them goes to standard error, and its loss
 is none.
+
+Errors and warnings of the library in, what they say on the command line out: options, and columns by their names.
 """
 
 from __future__ import annotations
@@ -16,6 +18,58 @@ from contextlib import contextmanager, suppress
 from math import isfinite
 from shutil import get_terminal_size
 from typing import TextIO
+
+from pysirus._parameters.table import PARAMETERS
+from pysirus._text.message import (
+    InCommand,
+    InPython,
+    Learner,
+    Parameter,
+    Role,
+    Row,
+    Setting,
+    Term,
+    message_of,
+    role_words,
+    say,
+)
+
+# what a parameter is called here
+OPTIONS: dict[str, str] = {
+    name: own.metadata["option"].name for name, own in PARAMETERS.items() if own.metadata["option"]
+}
+OPTIONS |= {"memory": "--memory", "max_rows": "--max-rows", "categorical_features": "--categorical"}
+OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "event": "--event"}
+OPTIONS |= {"sample_weight": "--sample-weight", "rules": "--add", "full": "`pysirus show MODEL --full`"}
+OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
+SETTINGS = {("prepare", "True"): "leaving --strict out"}
+LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
+QUOTES = "'\""
+
+
+def as_typed(said: object) -> str:
+    """What an error or a warning says on the command line."""
+    return say(message_of(said), _typed)
+
+
+def _typed(term: Term) -> str:
+    """What a term is called on the command line."""
+    if isinstance(term, Role):
+        return role_words(term)
+    if isinstance(term, Row):
+        return term.counted(1)
+    if isinstance(term, Parameter):
+        return OPTIONS.get(term.name, term.name)
+    if isinstance(term, Setting):
+        typed = f"{OPTIONS.get(term.name, term.name)} {term.value.strip(QUOTES)}"
+        return SETTINGS.get((term.name, term.value), typed)
+    if isinstance(term, Learner):
+        return LEARNERS.get(term.name, term.name)
+    if isinstance(term, InCommand):
+        return f" ({OPTIONS[term.name]} {term.value}".rstrip() + ")"
+    assert isinstance(term, InPython)
+    return ""
+
 
 CLOSED_PIPE = 128 + 13  # what a shell says of a command that SIGPIPE ended
 
@@ -77,7 +131,7 @@ def print_text(text: object) -> None:
 
 def print_prose(text: str) -> None:
     """Print sentences for a reader, broken between words where the terminal ends."""
-    from pysirus._console import wrapped
+    from pysirus._runtime.console import wrapped
     from pysirus._terms.words import LINE
 
     print_text(wrapped(text, min(LINE, get_terminal_size().columns) if sys.stdout.isatty() else LINE))
@@ -99,7 +153,7 @@ def print_json(data: object) -> None:
 
 def print_data(text: str) -> None:
     """Print what a program may read: as in a file, in UTF-8; on a terminal with control characters written out."""
-    from pysirus._plain import one_line
+    from pysirus._text.format import one_line
 
     with printing():
         buffer = getattr(sys.stdout, "buffer", None)
@@ -110,10 +164,10 @@ def print_data(text: str) -> None:
             buffer.write(text.encode("utf-8"))
 
 
-def say(text: str) -> None:
+def tell_aside(text: str) -> None:
     """Say on standard error what was done."""
-    from pysirus._console import tell
-    from pysirus._plain import one_line
+    from pysirus._runtime.console import tell
+    from pysirus._text.format import one_line
 
     tell(one_line(text))
 
@@ -135,6 +189,6 @@ def deliver(files: Sequence[tuple[Callable[[], None], str]], show: Callable[[], 
             raise
     finally:
         for done in [] if silent else written:
-            say(done)
+            tell_aside(done)
     if failures:
         raise failures[0]

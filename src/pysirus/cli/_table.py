@@ -11,23 +11,21 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
+from pysirus._data.frame import rows_that_weigh, take
 from pysirus._data.marks import Marks, marks_of
-from pysirus._data.names import names_in
-from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_names, read_file
+from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_names, names_in, read_file
 from pysirus._data.remote import Place, is_remote
 from pysirus._data.table import MAX_LEVELS
-from pysirus._data.zero_weights import rows_that_weigh, take
-from pysirus._families.response.exposure import rate_name, rates_of
-from pysirus._families.response.read import check_weights, classes_of, read_labels
-from pysirus._families.response.read_survival import is_event
-from pysirus._message import naming
+from pysirus._families.read import check_weights, classes_of, rate_name, rates_of, read_labels
+from pysirus._families.survival import is_event
+from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
-from pysirus._model.roles import ColumnRoles
-from pysirus._plain import from_quotes
-from pysirus._warn import warn_user
+from pysirus._runtime.console import warn_user
+from pysirus._text.format import from_quotes
+from pysirus._text.message import naming
 from pysirus.cli._known import known_columns, text_columns
 from pysirus.cli._options import parse_memory
-from pysirus.datasets._catalog import SHIPPED
+from pysirus.datasets._load import SHIPPED
 
 AUTO = "auto"
 TASKS = (AUTO, "regression", "classification")
@@ -105,7 +103,7 @@ class FileTraining(NamedTuple):
     def fit(self, estimator: Any) -> None:
         """Learn from the files."""
         folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
-        options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory}
+        options: dict[str, Any] = {"sample_weight": self.weights, "drop": self.drop, "memory": self.memory}
         if self.exposure is not None:
             options["exposure"] = self.exposure
         if estimator.max_levels < MAX_LEVELS:
@@ -117,10 +115,10 @@ class FileTraining(NamedTuple):
 
     def classes(self) -> list[Any]:
         """The labels of the rows that weigh something."""
-        from pysirus._progress import no_pass
+        from pysirus._runtime.console import no_pass
         from pysirus.engine.holders.files import FileRows
         from pysirus.engine.holders.sources import find_files
-        from pysirus.engine.response import LabelQuestion
+        from pysirus.engine.read import LabelQuestion
 
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory, "n_threads": 1}
         options["labels"] = self.categorical or ()
@@ -194,8 +192,8 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
     from pysirus.engine.holders.sources import find_files, look_at_all
 
     if roles.time is not None or roles.event is not None:
-        from pysirus._families.time_target import IN_MEMORY
-        from pysirus.cli._words import as_typed
+        from pysirus._families.target import IN_MEMORY
+        from pysirus.cli._streams import as_typed
 
         raise typer.BadParameter(as_typed(IN_MEMORY), param_hint="--time")
     if name == STDIN or name.lower().endswith((".xlsx", ".xls", ".xlsm")):
@@ -232,13 +230,15 @@ def _check_roles(table: pa.Table, target: str | None, roles: Roles) -> str:
         )
     check_column(table, target, "target")
     if roles.weights is not None:
-        check_column(table, roles.weights, "weights")
+        check_column(table, roles.weights, "sample weights")
     if roles.exposure is not None:
         check_column(table, roles.exposure, "exposure")
     if roles.weights == target:
-        raise typer.BadParameter(f"'{target}' is the target and cannot be the weights too.", param_hint="--weights")
+        raise typer.BadParameter(
+            f"'{target}' is the target and cannot be the sample weights too.", param_hint="--sample-weight"
+        )
     if roles.exposure is not None and roles.exposure in (target, roles.weights):
-        other = "target" if roles.exposure == target else "weights"
+        other = "target" if roles.exposure == target else "sample weights"
         raise typer.BadParameter(
             f"'{roles.exposure}' cannot be the exposure and the {other} too; rows are weighted by their exposure.",
             param_hint="--exposure",
@@ -363,7 +363,7 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
     event, value = event_of(table, event)
     y = times_of(table, time, event)
     if roles.weights is not None:
-        check_column(table, roles.weights, "weights")
+        check_column(table, roles.weights, "sample weights")
     if roles.weights in (time, event) or time == event:
         raise typer.BadParameter(f"'{time if time == event else roles.weights}' has two roles.", param_hint="--time")
     used = {time, event, roles.weights, roles.groups, *names_of(table, roles.drop, "--drop")}

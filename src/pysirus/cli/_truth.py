@@ -9,12 +9,11 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.read import check_column, list_names
-from pysirus._families.response.exposure import exposures_of, rates_of
-from pysirus._format import format_number
+from pysirus._families.read import exposures_of, rates_of
 from pysirus._model.model import Model
-from pysirus._plain import one_line
+from pysirus._runtime.console import warn_user
+from pysirus._text.format import format_number, one_line
 from pysirus._use.score import Rows
-from pysirus._warn import warn_user
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import times_of, weights_of
 
@@ -58,7 +57,7 @@ class Truth(NamedTuple):
     def _weights(self, rules: Model) -> tuple[str | None, bool]:
         """The column of weights, and whether the model remembers it."""
         if self.weights is not None and self.unweighted:
-            raise typer.BadParameter("give --weights or --unweighted, not both.", param_hint="--weights")
+            raise typer.BadParameter("give --sample-weight or --unweighted, not both.", param_hint="--sample-weight")
         if self.weights is not None or self.unweighted or rules.roles is None:
             return self.weights, False
         return rules.roles.weights, True
@@ -96,12 +95,12 @@ class Columns:
         """Complain of the first that the table does not have."""
         if self.remembers_weights and self.weights is not None and self.weights not in table.column_names:
             raise typer.BadParameter(
-                f"the model was learned with the weights '{self.weights}', a column that the table does not have (it "
-                f"has {list_names(table.column_names)}). Name another one; `score` also takes --unweighted.",
-                param_hint="--weights",
+                f"the model was learned with the sample weights '{self.weights}', a column that the table does not "
+                f"have (it has {list_names(table.column_names)}). Name another one; `score` also takes --unweighted.",
+                param_hint="--sample-weight",
             )
         check_column(table, self.target, "target" if self.event is None else "event time")
-        for name, role in ((self.event, "event"), (self.exposure, "exposure"), (self.weights, "weights")):
+        for name, role in ((self.event, "event"), (self.exposure, "exposure"), (self.weights, "sample weights")):
             if name is not None:
                 check_column(table, name, role)
 

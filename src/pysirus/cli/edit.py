@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
-from pysirus.cli._options import check_output
+from pysirus.cli._options import MODEL_HELP, TABLE_HELP, app, check_output
 from pysirus.cli.use import Weights, load_model
 
 
@@ -56,7 +55,7 @@ def edit(
     from pysirus.cli._show import model_of, print_facts, print_model
     from pysirus.cli._streams import deliver
     from pysirus.cli._table import paths_of
-    from pysirus.cli.tune import MODEL
+    from pysirus.cli.fit import MODEL
 
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
     found: Any = model_of(load_model(model))
@@ -78,7 +77,7 @@ def _note(note: str | None, by: str | None) -> Any:
     """The note, with the time of day: a trail says when."""
     from datetime import datetime, timezone
 
-    from pysirus._use.audit import Note
+    from pysirus._use.edit import Note
 
     return Note(note, by, datetime.now(timezone.utc).isoformat(timespec="seconds"))
 
@@ -97,7 +96,7 @@ def _which(text: str, n_rules: int) -> int | str:
 
 def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
-    from pysirus._data.zero_weights import rows_that_count
+    from pysirus._data.frame import rows_that_count
     from pysirus.cli._known import known_columns
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth

@@ -1,14 +1,21 @@
-"""``pysirus fit``: a table in, rules out."""
+"""``pysirus tune``: a table in, the right number of rules out.
+
+``pysirus fit``: a table in, rules out.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pysirus._parameters.table import (
     ClassWeight,
     Constraining,
+    Folds,
     Growing,
     ListSize,
     Loss,
@@ -18,10 +25,105 @@ from pysirus._parameters.table import (
     Weighting,
 )
 from pysirus.cli import _options as options
-from pysirus.cli._app import app
-from pysirus.cli._parameters import make_estimator, takes
+from pysirus.cli._options import app, make_estimator, takes
 from pysirus.cli._streams import deliver
-from pysirus.cli.tune import MODEL, learn_tuned, save
+
+if TYPE_CHECKING:
+    from pysirus.cli._table import Roles
+
+
+MODEL = "a model file"  # as pysirus._runtime.output calls what is replaced only by its own kind
+
+
+@app.command()
+@takes(Folds, ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Stages, Running)
+def tune(
+    table: options.TableArgument,
+    target: options.Target = None,
+    *,
+    parameters: dict[str, Any],
+    model: options.ModelOut = None,
+    json: options.JsonOut = False,
+    quiet: options.Quiet = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw error and stability to this PNG, PDF or SVG file.")
+    ] = None,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    groups: options.Groups = None,
+    increasing: options.Increasing = None,
+    decreasing: options.Decreasing = None,
+    exposure: options.Exposure = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    memory: options.Memory = None,
+    task: options.Task = "auto",
+) -> None:
+    """Choose the number of rules for accuracy and stability, and print the rules.
+
+    Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
+
+    Larger than memory: [bold]pysirus tune 'houses/*.parquet' --target price --memory 2GB[/bold]
+    """
+    from pysirus.cli._table import Roles
+
+    strict = not parameters["prepare"]
+    roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
+    manner = options.manner_of(json, quiet, model)
+    learn_tuned(table, target, roles, parameters, memory=memory, model=model, plot=plot, manner=manner)
+
+
+def learn_tuned(
+    table: str,
+    target: str | None,
+    roles: Roles,
+    parameters: dict[str, Any],
+    *,
+    memory: str | None = None,
+    model: Path | None = None,
+    plot: Path | None = None,
+    manner: options.Manner,
+) -> None:
+    """Tune, write what is asked for, and print the rules."""
+    from pysirus.cli._show import print_learned
+    from pysirus.cli._table import open_rows, paths_of
+
+    model = options.standard_output(model)
+    options.check_output(model, "--model", paths_of(table), MODEL)
+    options.check_figure(plot, "--plot", paths_of(table))
+    if plot is not None and model is not None and plot.resolve() == model.resolve():
+        raise typer.BadParameter(f"'{plot}' is the file of --model. Give another name.", param_hint="--plot")
+    training = open_rows(table, target, roles, memory)
+    estimator = make_estimator(training.task, parameters, training, tuned=True, silent=manner.quiet)
+    with warnings.catch_warnings():
+        if not manner.quiet:
+            warnings.filterwarnings("ignore", "Nothing was learned")  # which stands below the rules
+        training.fit(estimator)
+    files: list[tuple[Callable[[], None], str]] = []
+    if model is not None:
+        files.append((lambda: save(estimator, model), f"Model written to {model}"))
+    if plot is not None:
+        files.append((lambda: _draw(estimator, plot), f"Figure written to {plot}"))
+    weighed = bool(roles.weights or "class_weight" in parameters)
+    deliver(files, lambda: print_learned(estimator, manner, weighed=weighed), silent=manner.quiet)
+
+
+def save(estimator: Any, path: Path) -> None:
+    """Write what was learned; to show progress is not part of it."""
+    estimator.set_params(verbose=0).save(path)
+
+
+def _draw(estimator: Any, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from pysirus._runtime.output import writing
+    from pysirus.plot import tuning_path
+
+    figure = tuning_path(estimator)[0].figure
+    with writing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
 
 @app.command()

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pysirus.cli._app import BELOW, MODEL_HELP, TABLE_HELP, app
-from pysirus.cli._options import check_output, standard_output
-from pysirus.cli._streams import print_data, print_json, print_text, say
+from pysirus.cli._options import BELOW, MODEL_HELP, TABLE_HELP, app, check_output, standard_output
+from pysirus.cli._streams import print_data, print_json, print_text, tell_aside
 from pysirus.cli.use import Json, Model, Weights, load_model
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def export(
     if output is None:
         print_data(content)
     else:
-        say(f"{format} written to {output}")
+        tell_aside(f"{format} written to {output}")
 
 
 def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
@@ -197,11 +196,16 @@ def report(
 
     Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
     """
-    for given, option in ((label, "--label"), (target, "--target"), (weights, "--weights"), (exposure, "--exposure")):
+    for given, option in (
+        (label, "--label"),
+        (target, "--target"),
+        (weights, "--sample-weight"),
+        (exposure, "--exposure"),
+    ):
         if given is not None and table is None:
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
-    from pysirus._output import DOCUMENT
+    from pysirus._runtime.output import DOCUMENT
     from pysirus.cli._known import known_columns
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
@@ -222,7 +226,7 @@ def report(
             options["labels"] = rows[label].to_pylist()
         options |= truth.shown(loaded, rows)
     loaded.report(output, title=title, max_rows=max_rows, **options)
-    say(f"Report written to {output}")
+    tell_aside(f"Report written to {output}")
 
 
 @app.command()
@@ -257,5 +261,5 @@ def diff(
     else:
         print_text(found)
     if fail_below is not None and found.stability < fail_below:
-        say(f"The stability, {found.stability:.4g}, is below {fail_below:g}.")
+        tell_aside(f"The stability, {found.stability:.4g}, is below {fail_below:g}.")
         raise typer.Exit(BELOW)

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._app import MODEL_HELP, TABLE_HELP, app
-from pysirus.cli._options import check_output
+from pysirus.cli._options import MODEL_HELP, TABLE_HELP, app, check_output
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 
@@ -26,7 +25,9 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Row weights. Default: the model's.")]
+Weights = Annotated[
+    str | None, typer.Option("--sample-weight", metavar="COL", help="Sample weights. Default: the model's.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -94,8 +95,8 @@ def score(
     """
     from dataclasses import replace
 
-    from pysirus._data.zero_weights import rows_that_count
-    from pysirus._message import naming
+    from pysirus._data.frame import rows_that_count
+    from pysirus._text.message import naming
     from pysirus._use.score import Rows, score_parts
     from pysirus.cli._known import known_columns
     from pysirus.cli._parts import score_files
@@ -181,7 +182,7 @@ def predict(
     if spreadsheet and output is not None and (to_folder or output.suffix.lower() == ".parquet"):
         raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
     from pysirus._data.read import check_column
-    from pysirus._output import PARQUET
+    from pysirus._runtime.output import PARQUET
     from pysirus.cli._known import kept_columns
     from pysirus.cli._parts import predict_files
     from pysirus.cli._predict import Wanted, check_replaced, is_parquet, predict_table, write_predictions

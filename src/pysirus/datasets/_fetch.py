@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pysirus._message import PlainError
-from pysirus._output import write_text
-from pysirus.datasets._bunch import AsFrame, make_bunch
+from pysirus._runtime.output import write_text
+from pysirus._text.message import PlainError
+from pysirus.datasets._load import AsFrame, make_bunch
 
 TIMEOUT = 30  # seconds without an answer
 

@@ -1,12 +1,140 @@
-"""The six shipped datasets, as scikit-learn loads its own."""
+"""A CSV file in, a scikit-learn Bunch or a pair (X, y) out.
+
+The name of a dataset in, where its file lies, what it predicts and what it is out.
+
+The six shipped datasets, as scikit-learn loads its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
-from pysirus.datasets._bunch import AsFrame, make_bunch
-from pysirus.datasets._catalog import SHIPPED
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from sklearn.utils import Bunch
+
+FOLDER = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A dataset that comes with the package."""
+
+    name: str
+    target: str
+    about: str
+
+    @property
+    def path(self) -> Path:
+        """The CSV file."""
+        return FOLDER / f"{self.name}.csv"
+
+
+_DATASETS = (
+    Shipped(
+        "ozone",
+        "O3",
+        "Daily maximum of ozone in Los Angeles, 1976, from nine measurements of the weather (330 days). vh: height at "
+        "which the pressure is 500 millibar (m); wind: speed (mph); humidity (%); temp: temperature at Sandburg (F); "
+        "ibh: inversion base height (ft); dpg: Daggett pressure gradient (mmHg); ibt: inversion base temperature (F); "
+        "vis: visibility (miles); doy: day of the year. Breiman and Friedman (1985).",
+    ),
+    Shipped(
+        "mpg",
+        "mpg",
+        "Miles per gallon of 398 cars, 1970 to 1982, from seven attributes; origin is 1 (USA), 2 (Europe) or 3 "
+        "(Japan). Six values of horsepower are missing. UCI Machine Learning Repository, Auto MPG.",
+    ),
+    Shipped(
+        "prostate",
+        "lpsa",
+        "Log of the prostate specific antigen of 97 men about to receive surgery, from eight clinical measures. "
+        "Stamey et al. (1989).",
+    ),
+    Shipped(
+        "housing",
+        "medv",
+        "Median value of homes, in 1,000 dollars, in 506 census tracts of Boston, from 13 attributes. The column "
+        "`black` encodes a racial assumption of the original authors; use the data to compare methods, not to decide. "
+        "Harrison and Rubinfeld (1978).",
+    ),
+    Shipped(
+        "diabetes",
+        "target",
+        "Progression of diabetes in 442 patients one year after baseline, from age, sex, body mass index, blood "
+        "pressure and six blood serum measurements (not scaled). Efron et al. (2004).",
+    ),
+    Shipped(
+        "machine",
+        "perf",
+        "Published relative performance of 209 computers from their cycle time (syct, ns), main memory (mmin, mmax, "
+        "kB), cache (cach, kB) and channels (chmin, chmax). UCI Machine Learning Repository, Computer Hardware.",
+    ),
+)
+SHIPPED: Mapping[str, Shipped] = {dataset.name: dataset for dataset in _DATASETS}
+
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+AsFrame = bool | Literal["pandas", "polars", "pyarrow"]
+
+
+def _library(as_frame: AsFrame) -> str:
+    """The library that is asked for, once it is sure to be there."""
+    name = "pandas" if as_frame is True else as_frame
+    if name not in LIBRARIES:
+        raise ValueError(f"as_frame must be True, False or one of {', '.join(map(repr, LIBRARIES))}; got {as_frame!r}.")
+    try:
+        import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"as_frame={as_frame!r} needs {name}: `pip install {name}`. as_frame='pyarrow' needs nothing more."
+        ) from error
+    return name
+
+
+def _frames(table: pa.Table, names: list[str], target: str, library: str) -> tuple[Any, Any, Any]:
+    """The whole table, the features and the target; Arrow's arrays have no names, so its target is a table too."""
+    if library == "pyarrow":
+        return table, table.select(names), table.select([target])
+    frame = table.to_pandas() if library == "pandas" else import_module("polars").from_arrow(table)
+    return frame, frame[names], frame[target]
+
+
+def _to_array(table: pa.Table) -> np.ndarray[Any, Any]:
+    """Columns side by side: numbers, NaN for missing; objects when a column holds text."""
+    columns = [column.to_numpy() for column in table.columns]
+    kinds = {column.dtype.kind for column in columns}
+    return np.column_stack([c.astype(object if "O" in kinds else np.float64) for c in columns])
+
+
+def make_bunch(path: Path, target: str, about: str, *, return_X_y: bool, as_frame: AsFrame) -> Any:
+    """Read a dataset as scikit-learn's loaders do."""
+    table = pyarrow.csv.read_csv(path)
+    names = [name for name in table.column_names if name != target]
+    frame = None
+    data: Any
+    response: Any
+    if as_frame is not False:
+        frame, data, response = _frames(table.select([*names, target]), names, target, _library(as_frame))
+    else:
+        data, response = _to_array(table.select(names)), table[target].to_numpy().astype(np.float64)
+    if return_X_y:
+        return data, response
+    return Bunch(
+        data=data,
+        target=response,
+        frame=frame,
+        feature_names=names,
+        target_names=[target],
+        DESCR=about,
+        filename=str(path),
+    )
+
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
 

@@ -26,18 +26,17 @@ from pysirus._bins.cuts import (
     between,
     idle_reason,
     level_cuts,
+    order_levels,
     quantile_cuts,
     value_cuts,
     with_sizes,
 )
-from pysirus._bins.levels import order_levels
 from pysirus._data.column import Column, DataError
-from pysirus._data.ids import reason, say_ids
+from pysirus._data.problems import reason, say_ids
 from pysirus._data.table import Table
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import Response
-from pysirus.engine.summary import ColumnSummary, summary_of
-from pysirus.engine.tally import BUDGET, LEAST_BUDGET
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import Response
+from pysirus.engine.summary import BUDGET, LEAST_BUDGET, ColumnSummary, summary_of
 from pysirus.engine.zoom import is_open, targets_of
 
 

@@ -17,16 +17,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.response.fixed_point import Scale
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import Response
+from pysirus._families.fixed_point import Scale
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import Response
 from pysirus._learn.tuning.folds import StratifiedFolds, check_enough, check_known, derive, fold_of_groups
-from pysirus._message import Parameter
 from pysirus._parameters import ParameterError, check_integer
+from pysirus._text.message import Parameter
 from pysirus.engine.marks import Marked, Marks
 from pysirus.engine.parts import Part, sum_of_some
-from pysirus.engine.read import PartReader, PartRows
-from pysirus.engine.response import Extent, extent_of, naming
+from pysirus.engine.read import Extent, PartReader, PartRows, extent_of, naming
 from pysirus.engine.summary import ColumnSummary, summary_of
 from pysirus.engine.zoom import (
     ZoomAnswer,

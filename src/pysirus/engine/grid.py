@@ -16,10 +16,10 @@ from pysirus import _core
 from pysirus._bins.cuts import Cuts
 from pysirus._data.column import MISSING, Column
 from pysirus._data.table import as_feature
-from pysirus._families.response.response import Response
+from pysirus._families.responses import Response
 from pysirus._learn.grow import features_of
-from pysirus._message import Parameter
 from pysirus._parameters import ParameterError
+from pysirus._text.message import Parameter
 from pysirus.engine.folds import Repetition
 from pysirus.engine.train import BinningScheme
 

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Generic, TypeGuard, TypeVar
 from uuid import uuid4
 
-from pysirus._crew import GivenUp, crew
+from pysirus._runtime.pool import GivenUp, crew
 from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 from pysirus.engine.views import MappedQuery

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError
-from pysirus._families.response.read import check_weights
-from pysirus._families.response.response import Response
+from pysirus._families.read import check_weights
+from pysirus._families.responses import Response
 
 if TYPE_CHECKING:
     from pysirus.engine.parts import Part
@@ -146,7 +146,7 @@ def _difference(before: Mark | None, now: Mark | None, names: Sequence[str]) -> 
     if before.target != now.target:
         return "the target has other values than in an earlier pass"
     if before.weights != now.weights:
-        return "the weights are others than in an earlier pass"
+        return "the sample weights are others than in an earlier pass"
     for name, old, new in zip(names, before.columns, now.columns):
         if old != new:
             return f"column '{name}' has other values than in an earlier pass"

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from pysirus._data.column import DataError
-from pysirus._data.zero_weights import rows_that_weigh, take
+from pysirus._data.frame import rows_that_weigh, take
 from pysirus.engine.shard import Shard
 
 PartT = TypeVar("PartT", covariant=True)

@@ -1,18 +1,249 @@
-"""Rows in parts in, how each part is read out: its columns and its response, the same in every pass."""
+"""The responses of parts in, what fixes their integers out: the same scale for every row.
+
+Rows in parts in, how each part is read out: its columns and its response, the same in every pass.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.column import DataError, check_same_type
+from pysirus._data.frame import counting, rows_that_weigh
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
-from pysirus._families.response.response import Response
-from pysirus._families.target import Target
-from pysirus.engine.marks import Marks, Watch, changed, marks_of
+from pysirus._families.fixed_point import Scale, all_whole
+from pysirus._families.read import (
+    ALL_ZERO,
+    UnknownLabelError,
+    check_spread,
+    check_weights,
+    class_codes,
+    classes_of,
+    reach_of,
+    read_labels,
+    within_reach,
+)
+from pysirus._families.responses import ClassResponse, Response
+from pysirus._families.target import PartReading, Target
+from pysirus._text.message import TARGET, WEIGHTS, about_part
+from pysirus.engine.marks import Marked, Marks, Watch, changed, marks_of
 from pysirus.engine.parts import Part, RowHolder
-from pysirus.engine.response import Extent, Reading, naming, read_response
+
+
+@contextmanager
+def naming(part: Part) -> Iterator[None]:
+    """Complaints about a part say which one it is."""
+    try:
+        with counting(rows_that_weigh(part.weights)):
+            yield
+    except DataError as error:
+        raise DataError(about_part(part.name, error.message)) from error
+
+
+def exact_sum(values: NDArray[np.float64]) -> Fraction:
+    """The sum of numbers without rounding."""
+    rest, total = values.tolist(), Fraction(0)
+    while rounded := math.fsum(rest):
+        total += Fraction(rounded)
+        rest.append(-rounded)
+    return total
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes of some rows, and what the rows of each weigh together."""
+
+    classes: NDArray[Any]
+    weights: tuple[Fraction, ...]
+
+    def __add__(self, other: Labels) -> Labels:
+        check_same_type(str(TARGET), [*self.classes.tolist(), *other.classes.tolist()])
+        classes = classes_of(np.concatenate([self.classes, other.classes]))
+        total = dict.fromkeys(classes.tolist(), Fraction(0))
+        for some in (self, other):
+            for label, weight in zip(some.classes.tolist(), some.weights):
+                total[label] += weight
+        return Labels(classes, tuple(total.values()))
+
+
+@dataclass(frozen=True)
+class LabelQuestion:
+    """Which classes are there?"""
+
+    def __call__(self, part: Part) -> Marked[Labels] | None:
+        with naming(part):
+            part = part.weighing()
+            labels, weights = _labels_and_weights(part)
+            classes = classes_of(labels)
+        if not len(classes):
+            return None
+        codes = class_codes(labels, classes)
+        found = Labels(classes, tuple(exact_sum(weights[codes == k]) for k in range(len(classes))))
+        return Marked(found, marks_of(part, ClassResponse(codes, classes, weights=weights)))
+
+
+def _labels_and_weights(part: Part) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    n_rows = len(part.y)
+    labels = read_labels(part.y, n_rows)
+    return labels, np.ones(n_rows) if part.weights is None else check_weights(part.weights, n_rows)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the response of a part is read, with the scale of all rows once it is known."""
+
+    read: PartReading
+    weighted: bool = True  # whether some row weighs other than one
+    scale: Scale | None = None
+    advice: str = ""  # where these rows are not those of an earlier pass
+    reach: int = 0  # a power of two that weights are divided by
+
+    def __call__(self, part: Part) -> Response:
+        """The response of rows of positive weight."""
+        try:
+            response = self._settled(self.read(part.y, self._weights(part), len(part.y)))
+        except UnknownLabelError as error:
+            raise DataError(f"{error.message} {self.advice}".rstrip()) from error
+        if self.scale is not None and response.n_rows:
+            self._check_within(response, self.scale)
+        return response
+
+    def no_rows(self) -> Response:
+        """The response of no row."""
+        return self._settled(self.read.no_rows())
+
+    def _weights(self, part: Part) -> Any:
+        """The weights of a part as they are, or divided."""
+        return within_reach(check_weights(part.weights, len(part.y)), self.reach) if self.reach else part.weights
+
+    def _check_within(self, response: Response, scale: Scale) -> None:
+        """Reject what is beyond the range of an earlier pass: integers of that scale cannot hold it."""
+        ranges = [(TARGET, *response.range, scale.low, scale.high)] if not response.by_class else []
+        if response.weights is not None:
+            ranges.append((WEIGHTS, response.weights.min(), response.weights.max(), 0.0, scale.heaviest))
+        for what, least, most, low, high in ranges:
+            if not low <= least <= most <= high:
+                raise DataError(
+                    f"{what} reaches from {least:g} to {most:g}, and no further than from {low:g} to {high:g} in an "
+                    f"earlier pass over the rows. {self.advice}".rstrip()
+                )
+
+    def _settled(self, response: Response) -> Response:
+        response = replace(response, part_of=self.scale)
+        return response if self.weighted else replace(response, weights=None)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The rows that weigh something in each part, and the range of their answers and weights."""
+
+    strata: dict[int, tuple[int, ...]]  # how many of each stratum
+    low: float
+    high: float
+    heaviest: float
+    whole: bool  # whether every weight is a whole number
+    repeated: bool  # whether every weight was one before class weights
+    weighted: bool  # whether one is not 1
+    given: float  # the largest weight before class weights
+
+    def __add__(self, other: Extent) -> Extent:
+        return Extent(
+            {**self.strata, **other.strata},
+            min(self.low, other.low),
+            max(self.high, other.high),
+            max(self.heaviest, other.heaviest),
+            self.whole and other.whole,
+            self.repeated and other.repeated,
+            self.weighted or other.weighted,
+            max(self.given, other.given),
+        )
+
+    @property
+    def first_rows(self) -> dict[int, int]:
+        """The number of the first row of each part."""
+        return {number: sum(ranks) for number, ranks in self.ranks.items()}
+
+    @property
+    def ranks(self) -> dict[int, tuple[int, ...]]:
+        """How many rows of each stratum come before each part."""
+        before = np.cumsum([[0] * len(self.sizes), *(self.strata[number] for number in sorted(self.strata))], axis=0)
+        return dict(zip(sorted(self.strata), map(tuple, before.tolist())))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each stratum of all parts."""
+        return tuple(map(sum, zip(*self.strata.values())))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all parts."""
+        return sum(self.sizes)
+
+    def scale(self) -> Scale:
+        """What fixes the integers of all rows, checked."""
+        n_rows = self.n_rows
+        if n_rows == 0:
+            raise DataError(ALL_ZERO)
+        if n_rows < 2:
+            raise DataError("Found array with 1 sample(s): the table has 1 row(s), while a minimum of 2 is required.")
+        check_spread(self.low, self.high)
+        return self.scale_of_some()
+
+    def scale_of_some(self) -> Scale:
+        """What fixes the integers of these rows, some of those that were checked."""
+        return Scale(self.n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
+
+
+@dataclass(frozen=True)
+class ExtentQuestion:
+    """How many rows are there, and within which limits do they answer and weigh?"""
+
+    reading: Reading
+
+    def __call__(self, part: Part) -> Marked[Extent]:
+        with naming(part):
+            part = part.weighing()
+            response = self.reading(part)
+        return Marked(extent_of(part.number, response), marks_of(part, response))
+
+
+def extent_of(part: int, response: Response) -> Extent:
+    """The extent of some rows of a part."""
+    weights = response.row_weights()
+    strata = {part: response.stratum_sizes}
+    if response.n_rows == 0:
+        return Extent(strata, math.inf, -math.inf, 0.0, True, True, False, 0.0)
+    answers = response.answers
+    return Extent(
+        strata,
+        float(answers.min()),
+        float(answers.max()),
+        float(weights.max()),
+        all_whole(weights),
+        response.repeats is None or all_whole(response.repeats),
+        bool((weights != 1).any()),
+        float((weights if response.repeats is None else response.repeats).max()),
+    )
+
+
+def read_response(rows: RowHolder, family: Target) -> tuple[Reading, Extent, Watch]:
+    """How the responses are to be read, what they are like, and who watches that they stay so."""
+    watch = Watch(rows.advice)
+    reading = Reading(family.part_reading(lambda: watch(rows.ask_response(LabelQuestion()))), advice=rows.advice)
+    extent = watch(rows.ask_response(ExtentQuestion(reading)))
+    if reach := reach_of(extent.given):  # weights beyond measure: their extent again, once they are divided
+        reading = replace(reading, reach=reach)
+        extent = watch(rows.ask_response(ExtentQuestion(reading)))
+    family.check_range(extent.low, extent.high)
+    return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent, watch
 
 
 @dataclass(frozen=True)

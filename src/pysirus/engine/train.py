@@ -11,28 +11,26 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, with_sizes
 from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
-from pysirus._constraints.constraints import Constraints
-from pysirus._constraints.read import read_given, rows_of_given
-from pysirus._crew import go_on
 from pysirus._data.column import DataError
 from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
 from pysirus._device.choose import device_forest
-from pysirus._families.response.response import Response
+from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
+from pysirus._learn.constraints import read_given, rows_of_given
 from pysirus._learn.grow import Settings, features_of
 from pysirus._learn.training import Residual, Training, name_idle
+from pysirus._runtime.pool import go_on
+from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns, warn_of_ids
-from pysirus.engine.forest import ShardForest, in_shards
 from pysirus.engine.marks import Marked
 from pysirus.engine.parts import EngineOptions, Part, ShardHolder
-from pysirus.engine.read import PartReader, PartRows
-from pysirus.engine.response import naming
-from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, SizeQuestion
+from pysirus.engine.read import PartReader, PartRows, naming
+from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, ShardForest, SizeQuestion, in_shards
 from pysirus.engine.summary import ColumnSummary, order_summaries
 from pysirus.engine.views import MappedShards, OnResiduals, ResidualExtremes, ask_first
 from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods, refine, zoom_columns

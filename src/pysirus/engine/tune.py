@@ -15,23 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
-from pysirus._crew import crew
 from pysirus._data.table import Feature, recode_table
-from pysirus._families.response.fixed_point import Scale
-from pysirus._families.response.response import Response
+from pysirus._families.fixed_point import Scale
+from pysirus._families.responses import Response
+from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import features_of
-from pysirus._learn.required import with_required
-from pysirus._learn.tuning.fold import FoldLists, FoldResult, TuningPlan, holds_in, judge_fold, learn_fold
-from pysirus._learn.tuning.folds import derive
-from pysirus._progress import show_rows
+from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, derive, holds_in, judge_fold, learn_fold
+from pysirus._runtime.console import show_rows
+from pysirus._runtime.pool import crew
 from pysirus._terms.fitted import FittedTerm
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.marks import Marked
 from pysirus.engine.parts import EngineOptions, Part, ShardHolder
-from pysirus.engine.read import PartRows
-from pysirus.engine.response import Extent
+from pysirus.engine.read import Extent, PartRows
 from pysirus.engine.shard import Shard, SizeQuestion
 from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, in_order, limits_of, scheme_of
 from pysirus.engine.views import MappedShards, ask_first

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import quantile_targets
-from pysirus._crew import go_on
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.response.integer_rows import IntegerRows
-from pysirus._families.response.response import Response
-from pysirus.engine.summary import ColumnSummary, Window, summary_of
-from pysirus.engine.tally import LEAST_BUDGET, tally_of
+from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import Response
+from pysirus._runtime.pool import go_on
+from pysirus.engine.summary import LEAST_BUDGET, ColumnSummary, Window, summary_of, tally_of
 
 FEW = 1 << 10  # distinct values of a column that any tally has room for
 MARGIN = 6 * (0.9 * 0.1) ** 0.5  # around a quantile of all rows, in sqrt(n q (1 - q)) of them

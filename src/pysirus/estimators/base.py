@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from pysirus._data.marks import Marks
-from pysirus._model.fields import Damage, ensure
+from pysirus._model.facts import ColumnRoles
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.model import Model
-from pysirus._model.roles import ColumnRoles
+from pysirus._model.parse import Damage, ensure
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
+from pysirus._terms.term import Term
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
@@ -29,7 +30,7 @@ HERE = "device"  # of the machine that learned, and of no concern to the one tha
 BEFORE = {"post_treatment": "paper", "weighting": "equal"}
 
 
-class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
+class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator whose fitted state is a ``RuleModel``."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ()
@@ -83,6 +84,56 @@ class RuleEstimator(Actions, BaseEstimator):  # type: ignore[misc]
         if "model_" not in self.__dict__:
             check_is_fitted(self)
         return self.model_.raw_predict(X, owner=type(self).__name__)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The value of each term of the list in each row: of a rule 1 where it applies and 0 elsewhere.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_terms)
+            A column for each rule of ``rules_``, then one for each linear term; ``set_output`` makes it a data frame.
+        """
+        check_is_fitted(self)
+        terms = self._terms_shown
+        table = self.model_.align(X, type(self).__name__, rules=self.model_.rules)
+        values = np.empty((table.n_rows, len(terms)))
+        for k, term in enumerate(terms):
+            values[:, k] = term.values(table)
+        return values
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns of ``transform``: what each term reads, as text.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of the columns that were fitted on; they are checked, and change nothing.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            given = list(input_features)
+            if len(given) != self.n_features_in_:
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                    f"got {len(given)}."
+                )
+            if "feature_names_in_" in self.__dict__ and given != self.feature_names_in_.tolist():
+                raise ValueError("input_features is not equal to feature_names_in_.")
+        return np.array(_distinct([term.condition_text for term in self._terms_shown]), dtype=object)
+
+    @property
+    def _terms_shown(self) -> list[Term]:
+        """The terms that the model adds up: rules of positive weight, then linear terms."""
+        return [*self.model_.rules, *self.model_.terms]
 
     def _set_model(self, model: Model) -> None:
         self.model_ = RuleModel.of(model)
@@ -163,6 +214,15 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
         y : ndarray of shape (n_rows,)
         """
         return self._raw_predict(X)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, each once: what is there already gets a number."""
+    found: dict[str, None] = {}
+    for name in names:
+        tries = (name, *(f"{name} ({k})" for k in range(2, len(names) + 2)))
+        found[next(own for own in tries if own not in found)] = None
+    return list(found)
 
 
 def _plain(value: Any) -> Any:

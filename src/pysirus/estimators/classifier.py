@@ -20,15 +20,14 @@ from pysirus._parameters.table import (
     documented,
     replaced,
 )
-from pysirus.estimators.plain import PlainSirus
+from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import ClassBase
-from pysirus.estimators.tuned import TunedSirus
 
 
 @documented
 @dataclass(eq=False, repr=False)
 class SirusClassifier(
-    ClassBase, PlainSirus, Running, Stages, Weighting, ClassWeight, PositiveClass, Growing, Constraining, ListSize
+    ClassBase, FixedSizeSirus, Running, Stages, Weighting, ClassWeight, PositiveClass, Growing, Constraining, ListSize
 ):
     """Stable and interpretable rules for two or more classes.
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pysirus._data.arrays import columns_named
-from pysirus._families.response.exposure import rate_name
+from pysirus._data.table import columns_named
+from pysirus._families.read import rate_name
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import Settings
-from pysirus._message import Parameter, naming, setting
-from pysirus._model.roles import ColumnRoles
+from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
-from pysirus._warn import warn_user
+from pysirus._runtime.console import warn_user
+from pysirus._text.message import Parameter, naming, setting
 from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class InParts(SirusBase):
         paths: Paths,
         target: str,
         *,
-        weights: str | None = None,
+        sample_weight: str | None = None,
         exposure: str | None = None,
         drop: Sequence[str] = (),
         memory: int = 1 << 30,
@@ -84,8 +84,8 @@ class InParts(SirusBase):
             file order; the files of a folder or pattern are sorted by name.
         target : str
             The column to predict.
-        weights : str, optional
-            The column of row weights.
+        sample_weight : str, optional
+            The column of sample weights.
         exposure : str, optional
             Of counts, the column of what they were collected over: what is learned are counts per unit of it, with the
             exposure (times the weights) as weight. It is no feature.
@@ -105,7 +105,7 @@ class InParts(SirusBase):
         self : estimator
         """
         options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
-        return self._fit_files(paths, target, weights=weights, exposure=exposure, **options)
+        return self._fit_files(paths, target, weights=sample_weight, exposure=exposure, **options)
 
     def _fit_files(self: Self, paths: Paths, target: str, *, drop: Any, memory: int, **given: Any) -> Self:
         from pysirus.engine.dates import date_recipe

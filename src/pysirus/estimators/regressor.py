@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pysirus._parameters.table import Constraining, Folds, Growing, ListSize, Loss, Running, Stages, documented
-from pysirus.estimators.plain import PlainSirus
+from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import RegressionBase
-from pysirus.estimators.tuned import TunedSirus
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusRegressor(RegressionBase, PlainSirus, Running, Stages, Loss, Growing, Constraining, ListSize):
+class SirusRegressor(RegressionBase, FixedSizeSirus, Running, Stages, Loss, Growing, Constraining, ListSize):
     """Stable and interpretable rules for regression.
 
     Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent

@@ -156,8 +156,7 @@ class Actions(ABC):
             On the training rows, or without rows, the outputs of the remaining rules do not change. Its ``facts`` list
             the removed rules, and ``edits``.
         """
-        from pysirus._use.audit import Note
-        from pysirus._use.edit import without
+        from pysirus._use.edit import Note, without
 
         return without(self._as_model(), rules, X, y, sample_weight, Note(note, by))
 
@@ -193,15 +192,14 @@ class Actions(ABC):
         model : RuleModel
             Its ``facts`` have the trail, ``edits``, with the error on these rows before and after.
         """
-        from pysirus._use.audit import Note
-        from pysirus._use.edit import adding
+        from pysirus._use.edit import Note, adding
 
         return adding(self._as_model(), rules, X, y, sample_weight, Note(note, by))
 
     def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
         """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.
 
-        A tuned model has these weights ready. Else those of classes weighed by likelihood are approximate, as in
+        A tuned model has these weights ready. Else those of classes with likelihood weights are approximate, as in
         ``without``, unless X and y are given.
 
         Parameters
@@ -238,7 +236,7 @@ class Actions(ABC):
         model = self._as_model()
         return coverage(model, model.align(X))
 
-    def figures(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
         """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
 
         Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
@@ -255,7 +253,7 @@ class Actions(ABC):
         Returns
         -------
         score : Score
-            Prints as a table; ``score["auc"]`` is one figure, ``score.figures`` has standard errors too.
+            Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too.
         """
         from pysirus._use.score import score
 
@@ -286,12 +284,12 @@ class RuleModel(Actions, Model):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """How well rows are predicted, in one number.
 
-        R² of numbers, D² of counts and amounts, accuracy of classes, concordance of times. ``figures`` has more of
+        R² of numbers, D² of counts and amounts, accuracy of classes, concordance of times. ``metrics`` has more of
         them, with standard errors.
         """
         from pysirus._use.score import one_number
 
-        return one_number(self, self.figures(X, y, sample_weight))
+        return one_number(self, self.metrics(X, y, sample_weight))
 
     @classmethod
     def of(cls, model: Model) -> RuleModel:

@@ -15,29 +15,30 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from pysirus._constraints.read import ConstraintParams
 from pysirus._data.column import DataError
+from pysirus._data.frame import rows_that_count, which_count
 from pysirus._data.problems import together
 from pysirus._data.table import Table, read_table
-from pysirus._data.zero_weights import rows_that_count, which_count
 from pysirus._device.choose import Work, choose_device
 from pysirus._families.base import Family
 from pysirus._families.classes import ClassFamily, ClassShares, Multinomial
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.log_mean import LogMean
 from pysirus._families.of_model import BY_LOSS
-from pysirus._families.response.read import target_name
-from pysirus._families.response.response import Response
+from pysirus._families.read import target_name
+from pysirus._families.responses import Response
+from pysirus._learn.constraints import ConstraintParams
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
-from pysirus._learn.weighing.equal import NO_STAGES
-from pysirus._message import Parameter, setting
+from pysirus._learn.weighing.base import NO_STAGES
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
-from pysirus._parameters.seed import to_seed
+from pysirus._parameters.check import to_seed
 from pysirus._parameters.table import PARAMETERS, Constraining, Growing, Running, check_parameters
-from pysirus._terms.from_path import rules_of
+from pysirus._stability.dice import Universe, universe_of
 from pysirus._terms.listing import RuleSet
+from pysirus._terms.rule import rules_of
+from pysirus._text.message import Parameter, setting
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 
 
@@ -108,6 +109,11 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         """Keep the model, and what its rules were selected from."""
         self._set_model(fitted.model)
         self._paths, self._cuts = fitted.paths, fitted.cuts
+
+    @property
+    def _universe(self) -> Universe | None:
+        """What a list is picked from; not known of a model from a file."""
+        return universe_of(self._cuts.cuts, self.max_depth) if "_cuts" in self.__dict__ else None
 
     @property
     def candidates_(self) -> RuleSet:

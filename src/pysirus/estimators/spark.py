@@ -2,6 +2,8 @@
 
 The rows stay on the executors; what travels are questions and sums. Predictions are SQL expressions, so no Python runs
 for them on the executors.
+
+Tuned estimators (CV) follow the same path and make the same choice as in memory.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature
+from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
-from pysirus._model.roles import ColumnRoles
 from pysirus._terms.listing import RuleSet
 from pysirus.engine.holders.spark import SparkRows
 from pysirus.engine.parts import EngineOptions, tally_of_bytes
@@ -26,7 +28,8 @@ from pysirus.export._writer import Writer
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["SirusClassifier", "SirusRegressor", "transform"]
+
+__all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV"]
 
 CLEAN = replace(SPARK, as_number=str, as_text=str, guesses=None, has_nan=False)  # columns that `_input` has made ready
 ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and on the driver
@@ -102,7 +105,7 @@ def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> D
 
     Examples
     --------
-    >>> from pysirus.estimators.spark import transform
+    >>> from pysirus.spark import transform
     >>> transform(pysirus.load("houses.json"), frame)  # doctest: +SKIP
     DataFrame[area: bigint, district: string, prediction: double]
     """
@@ -154,7 +157,7 @@ class OnSpark:
         frame: DataFrame,
         target: str,
         *,
-        weights: str | None = None,
+        sample_weight: str | None = None,
         row_id: str | None = None,
         drop: Sequence[str] = (),
     ) -> Any:
@@ -166,8 +169,8 @@ class OnSpark:
             The table: numbers, text and booleans.
         target : str
             The column to predict.
-        weights : str, optional
-            The column of row weights.
+        sample_weight : str, optional
+            The column of sample weights.
         row_id : str, optional
             A column of unique integers: rows are numbered in its order, and the rules do not depend on how the frame is
             partitioned. It is not a feature. By default rows are numbered in the order of the partitions;
@@ -179,7 +182,7 @@ class OnSpark:
         -------
         self : estimator
         """
-        return fit_spark(self, frame, target, weights=weights, row_id=row_id, drop=drop)
+        return fit_spark(self, frame, target, weights=sample_weight, row_id=row_id, drop=drop)
 
     def transform(self, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
         """The frame with predictions, computed by Spark without Python; see ``pysirus.spark.transform``.
@@ -235,7 +238,7 @@ class SirusRegressor(OnSpark, regressor.SirusRegressor):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from pysirus.estimators.spark import SirusRegressor
+    >>> from pysirus.spark import SirusRegressor
     >>> model = SirusRegressor(random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
     >>> model.transform(frame).select("id", "prediction")  # doctest: +SKIP
     DataFrame[id: bigint, prediction: double]
@@ -247,8 +250,74 @@ class SirusClassifier(ClassesOnSpark, classifier.SirusClassifier):  # type: igno
 
     Examples
     --------
-    >>> from pysirus.estimators.spark import SirusClassifier
+    >>> from pysirus.spark import SirusClassifier
     >>> model = SirusClassifier(random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
     >>> model.transform(frame).select("prediction", "probability_yes")  # doctest: +SKIP
     DataFrame[prediction: string, probability_yes: double]
+    """
+
+
+class TunedOnSpark(OnSpark):
+    """A tuned estimator that takes Spark data frames."""
+
+    def fit(
+        self,
+        frame: DataFrame,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        groups: str | None = None,
+        row_id: str | None = None,
+        drop: Sequence[str] = (),
+    ) -> Any:
+        """Choose the number of rules and learn them: the same as in memory, from the same rows in the same order.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+            The table: numbers, text and booleans.
+        target : str
+            The column to predict.
+        sample_weight : str, optional
+            The column of sample weights.
+        groups : str, optional
+            A column, which is no feature: rows of the same group stay in the same fold. The groups of all rows are held
+            by the driver.
+        row_id : str, optional
+            A column of unique integers: rows are numbered in its order, and the rules do not depend on how the frame is
+            partitioned. It is not a feature. By default rows are numbered in the order of the partitions;
+            repartitioning then acts like another seed.
+        drop : list of str, optional
+            Columns to leave out.
+
+        Returns
+        -------
+        self : estimator
+        """
+        return fit_spark(self, frame, target, weights=sample_weight, groups=groups, row_id=row_id, drop=drop)
+
+
+class SirusRegressorCV(TunedOnSpark, regressor.SirusRegressorCV):  # type: ignore[misc]
+    """``pysirus.SirusRegressorCV`` for Spark data frames: the same parameters, path, choice, rules and model files.
+
+    ``cv`` must be a number of folds. The held-out rows are judged on the driver: about 40 bytes a row.
+
+    Examples
+    --------
+    >>> from pysirus.spark import SirusRegressorCV
+    >>> model = SirusRegressorCV(n_repeats=1, random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
+    >>> model.path_  # doctest: +SKIP
+    """
+
+
+class SirusClassifierCV(ClassesOnSpark, TunedOnSpark, classifier.SirusClassifierCV):  # type: ignore[misc]
+    """``pysirus.SirusClassifierCV`` for Spark data frames: the same parameters, path, choice, rules and model files.
+
+    The rest is as in ``SirusRegressorCV``.
+
+    Examples
+    --------
+    >>> from pysirus.spark import SirusClassifierCV
+    >>> model = SirusClassifierCV(n_repeats=1, random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
+    >>> model.cv_error_  # doctest: +SKIP
     """

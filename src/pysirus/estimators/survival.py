@@ -13,17 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
 from pysirus._families.cox import Cox
-from pysirus._families.response.read_survival import WANTED
-from pysirus._families.response.response import Response
-from pysirus._families.response.survival import SurvivalResponse
-from pysirus._families.time_target import IN_MEMORY
-from pysirus._message import InPython
+from pysirus._families.responses import Response
+from pysirus._families.survival import WANTED, SurvivalResponse
+from pysirus._families.target import IN_MEMORY
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Constraining, Event, Folds, Growing, ListSize, Running, Stages, documented
-from pysirus.estimators.plain import PlainSirus
+from pysirus._text.message import InPython
+from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import SirusBase
-from pysirus.estimators.tuned import TunedSirus
 
 
 class SurvivalBase(SirusBase):
@@ -124,7 +122,7 @@ class SurvivalBase(SirusBase):
         concordance : float
         """
         check_is_fitted(self)
-        return self.figures(X, y, sample_weight)["concordance"]
+        return self.metrics(X, y, sample_weight)["concordance"]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -135,7 +133,7 @@ class SurvivalBase(SirusBase):
 
 @documented
 @dataclass(eq=False, repr=False)
-class SirusSurvival(SurvivalBase, PlainSirus, Running, Stages, Growing, Constraining, Event, ListSize):
+class SirusSurvival(SurvivalBase, FixedSizeSirus, Running, Stages, Growing, Constraining, Event, ListSize):
     """Stable and interpretable rules for times to an event, some of which are censored.
 
     The forest is grown on martingale residuals of the model without columns. The rules multiply the hazard; their

@@ -12,13 +12,13 @@ import os
 from typing import Any
 
 from pysirus._model.model import Model
-from pysirus._output import DOCUMENT, MODEL, check_output, write_bytes, write_text, written
+from pysirus._runtime.output import DOCUMENT, MODEL, check_output, write_bytes, write_text, written
 from pysirus.export._conditions import ExportError, check_derived
 from pysirus.export.scorecard import kind_of
 
 __all__ = ["FORMATS", "ExportError", "check_extra", "export", "format_of"]
 
-# format -> endings of its files; the module and its function bear the name of the format
+# format -> endings of its files; the module (those of LISTS share one) and its function bear the name of the format
 FORMATS: dict[str, tuple[str, ...]] = {
     "sql": (".sql",),
     "python": (".py",),
@@ -89,7 +89,8 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
     """
     if format not in FORMATS:
         raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
-    write = getattr(importlib.import_module(f"pysirus.export.{format}"), f"to_{format}")
+    module = "lists" if format in LISTS else format
+    write = getattr(importlib.import_module(f"pysirus.export.{module}"), f"to_{format}")
     taken = list(inspect.signature(write).parameters)[1:]
     for name in options:
         if name not in taken:

@@ -38,18 +38,19 @@ class Branch:
 
 @dataclass(frozen=True)
 class Line:
-    """Adds a column, held within limits, times a slope: a linear term. ``missing`` replaces a missing value."""
+    """Adds a column, held within limits and less its centre, times a slope; ``missing`` replaces a missing value."""
 
     feature: str
     index: int
     lower: float
     upper: float
     missing: float
+    centre: float
     slopes: Numbers
 
     def size(self, k: int) -> float:
         """The most that it adds to sum ``k``, without its sign."""
-        return abs(self.slopes[k]) * max(abs(self.lower), abs(self.upper), abs(self.missing))
+        return abs(self.slopes[k]) * max(abs(own - self.centre) for own in (self.lower, self.upper, self.missing))
 
 
 Addend = Branch | Line
@@ -96,7 +97,7 @@ class _Addends:
 
     def line(self, column: HeldColumn, slopes: Sequence[float]) -> None:
         """A column times a slope."""
-        limits = column.lower, column.upper, column.missing
+        limits = column.lower, column.upper, column.missing, column.centre
         self.lines.append(Line(column.feature, column.index, *limits, tuple(slopes)))
 
 

@@ -3,6 +3,12 @@
 ``points = base_score`` where the odds are ``base_odds``, and ``pdo`` more double the odds, as is usual in credit
 scoring. A rule gives its points on one side and none on the other, so that nothing is subtracted; what that shifts is
 in the start. The points are rounded together (``_rounding``), and the card says what that costs.
+
+Points in, whole points out, rounded together so that their total loses least.
+
+Rounding each part to the nearest whole number lets errors add up. Here the mean square of the error of the total is
+made small: parts are moved up or down by one, alone and in pairs, as long as that helps. The mean is over rows, which
+enter only by how often two parts are given together.
 """
 
 from __future__ import annotations
@@ -18,14 +24,59 @@ from numpy.typing import NDArray
 
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import log_odds
-from pysirus._families.metrics.classes import merged_auc, rank
-from pysirus._format import format_label
-from pysirus._message import Learner, Parameter, setting
+from pysirus._families.row_metrics import merged_auc, rank
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
+from pysirus._text.format import format_label
+from pysirus._text.message import Learner, Parameter, setting
 from pysirus.export._addends import listing_of, of_second
 from pysirus.export._conditions import ExportError
-from pysirus.export._rounding import joint_shares, observed_shares, round_together
+
+Matrix = NDArray[np.float64]
+LEAST_GAIN = 1e-9  # of the mean square, in squared points; less may be a rounding error of its own
+MOST_PAIRED = 100  # parts that are moved in pairs too
+
+
+def joint_shares(shares: Matrix) -> Matrix:
+    """How often the start (always) and any two parts are given together, if independently: [1 + n, 1 + n]."""
+    q = np.concatenate([[1.0], shares])
+    together = np.outer(q, q)
+    np.fill_diagonal(together, q)
+    return together
+
+
+def observed_shares(given: NDArray[np.bool_]) -> Matrix:
+    """The same from rows [row, part]."""
+    parts = np.column_stack([np.ones(len(given)), given]).astype(np.float64)
+    return np.asarray(parts.T @ parts / len(given))
+
+
+def round_together(points: Matrix, together: Matrix) -> NDArray[np.int64]:
+    """Whole numbers near ``points``, the start first, with a small mean square of the error of their total.
+
+    No part becomes negative; the start may.
+    """
+    n = len(points)
+    whole = np.rint(points)
+    moves = _moves(n)
+    curvature = np.einsum("mi,ij,mj->m", moves, together, moves)
+    while True:
+        gain = 2 * moves @ (together @ (whole - points)) + curvature
+        gain[((whole + moves)[:, 1:] < 0).any(axis=1)] = np.inf
+        best = int(gain.argmin())
+        if gain[best] >= -LEAST_GAIN:
+            return whole.astype(np.int64)
+        whole += moves[best]
+
+
+def _moves(n: int) -> Matrix:
+    """One up, one down and, of lists that are not too long, any two of these at once: [move, part]."""
+    ones = np.concatenate([np.eye(n), -np.eye(n)])
+    if n > MOST_PAIRED:
+        return ones
+    first, second = np.triu_indices(2 * n, 1)
+    return np.concatenate([ones, ones[first] + ones[second]])
+
 
 LARGEST = 1e9  # points
 MOST_STEPS = 16  # rows of the table from points to probabilities
@@ -146,7 +197,7 @@ def _sizes() -> Iterator[int]:
 def _check(model: Model, pdo: float, base_score: float, base_odds: float) -> None:
     if model.family.form != "odds":
         raise ExportError(
-            f"A scorecard needs two classes weighed by likelihood; this model predicts {model.family.kind_text}. "
+            f"A scorecard needs two classes with likelihood weights; this model predicts {model.family.kind_text}. "
             f"Fit {Learner('SirusClassifier')} with {setting('weighting', 'likelihood')} on two classes."
         )
     for name, value in (("pdo", pdo), ("base_odds", base_odds)):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pysirus._format import format_number
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition
 from pysirus._terms.words import condition_parts
+from pysirus._text.format import format_number
 
 
 @dataclass(frozen=True)

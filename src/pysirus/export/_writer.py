@@ -17,8 +17,7 @@ from pysirus._data.recipe import Derived
 from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
-from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import ExportError, Test, level_type
+from pysirus.export._conditions import ExportError, Test, column_of, date_of, level_type
 from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor
 
 LARGEST_EXPONENT = 700.0  # some engines fail above 709, and below -708
@@ -128,20 +127,21 @@ class Writer:
         return f"CASE WHEN {self._when(branch)} THEN {inside} ELSE {outside} END"
 
     def line(self, line: Line, k: int) -> str:
-        """A linear term: the column within its limits, times its slope."""
-        slope = line.slopes[k]
+        """A linear term: the column within its limits, less its centre, times its slope."""
+        slope, centre = line.slopes[k], line.centre
         least = smallest_factor(slope) if self.dialect.underflow_fails else 0.0  # smaller ones make no difference
 
         def number(value: float) -> str:
-            return self.dialect.number(value if abs(value) >= least else 0.0)
+            return self.dialect.number(value - centre if abs(value - centre) >= least else 0.0)
 
         value, write = self.dialect.as_number(self.column(line.feature)), self.dialect.number
+        own = f"({value} - {write(centre)})" if centre else value
         cases = [f"{value} IS NULL THEN {number(line.missing)}"]
         cases.append(f"{value} < {write(line.lower)} THEN {number(line.lower)}")
         cases.append(f"{value} > {write(line.upper)} THEN {number(line.upper)}")
         if least > 5e-324:
-            cases.append(f"{value} > {write(-least)} AND {value} < {write(least)} THEN {write(0.0)}")
-        return f"{write(slope)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {value} END"
+            cases.append(f"{own} > {write(-least)} AND {own} < {write(least)} THEN {write(0.0)}")
+        return f"{write(slope)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {own} END"
 
     # ------------------------------------------------------------------------------------------------ text and sums
 

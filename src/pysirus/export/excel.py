@@ -20,12 +20,11 @@ from pysirus._data.dates import DAY, WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._data.table import Feature, Table
 from pysirus._families.links import Form
-from pysirus._message import FEWER
 from pysirus._model.model import Model
-from pysirus._plain import one_line
+from pysirus._text.format import one_line
+from pysirus._text.message import FEWER
 from pysirus.export._addends import Branch, Line, listing_of, pair_of
-from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import ExportError, Test, level_type, used_features
+from pysirus.export._conditions import ExportError, Test, column_of, date_of, level_type, used_features
 from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
@@ -224,12 +223,12 @@ class Workbook:
         sheet, cell = self.tests, f"${column[line.index]}2"
         row = sheet.max_row + 1
         write_text(sheet.cell(row, 1), line.feature)
-        write_text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight")
-        for c, limit in enumerate((line.lower, line.upper, line.missing, line.slopes[0]), start=3):
+        write_text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight, less")
+        for c, limit in enumerate((line.lower, line.upper, line.missing, line.slopes[0], line.centre), start=3):
             sheet.cell(row, c, limit)
-        lower, upper, missing, weight = (f"Conditions!${letter}${row}" for letter in "CDEF")
+        lower, upper, missing, weight, centre = (f"Conditions!${letter}${row}" for letter in "CDEFG")
         value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
-        return f"term {line.feature}", f"={weight}*{value}"
+        return f"term {line.feature}", f"={weight}*({value}-{centre})" if line.centre else f"={weight}*{value}"
 
     # ------------------------------------------------------------------------------------- what the sums stand for
 

@@ -136,7 +136,8 @@ class _Graph:
         """A linear term: the column within its limits, times its slope; and where the column is known."""
         value = self.add("Clip", self.values[line.index], self.constant(line.lower), self.constant(line.upper))
         filled = self.add("Where", self.known[line.index], value, self.constant([[line.missing]]))
-        return self.add("Mul", filled, self.constant([line.slopes])), self.known[line.index]
+        from_centre = self.add("Sub", filled, self.constant([[line.centre]])) if line.centre else filled
+        return self.add("Mul", from_centre, self.constant([line.slopes])), self.known[line.index]
 
 
 ADDENDS: dict[type, Callable[[_Graph, Any], tuple[str, str]]] = {Branch: _Graph.branch, Line: _Graph.line}

@@ -11,15 +11,13 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from pysirus._data.dates import WEEKDAYS
+from pysirus._data.dates import WEEKDAYS, offset_minutes
 from pysirus._data.recipe import Derived
-from pysirus._data.zones import offset_minutes
 from pysirus._families.links import Form
 from pysirus._model.model import Model
-from pysirus._plain import one_line
+from pysirus._text.format import one_line
 from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
-from pysirus.export._clock import column_of, date_of
-from pysirus.export._conditions import Test, check_labels, level_type, number, used_features
+from pysirus.export._conditions import Test, check_labels, column_of, date_of, level_type, number, used_features
 from pysirus.export._table import link_lines, rule_lines
 
 EPOCH = "1970-01-01"
@@ -72,7 +70,8 @@ def _branch(branch: Branch, k: int, name: str) -> str:
 
 def _line(line: Line, k: int, name: str) -> str:
     value, clipped = f"x{line.index}", f"min(max(x{line.index}, {number(line.lower)}), {number(line.upper)})"
-    return f"{number(line.slopes[k])} * ({number(line.missing)} if {value} is None else {clipped})"
+    held = f"({number(line.missing)} if {value} is None else {clipped})"
+    return f"{number(line.slopes[k])} * {f'({held} - {number(line.centre)})' if line.centre else held}"
 
 
 ADDENDS: dict[type, Callable[[Any, int, str], str]] = {Branch: _branch, Line: _line}
@@ -285,7 +284,7 @@ FUNCTIONS: dict[Form, Callable[[Model, str], list[str]]] = {
 def to_python(model: Model, *, name: str = "predict") -> str:
     """Source of a module with the function ``predict(row)``; for classes also ``predict_proba(row)``.
 
-    Classes weighed by likelihood have ``predict_score(row)`` too: the log-odds of the second, or a score for each.
+    Classes with likelihood weights have ``predict_score(row)`` too: the log-odds of the second, or a score for each.
 
     Parameters
     ----------

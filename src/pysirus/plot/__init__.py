@@ -4,13 +4,11 @@ Every function takes the axes to draw on (``ax``; new ones by default) and retur
 and saved in matplotlib's own way.
 """
 
-from pysirus.plot._effect import effect
-from pysirus.plot._overlap import overlap
-from pysirus.plot._rules import rules
+from pysirus.plot._effect import effect, waterfall
+from pysirus.plot._rules import overlap, rules
 from pysirus.plot._survival import kaplan_meier_curves as kaplan_meier
 from pysirus.plot._survival import predicted_survival
 from pysirus.plot._tuning import pareto, tuning_path
-from pysirus.plot._waterfall import waterfall
 
 __all__ = [
     "effect",

@@ -1,27 +1,61 @@
-"""A model in, its rules as a figure out: one line per rule."""
+"""A model in, its rules as a figure out: one line per rule.
+
+A model and rows in, which of its rules apply together out. The other figures take their colours and axes from here.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
 
-from pysirus._format import format_number
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
-from pysirus.plot._axes import (
-    BAR,
-    DOWN,
-    GREY,
-    INSIDE,
-    OUTSIDE,
-    UP,
-    bare,
-    class_number,
-    plain,
-    pyplot,
-    two_lines,
-)
+from pysirus._text.format import format_number
+
+INSIDE, OUTSIDE, BAR, UP, DOWN, GREY = "#1f5fa8", "#b9c6d8", "#5f83b0", "#2a7f62", "#c0504d", "#6b7280"
+
+
+def pyplot() -> Any:
+    """matplotlib, or a message that names the extra."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Figures need matplotlib: pip install pysirus[plot].") from error
+    return plt
+
+
+def plain(text: str) -> str:
+    """Text without mathematics: a dollar sign in a column name is a dollar sign."""
+    return text.replace("$", r"\$")
+
+
+def two_lines(text: str) -> str:
+    """A rule as a label: at most two lines, and without mathematics."""
+    return plain("\n".join(textwrap.wrap(text, 48, max_lines=2, placeholder=" …", break_on_hyphens=False)))
+
+
+def bare(ax: Any, *sides: str) -> None:
+    """Hide the frame but for some sides."""
+    for side in ("left", "right", "top", "bottom"):
+        ax.spines[side].set_visible(side in sides)
+
+
+def class_number(model: Model, wanted: Any) -> int:
+    """The number of the class to draw: the one wanted, else the positive one, of several the last."""
+    classes = model.family.classes or ()
+    if not classes:
+        if wanted is not None:
+            raise ParameterError(f"class_ is for classifiers; this model predicts numbers, got {wanted!r}.")
+        return 0
+    if wanted is None:
+        return model.positive
+    if wanted not in classes:
+        raise ParameterError(f"class_ must be one of {', '.join(map(repr, classes))}, got {wanted!r}.")
+    return classes.index(wanted)
+
 
 COLUMNS = ("frequency", "support", "weight")
 
@@ -159,3 +193,48 @@ def _value(rule: FittedTerm, name: str) -> float:
         return rule.n_inside / (rule.n_inside + rule.n_outside)
     value = getattr(rule, name)
     return float("nan") if value is None else float(value)
+
+
+def overlap(model: Any, X: Any, ax: Any = None) -> Any:
+    """Draw the proportion of rows in which each pair of rules holds; contradictions are framed.
+
+    Parameters
+    ----------
+    model : Model or fitted estimator
+        The model.
+    X : data frame or array of shape (n_rows, n_columns)
+        The rows.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    found = model._as_model().coverage(X)
+    n = len(found.rules)
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=(5.5 + 0.5 * n, 1.6 + 0.45 * n), layout="constrained")
+    shown = np.where(np.tri(n, dtype=bool), found.together, np.nan)
+    ax.imshow(shown, cmap="Blues", vmin=0, vmax=1)
+    for i in range(n):
+        for j in range(i + 1):
+            share = found.together[i, j]
+            opposed = bool(found.opposed[i, j]) and share > 0
+            colour = "white" if share > 0.6 else "black"
+            ax.text(j, i, f"{100 * share:.0f}", ha="center", va="center", fontsize=8, color=colour)
+            if opposed:
+                ax.add_patch(
+                    pyplot().Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=DOWN, linewidth=1.6)
+                )
+    labels = [two_lines(f"{i + 1}  {rule.condition_text}") for i, rule in enumerate(found.rules)]
+    ax.set_yticks(range(n), labels, fontsize=8)
+    ax.set_xticks(range(n), [str(i + 1) for i in range(n)], fontsize=8)
+    ax.tick_params(length=0)
+    bare(ax)
+    ax.set_title(
+        plain(f"% of rows where both hold (framed: opposite directions); {100 * found.uncovered:.0f}% in no rule"),
+        fontsize=9,
+        loc="left",
+    )
+    return ax

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.response.read import read_weights
-from pysirus._families.response.read_survival import Times, read_survival
+from pysirus._families.read import read_weights
+from pysirus._families.survival import Times, read_survival
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.kaplan_meier import Curve, kaplan_meier
-from pysirus.plot._axes import DOWN, GREY, INSIDE, bare, plain, pyplot, two_lines
+from pysirus._weights.survival import Curve, kaplan_meier
+from pysirus.plot._rules import DOWN, GREY, INSIDE, bare, plain, pyplot, two_lines
 
 Flags = NDArray[np.bool_]
 SHADES = ("#2a7f62", "#5f83b0", "#d29b2f", "#c0504d", "#7d5ba6", "#6b7280")

@@ -8,7 +8,7 @@ import numpy as np
 
 from pysirus._model.tuning import IDEAL, Tuning
 from pysirus._parameters import ParameterError
-from pysirus.plot._axes import GREY, INSIDE, UP, bare, pyplot
+from pysirus.plot._rules import GREY, INSIDE, UP, bare, pyplot
 
 
 class _Tuned(NamedTuple):

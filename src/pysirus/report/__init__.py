@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from pysirus._data.column import is_unicode
-from pysirus._message import Parameter
-from pysirus._output import DOCUMENT, check_output, write_text, written
 from pysirus._parameters import ParameterError
+from pysirus._runtime.output import DOCUMENT, check_output, write_text, written
+from pysirus._text.message import Parameter
 from pysirus.report._page import page
 from pysirus.report._summary import summary
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from pysirus.report._checks import checks_html
+from pysirus.report._sections import checks_html
 
 MAX_BYTES = 2_000_000
 

@@ -14,20 +14,15 @@ import numpy as np
 
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
-from pysirus._format import format_date, format_number
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
-from pysirus._plain import apart
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE, fold_conditions
-from pysirus._use.audit import trail_lines
-from pysirus._use.edit import with_rules
-from pysirus.report._checks import coverage_data, obeys
-from pysirus.report._effects import effects
-from pysirus.report._numbers import short
-from pysirus.report._quality import quality
+from pysirus._text.format import apart, format_date, format_number
+from pysirus._use.edit import trail_lines, with_rules
+from pysirus.report._sections import coverage_data, effects, obeys, quality, short
 
 MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced

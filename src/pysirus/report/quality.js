@@ -1,5 +1,5 @@
 "use strict";
-/* Held-out rows in, how far probabilities can be trusted and used out: figures, three curves, a table at a threshold.
+/* Held-out rows in, how far probabilities can be trusted and used out: metrics, three curves, a table at a threshold.
    Rows come in groups of about equal probability: {probability, members, others}, rising. */
 
 const quality = { bins: 0, threshold: 0.5 };
@@ -124,28 +124,28 @@ function showQuality() {
   if (data.heldOut && data.heldOut.bins.length) showThreshold();
 }
 
-function figureList(figures) {
-  return figures.map(([name, value, error]) => element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(error ? [element("small", {}, ` ± ${error}`)] : []))));
+function metricList(metrics) {
+  return metrics.map(([name, value, error]) => element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(error ? [element("small", {}, ` ± ${error}`)] : []))));
 }
 
 /* Figures of rows that the model has, or may have, seen. */
 function prepareInSample() {
-  const { rows, figures } = data.inSample;
+  const { rows, metrics } = data.inSample;
   byId("quality").hidden = false;
-  byId("quality-note").textContent = (rows === null ? "Not cross-validated: these are training figures, of the rows that the rules were learned from."
-    : `Not cross-validated: these are figures of the ${rows.toLocaleString("en")} rows of the table. If the rules were learned from them, they are training figures.`)
+  byId("quality-note").textContent = (rows === null ? "Not cross-validated: these are training metrics, of the rows that the rules were learned from."
+    : `Not cross-validated: these are metrics of the ${rows.toLocaleString("en")} rows of the table. If the rules were learned from them, they are training metrics.`)
     + " New rows are usually predicted less well.";
-  byId("quality-figures").append(...figureList(figures));
+  byId("quality-metrics").append(...metricList(metrics));
 }
 
 function prepareQuality() {
   if (data.inSample) prepareInSample();
   if (!data.heldOut) return;
-  const { how, nRules, figures, bins, confusion } = data.heldOut;
+  const { how, nRules, metrics, bins, confusion } = data.heldOut;
   byId("quality").hidden = false;
   byId("quality-note").textContent = `By ${how}: every row is predicted by a list that was fitted without it. Figures are of lists like the chosen one`
-    + ` (${plural(nRules, "rule")})${figures.some((f) => f[2]) ? ", with standard errors" : ""}.`;
-  byId("quality-figures").append(...figureList(figures));
+    + ` (${plural(nRules, "rule")})${metrics.some((f) => f[2]) ? ", with standard errors" : ""}.`;
+  byId("quality-metrics").append(...metricList(metrics));
   if (!bins.length) return;
   byId("quality-charts").hidden = false;
   if (bins.length > 1) {

@@ -26,7 +26,7 @@ WORDS = (  # in the order of the numbers that stand for them in the corpus
     *("fit", "tune", "predict", "show", "score", "edit", "explain", "export", "report", "diff"),
     *("t.csv", "w.csv", "m.json", "new.json", "out.csv", "y", "x", "town"),
     *("--target", "--rules", "--trees", "--depth", "--seed", "--to", "--output", "--drop", "--add", "--row", "--jobs"),
-    *("--stages", "--family", "--weights", "--time", "--event", "--help", "--version", "--device", "-h"),
+    *("--stages", "--family", "--sample-weight", "--time", "--event", "--help", "--version", "--device", "-h"),
     *("-", "1", "2", "3", "0", "-1", "1e9", "nan", "sql", "python", "auto", "numbers", "classes", "counts"),
     *("if", "x<3", "town=a", "y,x"),
 )

@@ -1,10 +1,16 @@
-"""Rows in, training and held-out rows of every fold out."""
+"""Folds in, what each learned and what its held-out rows say of it out, on as many threads as asked for.
+
+Rows in, training and held-out rows of every fold out.
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, as_completed
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +20,23 @@ from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
 from pysirus._data.column import DataError, is_missing
-from pysirus._families.response.response import Response
-from pysirus._message import GROUPS, Parameter, setting
+from pysirus._data.table import Table, recode_table
+from pysirus._families.responses import Response
+from pysirus._forest.forest import Paths, Recipe
+from pysirus._learn.constraints import with_required
+from pysirus._learn.grow import NO_PATHS, Settings, bin_rows, has_splits
+from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages
+from pysirus._learn.training import Training
+from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
+from pysirus._learn.tuning.path import FoldList, GrowingList
+from pysirus._learn.weighing.base import Weighing
 from pysirus._parameters import ParameterError, check_integer
+from pysirus._runtime.console import show_folds
+from pysirus._runtime.pool import crew
+from pysirus._terms.fitted import FittedTerm
+from pysirus._text.message import GROUPS, Parameter, setting
+from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]  # training, held out
@@ -141,3 +161,210 @@ def check_enough(n_folds: int, n_rows: int) -> None:
     """Reject more folds than rows."""
     if n_rows < n_folds:
         raise DataError(too_few(n_folds, "rows", n_rows))
+
+
+# Every stage adds this many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all
+# stages needs a sequence for every p0, and was not better on six of eight datasets: docs/stages-study.md.)
+PER_STAGE = 1
+STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer trees than its first fifty
+
+
+@dataclass(frozen=True)
+class TuningPlan:
+    """What tuning is asked to do."""
+
+    weighing: Weighing
+    settings: Settings
+    max_rules: int
+    criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
+    n_repeats: int | None  # None: until the choice is settled
+    n_stages: int | None = 1  # None: as many as it takes
+    post_treatment: str = "sample"
+    min_samples_leaf: int | float | None = None
+
+    @property
+    def with_stages(self) -> bool:
+        """Whether corrected lists are compared too."""
+        return self.n_stages != 1
+
+    def each(self, n_rules: int, *, staged: bool | None = None) -> Limits:
+        """How rules are selected for the plain or the staged list; where that is not said, for the one asked for."""
+        default = LEAST_ROWS if (self.with_stages if staged is None else staged) else 1
+        return Limits(n_rules, post_treatment=self.post_treatment, min_rows=self.min_samples_leaf or default)
+
+    def plain_list(self, training: Training, paths: Paths) -> WeightedPrefixes:
+        """Every prefix of the longest list worth looking at, so that max_rules of its rules may have a weight."""
+        selected = select_rules(training, paths, self.each(2 * self.max_rules, staged=False))
+        rules, moments = with_outputs(selected.rules, selected.moments, training.response), selected.moments
+        sizes = self.weighing.sizes(training, rules, moments, self.max_rules)
+        return self.weighing.weigh(training, rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
+
+    def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
+        """The list after each stage; the first is the beginning of the plain list."""
+        each = self.each(PER_STAGE, staged=True)
+        begin = replace(each, n_rules=max(PER_STAGE, len(training.required)))
+        selected = select_rules(training, paths, begin)
+        rules = with_outputs(selected.rules, selected.moments, training.response)
+        first = self.weighing.weigh(training, rules, selected.moments, [len(rules)])
+        limits = StageLimits(self.n_stages, each, self.max_rules, paths.n_trees, min(STAGE_TREES, paths.n_trees))
+        return add_stages(training, first, selected.span, weighing=self.weighing, recipe=recipe, limits=limits)
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What a fold learned, what its held-out rows say of every size, and its staged lists where they are asked for."""
+
+    plain: FoldList
+    judged: Any
+    rows: HeldRows
+    n_learned: int  # rows that it learned from
+    staged: GrowingList | None = None
+    n_required: int = 0
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the rows that it leaves out."""
+        n_held_out = len(self.rows.index)
+        return n_held_out / (self.n_learned + n_held_out)
+
+    @property
+    def by_length(self) -> GrowingList:
+        """The plain list, one rule per step; the first has those that are required."""
+        if not len(self.plain.frequencies):
+            return GrowingList(self.plain.in_use, (1.0,), self.judged, self.rows)
+        least = max(1, self.n_required)
+        frequencies = tuple(self.plain.frequencies[least - 1 :])
+        return GrowingList(self.plain.in_use[least:], frequencies, self.judged, self.rows, first=least)
+
+    def use(self, p0: float) -> Use:
+        """The list above p0."""
+        size = int((self.plain.frequencies > p0).sum())
+        return Use(self.rows, size, self.judged, self.plain.in_use[size])
+
+
+def holds_in(rules: Sequence[FittedTerm], table: Table) -> NDArray[np.bool_]:
+    """In which rows of a table each rule holds, [row, rule]."""
+    holds = np.empty((table.n_rows, len(rules)), dtype=bool)
+    for i, rule in enumerate(rules):
+        holds[:, i] = rule.holds(table)
+    return holds
+
+
+@dataclass(frozen=True)
+class FoldLists:
+    """What a fold learned: the prefixes of its plain list, and its list after each stage where stages are asked for."""
+
+    plain: WeightedPrefixes
+    n_rows: int  # that it learned from
+    staged: tuple[WeightedPrefixes, ...] = ()
+    n_required: int = 0
+
+    @property
+    def rules(self) -> tuple[FittedTerm, ...]:
+        """The rules of the plain list, then those of the last stage."""
+        return (*self.plain.rules, *(self.staged[-1].rules if self.staged else ()))
+
+    def bare(self) -> FoldLists:
+        """The same without what weights came from."""
+        return replace(self, plain=self.plain.bare(), staged=tuple(own.bare() for own in self.staged))
+
+
+def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: int) -> FoldLists:
+    """The forest of a fold, the weights of every prefix of its list, and its corrections."""
+    paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
+    plain = plan.plain_list(training, paths)
+    if not plan.with_stages:
+        return FoldLists(plain, training.n_rows)
+    staged = tuple(plan.staged_lists(training, paths, recipe))
+    return FoldLists(plain, training.n_rows, staged, len(training.required))
+
+
+def judge_fold(
+    lists: FoldLists,
+    holds: NDArray[np.bool_],
+    response: Response,
+    plan: TuningPlan,
+    index: NDArray[np.integer[Any]],
+) -> FoldResult:
+    """What the held-out rows, numbered by ``index``, say of a fold's lists; ``holds`` is [row, rule]."""
+    weighted, n_plain = lists.plain, len(lists.plain.rules)
+    plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
+    own = holds[:, :n_plain]
+    judged, rows = plan.weighing.judge(weighted, own, response), held_rows(weighted, own, response, index)
+    if not lists.staged:
+        return FoldResult(plain, judged, rows, lists.n_rows)
+    staged = _judge_stages(lists.staged, holds[:, n_plain:], response, plan, index)
+    return FoldResult(plain, judged, rows, lists.n_rows, staged, lists.n_required)
+
+
+def _judge_stages(
+    lists: Sequence[WeightedPrefixes],
+    holds: NDArray[np.bool_],
+    response: Response,
+    plan: TuningPlan,
+    index: NDArray[np.integer[Any]],
+) -> GrowingList:
+    """The same of lists, each of which continues the one before."""
+    last = lists[-1]
+    weights = np.zeros((len(lists), len(last.rules)))
+    for row, own in zip(weights, lists):
+        row[: len(own.rules)] = own.weights[-1]
+    intercepts = tuple(own.intercepts[-1] for own in lists)
+    every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
+    lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
+    judged = plan.weighing.judge(every, holds, response)
+    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response, index))
+
+
+def fit_fold(
+    table: Table,
+    response: Response,
+    split: Split,
+    plan: TuningPlan,
+    n_trees: int,
+    n_threads: int,
+    stop: _core.StopFlag,
+) -> FoldResult:
+    """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
+    train, test = split
+    rows = bin_rows(table.take(train), response.take(train), "", plan.settings)
+    training = with_required(rows, plan.weighing.family.link, strict=False)
+    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
+    lists = learn_fold(training, plan, recipe, n_trees)
+    held_out = recode_table(table.take(test), training.features)
+    return judge_fold(lists, holds_in(lists.rules, held_out), response.take(test), plan, test)
+
+
+def fit_folds(
+    table: Table,
+    response: Response,
+    repetitions: Iterable[Sequence[Split]],
+    plan: TuningPlan,
+    whole: Training,
+    n_trees: int,
+) -> Iterator[list[FoldResult]]:
+    """The folds of one repetition after the other, those of each side by side; an interrupt stops the forests at once.
+
+    Where the number of repetitions is given, the next one begins before the last folds of this one are done.
+    """
+    stop, settings, ahead = _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
+    waiting: deque[list[Future[FoldResult]]] = deque()
+    with crew(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
+        for number, splits in enumerate(repetitions):
+            n_threads = -(-settings.n_threads // (ahead * len(splits)))  # of a fold
+            waiting.append([])
+            for fold, split in enumerate(splits):
+                own = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
+                waiting[-1].append(pool.submit(fit_fold, table, response, split, own, n_trees, n_threads, stop))
+            if len(waiting) == ahead:
+                yield _results(waiting.popleft(), partial(progress, (plan.n_repeats or number + 1) * len(splits)))
+        for left in waiting:
+            yield _results(left, partial(progress, (plan.n_repeats or 1) * len(left)))
+
+
+def _results(futures: Sequence[Future[FoldResult]], progress: Callable[[], None]) -> list[FoldResult]:
+    """What the folds of a repetition have learned, in their order."""
+    for future in as_completed(futures):
+        future.result()
+        progress()
+    return [future.result() for future in futures]

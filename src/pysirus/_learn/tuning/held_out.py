@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._families.base import Family
-from pysirus._families.metrics.gain import FoldRows
-from pysirus._families.metrics.rows import Predicted, all_folds, blocks_of, spread_of, weights_or_ones
-from pysirus._families.response.response import Response
+from pysirus._families.gain import FoldRows
+from pysirus._families.responses import Response
+from pysirus._families.row_metrics import Predicted, all_folds, blocks_of, spread_of, weights_or_ones
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
-from pysirus._sums import scores_of
+from pysirus._runtime.sums import scores_of
 from pysirus._terms.fitted import outputs_of
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -100,9 +100,9 @@ def judge(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rul
 def held_out_of(repetitions: Sequence[Sequence[Predicted]], family: Family, n_rules: int) -> HeldOut:
     """Figures of the folds of some repetitions, averaged; groups of probabilities over all of them."""
     every = [family.metrics(folds) for folds in repetitions]
-    figures = {name: _average([figures[name] for figures in every]) for name in every[0]}
+    metrics = {name: _average([metrics[name] for metrics in every]) for name in every[0]}
     n_folds = len(repetitions[0])
-    found = HeldOut(n_rules, n_folds, len(repetitions), figures, variance=_variance(repetitions[0]))
+    found = HeldOut(n_rules, n_folds, len(repetitions), metrics, variance=_variance(repetitions[0]))
     n_classes = repetitions[0][0].values.shape[1]  # 1 where numbers are predicted
     if n_classes < 2 or n_classes > MOST_CLASSES:
         return found

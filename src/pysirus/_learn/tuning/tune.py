@@ -1,4 +1,9 @@
-"""Tuning as code: rows and folds in, the model of the chosen list out (the paper's section on tuning).
+"""Repetitions of the folds in, the best of three ways to choose a list out, and whether they settle it.
+
+One p0 for all folds is the paper's way; where stages are asked for it is compared with one number of rules and one
+number of stages. The winner becomes the model; the models of all its sizes are kept with it.
+
+Tuning as code: rows and folds in, the model of the chosen list out (the paper's section on tuning).
 
 The walk of ``_learn/fit.py`` with a choice in its midst: the same fit on the rows of every fold says how error and
 stability go with the size of the list.
@@ -8,23 +13,239 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pysirus._forest.forest import Paths
+from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import grow_paths
-from pysirus._learn.required import with_required
+from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.choose import Choice, Repetition, Whole, choose, compare_folds, is_settled
-from pysirus._learn.tuning.fold import FoldResult, TuningPlan
-from pysirus._learn.tuning.held_out import judge_choice
+from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan
+from pysirus._learn.tuning.held_out import Use, judge_choice
+from pysirus._learn.tuning.path import (
+    Steps,
+    average,
+    choose_accurate,
+    choose_stable,
+    dice_by_fold,
+    growing_path,
+    growing_steps,
+    walk,
+)
+from pysirus._learn.weighing.base import Weighing
 from pysirus._model.model import Model
-from pysirus._model.tuning import Tuning, TuningPath
+from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
+from pysirus._parameters.check import to_rows
+from pysirus._runtime.console import warn_user
 from pysirus._terms.listing import RuleSet
 from pysirus._weights.weighted import WeightedPrefixes
+
+MOST_REPEATS = 10
+# The largest standard error over folds, of error and of stability, that ends the repetitions. On seven tables of 209 to
+# 20,000 rows the distance of the choice to the ideal point is then within 0.015 of that of ten (docs/tuning.md).
+SETTLED = 0.02
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """The folds of a repetition, and how their error and stability go along each way to choose."""
+
+    folds: Sequence[FoldResult]
+    by_p0: Steps
+    by_length: NDArray[np.float64] | None  # where stages are asked for
+    by_stage: NDArray[np.float64] | None
+
+
+def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
+    """What the folds of a repetition say."""
+    weighing = plan.weighing
+    by_p0 = walk([fold.plain for fold in folds], weighing.pooled_error([fold.judged for fold in folds]))
+    if not plan.with_stages:
+        return Repetition(folds, by_p0, None, None)
+    staged = [fold.staged for fold in folds if fold.staged is not None]
+    by_length = growing_steps([fold.by_length for fold in folds], weighing)
+    return Repetition(folds, by_p0, by_length, growing_steps(staged, weighing))
+
+
+def is_settled(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
+    """Whether error and stability of the lists that folds use, [repetition][fold], are known well enough.
+
+    The criterion "error" asks for standard errors over repetitions, of which there are none with a single one.
+    """
+    least = 2 if plan.criterion == "error" else 1
+    return len(uses) >= least and max(fold_errors(uses, plan.weighing)) <= SETTLED
+
+
+def fold_errors(uses: Sequence[Sequence[Use]], weighing: Weighing) -> tuple[float, float]:
+    """The standard errors, over the folds of all repetitions, of the error and of the stability of their lists.
+
+    The error of a fold is that of its own held-out rows. The stability of a fold is its mean index with the other folds
+    of its repetition; it takes part in as many pairs as there are others, so it counts twice (Hoeffding).
+    """
+    errors = [float(weighing.pooled_error([use.judged])(np.array([[use.entry]]))[0]) for own in uses for use in own]
+    shared = [index for own in uses for index in dice_by_fold([use.rules for use in own])]
+    return _standard_error(errors), 2 * _standard_error(shared)
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+# ----------------------------------------------------------------------------------------------------- ways to choose
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to choose: the error and stability that it promises, how its model is made, and which list a fold uses."""
+
+    error: float
+    stability: float
+    model: Callable[[], Model]
+    use: Callable[[FoldResult], Use]
+
+    def objective(self, criterion: str) -> float:
+        """What the better choice has less of."""
+        return self.error if criterion == "error" else float(distance_to_ideal(self.error, self.stability))
+
+    def uses(self, repetitions: Sequence[Repetition]) -> list[list[Use]]:
+        """The lists that the folds use."""
+        return [[self.use(fold) for fold in own.folds] for own in repetitions]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What was learned from all rows: they, the paths of the first forest, and the prefixes of its list."""
+
+    training: Training
+    paths: Paths
+    weighted: WeightedPrefixes
+
+
+def choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
+    """The best choice."""
+    plain = _choose_p0(whole, repetitions, plan)
+    choices = [plain]
+    if plan.with_stages:
+        choices.append(_choose_length(plain, repetitions, plan))
+    if plan.with_stages and _may_start_stages(whole, plan):
+        choices.append(_choose_stages(whole, repetitions, plan))
+    return min(choices, key=lambda choice: choice.objective(plan.criterion))
+
+
+def _may_start_stages(whole: Whole, plan: TuningPlan) -> bool:
+    """Whether a rule of the plain list has the rows that stages ask for; else the first stage may be empty."""
+    least = to_rows(plan.each(1, staged=True).min_rows, whole.training.n_rows)
+    return any(rule.given or min(rule.n_inside or 0, rule.n_outside or 0) >= least for rule in whole.weighted.rules)
+
+
+def _share_left_out(repetitions: Sequence[Repetition]) -> float:
+    """The share of the rows that a fold leaves out, on average."""
+    return float(np.mean([fold.share_left_out for own in repetitions for fold in own.folds]))
+
+
+def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
+    """The paper's choice: walk p0, take the full data's rules above the chosen one, and remember all sizes."""
+    steps = [own.by_p0 for own in repetitions]
+    path = average(steps, plan.max_rules)
+    p0 = choose_stable(steps, plan.max_rules) if plan.criterion == "stability" else choose_accurate(path)
+    changed, at = _share_left_out(repetitions), path.at(p0)
+    error, stability = float(path.error[at]), float(path.stability[at])
+
+    def model() -> Model:
+        weighted = whole.weighted
+        frequencies = np.array([rule.frequency for rule in weighted.rules])
+        size = int((frequencies > p0).sum())
+        if size == 0:
+            warn_user(f"No rule of the full data is above the chosen p0 = {p0:.4f}; the most frequent one is kept.")
+            size = 1
+        edges = np.append(frequencies, 0.0)
+        sizes = []
+        n_positive = (weighted.weights > 0).sum(axis=1)
+        for k in range(1, len(weighted.rules) + 1):
+            if k > size and n_positive[k] > plan.max_rules:
+                break
+            own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
+            sizes.append(_size(weighted, k, own_p0, path, path.at(own_p0)))
+        tuning = Tuning(path, p0, error, stability, plan.criterion, at, changed, RuleSet(weighted.rules), tuple(sizes))
+        found = plan.weighing.model(whole.training, weighted, size, whole.paths.n_trees)
+        return replace(found, tuning=tuning).at_size(size)
+
+    return Choice(error, stability, model, lambda fold: fold.use(p0))
+
+
+def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath, at: int) -> Size:
+    """A size of a list, with what an entry of the path says of it."""
+    return Size(
+        n_rules=n_rules,
+        p0=p0,
+        error=float(path.error[at]),
+        stability=float(path.stability[at]),
+        weights=tuple(weighted.weights[n_rules, :n_rules].tolist()),
+        intercept=weighted.intercepts[n_rules],
+        penalty=float(weighted.penalties[n_rules]),
+        hazard=None if weighted.hazards is None else tuple(weighted.hazards[n_rules].tolist()),
+        n_dust=weighted.n_dust[n_rules] if weighted.n_dust else 0,
+    )
+
+
+def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
+    """The same number of rules in every fold, without corrections."""
+    steps = [own.by_length for own in repetitions if own.by_length is not None]
+    path, step = growing_path(steps, plan.max_rules, plan.criterion)
+
+    def model() -> Model:
+        found = plain.model()
+        tuning, last = found.tuned, len(path) - 1
+        least = max(1, sum(rule.given for rule in tuning.rules)) - 1  # no list is shorter than what is required
+        at = [min(max(0, k - least), last) for k in range(len(tuning.sizes))]
+        sizes = [
+            replace(size, error=float(path.error[k]), stability=float(path.stability[k]))
+            for k, size in zip(at, tuning.sizes)
+        ]
+        own = min(step + least, len(sizes) - 1)
+        chosen = sizes[own]
+        choice = (chosen.p0, chosen.error, chosen.stability, tuning.criterion, own)
+        tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))
+        return replace(found, tuning=tuned).at_size(own + 1)
+
+    return Choice(float(path.error[step]), float(path.stability[step]), model, lambda fold: fold.by_length.use(step))
+
+
+def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
+    """The same number of stages in every fold, then on the full data; every prefix of that list is a size."""
+    training, paths = whole.training, whole.paths
+    steps = [own.by_stage for own in repetitions if own.by_stage is not None]
+    path, step = growing_path(steps, plan.max_rules, plan.criterion)
+    changed = _share_left_out(repetitions)
+
+    def model() -> Model:
+        stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
+        rules = stages[-1].rules
+        weighted = plan.weighing.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
+        weighted = plan.weighing.describe(training, weighted)
+        lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
+        sizes = [
+            _size(weighted, k, lowest[k - 1], path, min(rules[k - 1].stage, len(path)) - 1)
+            for k in range(1, len(rules) + 1)
+        ]
+        size = len(stages[min(step, len(stages) - 1)].rules)
+        choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
+        tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes))
+        n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
+        return replace(plan.weighing.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
+
+    def use(fold: FoldResult) -> Use:
+        assert fold.staged is not None
+        return fold.staged.use(step)
+
+    return Choice(float(path.error[step]), float(path.stability[step]), model, use)
+
 
 # all rows in bins and the number of trees in, what the folds of one repetition after the other learned out
 FitFolds = Callable[[Any, int], Iterator[Sequence[FoldResult]]]
@@ -35,10 +256,11 @@ def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitte
     weighing = plan.weighing
     with closing(put_in_bins(plan.settings)) as rows:
         # As in a fit: bins, forest, selection, outputs; then the weights of every prefix of a long list.
-        training = with_required(rows, weighing.family.link)
+        training = with_required(rows, weighing.family.link, min_rows=plan.each(1).min_rows)
         family = weighing.family
         paths = grow_paths(training, plan.settings, if_constant=family.if_constant, mean=family.mean_name)
         weighted = weighing.describe(training, plan.plain_list(training, paths))
+        warn_if_none(weighted.rules, training, paths, plan.each(1, staged=False))
 
         # The same in every fold, repeated until the choice is settled, and the model of that choice.
         if weighted.rules:

@@ -1,1 +1,25 @@
-"""One object for each kind of response: how it is read, learned from, judged and spoken of."""
+"""A family in, the way to weigh the rules of its models out."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from pysirus._families.base import Family
+from pysirus._families.classes import ClassShares, Multinomial
+from pysirus._families.cox import Cox
+from pysirus._families.log_mean import LogMean
+from pysirus._learn.weighing.base import ByRidge, Equally, Weighing
+from pysirus._learn.weighing.cox import ByCox
+from pysirus._learn.weighing.likelihood import ClassesByLikelihood, MeansByLikelihood
+
+
+@singledispatch
+def weighing_of(family: Family) -> Weighing:
+    """How the rules of such a model are weighed."""
+    return ByRidge(family)
+
+
+weighing_of.register(LogMean, MeansByLikelihood)
+weighing_of.register(Multinomial, ClassesByLikelihood)
+weighing_of.register(ClassShares, Equally)
+weighing_of.register(Cox, ByCox)

@@ -1,7 +1,13 @@
-"""What the rooms that follow ask of a way to weigh rules, which is chosen by the family of the target (``table.py``).
+"""Classes, by the mean of class proportions: the outputs of rules are class proportions, with equal weights.
+
+This is the form of the authors' paper on classification and of their R package. The error is 1 - AUC.
+
+What the rooms that follow ask of a way to weigh rules, which is chosen by the family of the target (``table.py``).
 
 A way to weigh is one file: which lists there are to weigh, their weights, what is left to explain, what held-out rows
 say of each size, and the model. Stages, tuning and rows in parts know no other way.
+
+Numbers, by squared error: rules answer with means, ridge weighs them, the error is the unexplained variance.
 """
 
 from __future__ import annotations
@@ -9,21 +15,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._bins.cuts import Binned
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
-from pysirus._families.response.response import Response
-from pysirus._learn.training import Residual, Training
+from pysirus._families.responses import NumberResponse, Response
+from pysirus._families.row_metrics import Ranks, blocks_of, merge, merged_auc, rank, spread_of, weights_or_ones
+from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._terms.fitted import FittedTerm
+from pysirus._parameters import ParameterError
+from pysirus._runtime.sums import scores_of, weighted_sum
+from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._terms.listing import with_weights
-from pysirus._weights.moments import Moments
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._text.message import Parameter, setting
+from pysirus._weights.moments import Moments, gram_of, n_fixed
+from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
+from pysirus._weights.weighted import WeightedPrefixes, fitted_values, weigh_equally
 
 # the size that each fold uses, one row a step -> the error at each step
 PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]
@@ -93,3 +105,158 @@ class Weighing(ABC):
             facts=Facts.of(facts),
             constraints=training.constraints,
         )
+
+
+# The share of the prediction, as a distance from the mean, that the next stage takes as explained. With less than all
+# of it, some of the main signal stays in the residuals, and lists are more alike from fold to fold; with much less,
+# they repeat the same signal (docs/stages-study.md).
+SHRINKAGE = 0.85
+
+
+class SquaredErrors(NamedTuple):
+    """The held-out rows of a fold, and the sum of their squared errors for every size."""
+
+    y: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    errors: NDArray[np.float64]  # [size]
+
+
+@dataclass(frozen=True)
+class Deviation(Residual):
+    """Numbers minus their mean and the shrunk prediction of a list."""
+
+    weighted: WeightedPrefixes
+
+    def raw(self, binned: Binned, response: Response) -> NDArray[np.float64]:
+        """Residuals, and beside them what the prediction leaves where it is not shrunk."""
+        y, mean = response.answers, float(np.asarray(self.weighted.mean))
+        fitted = fitted_values(self.weighted, binned)
+        both = np.empty((len(y), 2), order="F")
+        both[:, 0], both[:, 1] = y - mean - SHRINKAGE * (fitted - mean), y - fitted
+        return both
+
+    def settle(self, found: Extremes) -> Rounding | None:
+        """They are not rounded; None where the prediction leaves the same of every row."""
+        if found.low[1] == found.high[1]:
+            return None
+        return Rounding(float(found.low[0]), float(found.high[0]))
+
+    def response(self, raw: NDArray[np.float64], rounding: Rounding, response: Response) -> NumberResponse:
+        """One number per row."""
+        return NumberResponse(np.ascontiguousarray(raw[:, 0]), weights=response.weights, repeats=response.repeats)
+
+
+class ByRidge(Weighing):
+    """Numbers, by squared error."""
+
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
+        """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
+        return useful_sizes(gram_of(moments, rules), most, n_fixed(rules))
+
+    def weigh(
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Non-negative ridge."""
+        return weigh_by_ridge(rules, moments, sizes)
+
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> Deviation:
+        """The response minus the mean and the shrunk prediction."""
+        return Deviation(weighted.bare())
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
+        """Squared errors of every size."""
+        y, w = response.answers, response.weights
+        errors = np.zeros(len(weighted.sizes))
+        for rows in blocks_of(len(y)):
+            own = weights_or_ones(None if w is None else w[rows], y[rows])
+            errors += weighted_sum(own, (y[rows, None] - weighted.scores(holds[rows])) ** 2)
+        return SquaredErrors(y, w, errors)
+
+    def pooled_error(self, judged: Sequence[SquaredErrors]) -> PooledError:
+        """The unexplained variance: squared errors over the sum of squares about the mean."""
+        _, total = spread_of([(fold.y, fold.weights) for fold in judged])
+        errors = [fold.errors / (total or 1.0) for fold in judged]
+        return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)
+
+
+NO_STAGES = (
+    f"{Parameter('n_stages')} must be 1 with {setting('weighting', 'equal')}: a mean of class proportions has no "
+    "residuals to correct."
+)
+
+
+@dataclass(frozen=True)
+class Equally(Weighing):
+    """One class per row, predicted by the mean of the rules' class proportions."""
+
+    has_penalty: ClassVar[bool] = False
+    has_stages: ClassVar[bool] = False
+
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
+        """Every size: each rule has a weight."""
+        return range(len(rules) + 1)
+
+    def weigh(
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """Equal weights."""
+        return weigh_equally(rules, moments, training.response, sizes)
+
+    def residual(self, response: Response, weighted: WeightedPrefixes) -> NoReturn:
+        """A mean of class proportions has no residuals to correct."""
+        raise ParameterError(NO_STAGES)
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
+        """What ranks the held-out rows."""
+        inside, outside = outputs_of(weighted.rules, (response.n_outputs,))
+        return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
+
+    def pooled_error(self, judged: Sequence[HeldOut]) -> PooledError:
+        """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""
+        return lambda sizes: np.array([pooled_error(judged, step) for step in sizes.tolist()])
+
+
+class HeldOut:
+    """The held-out rows of a fold: which rules hold, and how the shares of every prefix rank them."""
+
+    def __init__(
+        self,
+        holds: NDArray[np.bool_],
+        inside: NDArray[np.float64],
+        outside: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        codes: NDArray[np.uint8],
+        weights: NDArray[np.float64] | None,
+    ) -> None:
+        self._holds = holds
+        self._gap, self._outside, self._mean = inside - outside, outside, mean
+        self._codes = codes
+        self._weights = weights
+        self._at: tuple[int, tuple[Ranks, ...]] | None = None
+
+    @property
+    def classes(self) -> Sequence[int]:
+        """The classes to tell from the rest: of two the second, of more each."""
+        return [1] if len(self._mean) == 2 else range(len(self._mean))
+
+    def ranks(self, n_rules: int) -> tuple[Ranks, ...]:
+        """The ranks by each class when the first ``n_rules`` rules are in use; the last answer is remembered."""
+        if self._at is None or self._at[0] != n_rules:
+            self._at = (n_rules, tuple(self._rank(n_rules, code) for code in self.classes))
+        return self._at[1]
+
+    def _rank(self, n_rules: int, code: int) -> Ranks:
+        if n_rules == 0:
+            scores = np.full(len(self._codes), self._mean[code])
+        else:
+            base, steps = self._outside[:n_rules, [code]].sum(axis=0), self._gap[:n_rules, [code]]
+            scores = scores_of(self._holds[:, :n_rules], base, steps)[:, 0] / n_rules
+        return rank(scores, self._codes == code, self._weights)
+
+
+def pooled_error(folds: Sequence[HeldOut], sizes: Sequence[int]) -> float:
+    """1 - AUC of the second of two classes, or 1 - the mean one-vs-rest AUC of more, over all held-out rows."""
+    by_fold = [fold.ranks(size) for fold, size in zip(folds, sizes)]
+    areas = [merged_auc(merge(ranks)) for ranks in zip(*by_fold)]
+    known = [area for area in areas if area is not None]
+    return 1 - float(np.mean(known)) if known else 0.5

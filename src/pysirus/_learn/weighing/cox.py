@@ -16,27 +16,21 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._families.cox import Cox
-from pysirus._families.losses import COX, Loss
-from pysirus._families.metrics.survival import SCORE_DIGITS, Pairs, count_pairs
-from pysirus._families.outcome import Outcome
-from pysirus._families.response.response import NumberResponse, Response
-from pysirus._families.response.survival import SurvivalResponse
+from pysirus._families.links import COX, Loss
+from pysirus._families.outputs import Outcome
+from pysirus._families.responses import NumberResponse, Response
+from pysirus._families.survival import SurvivalResponse
+from pysirus._families.survival_metrics import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._learn.weighing.base import PooledError, Weighing
+from pysirus._learn.weighing.base import SHRINKAGE, PooledError, Weighing
 from pysirus._learn.weighing.likelihood import ByLikelihood, Gradient
-from pysirus._learn.weighing.ridge import SHRINKAGE
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox
-from pysirus._weights.dust import Bools
-from pysirus._weights.fitted import holds_in_bins
-from pysirus._weights.gram import n_fixed
-from pysirus._weights.hazard import BaselineHazard, Survival, baseline_hazard, kept_times
-from pysirus._weights.kaplan_meier import kaplan_meier
+from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox, risk_sets
 from pysirus._weights.likelihood import LikelihoodFit, rule_scores
-from pysirus._weights.moments import Moments
-from pysirus._weights.risk_sets import risk_sets
-from pysirus._weights.weighted import WeightedPrefixes
+from pysirus._weights.moments import Moments, n_fixed
+from pysirus._weights.survival import BaselineHazard, Survival, baseline_hazard, kaplan_meier, kept_times
+from pysirus._weights.weighted import Bools, WeightedPrefixes, holds_in_bins
 
 Floats = NDArray[np.float64]
 

@@ -1,10 +1,21 @@
 """What classes, counts and amounts share: weights by penalised likelihood, its gradient as residuals, deviance.
 
 A kind says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals are.
+
+Classes, by penalised likelihood: a score per class, probabilities by softmax, the error is the unexplained deviance.
+
+The outputs of a rule are class proportions, those of a correction mean residuals, one per class, and a rule has one
+weight. With two classes all of it is about the log-odds of the second: the difference of the two scores.
+
+Counts and positive amounts, by penalised likelihood: rules multiply a rate, the error is the unexplained deviance.
+
+Names and meaning are scikit-learn's: counts with exposure are y = count / exposure with the exposure as weight. The
+logarithm of the mean is the sum of weighted outputs. Rules answer with mean responses, corrections with mean residuals.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,32 +24,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._families.losses import Loss
-from pysirus._families.response.response import Output, Response
+from pysirus._families.classes import Multinomial
+from pysirus._families.links import LOGISTIC, SOFTMAX, Loss
+from pysirus._families.log_mean import LogMean
+from pysirus._families.responses import NumberResponse, OddsResiduals, Output, Response, VectorResponse
+from pysirus._families.row_metrics import deviance_about_mean, weights_or_ones
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._learn.weighing.base import PooledError, Weighing
-from pysirus._learn.weighing.ridge import SHRINKAGE
+from pysirus._learn.weighing.base import SHRINKAGE, PooledError, Weighing
 from pysirus._model.model import Model
-from pysirus._model.moment_text import MAX_MOMENTS
-from pysirus._sums import cross_products, scores_of, weighted_sum
+from pysirus._model.sums import MAX_MOMENTS
+from pysirus._runtime.sums import cross_products, scores_of, weighted_sum
 from pysirus._terms.fitted import FittedTerm, outputs_of
-from pysirus._weights.dust import Bools, sweep
-from pysirus._weights.gram import n_fixed
 from pysirus._weights.likelihood import (
     LikelihoodFit,
     centred_outputs,
     fit_likelihood,
     gradient_residuals,
+    likelihood_near,
     residual_exponent,
     responses_of,
     rounded,
     rule_scores,
 )
-from pysirus._weights.moments import Moments
-from pysirus._weights.quadratic import likelihood_near
+from pysirus._weights.moments import Moments, n_fixed
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
-from pysirus._weights.weighted import WeightedPrefixes, with_observed
+from pysirus._weights.weighted import Bools, WeightedPrefixes, sweep, with_observed
 
 Floats = NDArray[np.float64]
 
@@ -218,3 +230,119 @@ class Gradient(Residual):
         """Rounded slopes."""
         values = raw if rounding.exponent is None else rounded(raw, rounding.exponent)
         return self.by.as_response(values, response)
+
+
+@dataclass(frozen=True)
+class ClassesByLikelihood(ByLikelihood):
+    """One class per row, predicted by the softmax of weighted outputs."""
+
+    def loss_of(self, response: Response) -> Loss:
+        """Of two classes logistic, of more softmax."""
+        return LOGISTIC if len(response.labels or ()) == 2 else SOFTMAX
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """Classes have none but that of their proportions."""
+        return 1.0
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """The class that moves most: its proportion p moves by p (1 - p) times its log-odds."""
+        if len(constant) == 1:
+            gaps, constant = np.hstack([-gaps / 2, gaps / 2]), np.array([-constant[0] / 2, constant[0] / 2])
+        p = _core.exp(constant - constant.max())
+        p /= p.sum()
+        deviations = np.sqrt(p * (1 - p))
+        moved = np.abs(p * (gaps - (gaps * p).sum(axis=1, keepdims=True)))
+        spread_out = np.divide(moved, deviations, out=np.full_like(moved, np.inf), where=deviations > 0)
+        return np.asarray(spread_out.max(axis=1))
+
+    def as_scores(self, outputs: Any) -> Floats:
+        """Of two classes the difference, of more each class."""
+        every = np.asarray(outputs, dtype=np.float64)
+        return every[..., 1:] - every[..., :1] if every.shape[-1] == 2 else every
+
+    def as_output(self, scores: Floats) -> tuple[float, ...]:
+        """The scores of all classes, which sum to zero."""
+        return Multinomial.as_output(scores)
+
+    def as_response(self, residuals: Floats, response: Response) -> Response:
+        """Of two classes the residuals of the second, of more a vector."""
+        shared: Any = {"weights": response.weights, "repeats": response.repeats}
+        labels = response.labels or ()
+        if len(labels) == 2:
+            return OddsResiduals(np.ascontiguousarray(residuals[:, 0]), labels, **shared)
+        return VectorResponse(residuals, labels, **shared)
+
+    def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
+        """Of several classes up to ``most`` rules: a weight of zero is rarer, and every size costs more."""
+        if len(rules) > most and training.response.n_outputs > 2:
+            return range(most + 1)
+        return super().sizes(training, rules, moments, most)
+
+    def weigh(
+        self, training: Training, rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]
+    ) -> WeightedPrefixes:
+        """By likelihood; one class is certain, and there are no rules."""
+        if training.response.n_outputs > 1:
+            return super().weigh(training, rules, moments, sizes)
+        mean, none = training.response.output(moments.means[0]), np.zeros((len(sizes), 0))
+        return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
+
+
+class JudgedNumbers(NamedTuple):
+    """The held-out rows of a fold, and the deviance of every size."""
+
+    y: Floats
+    weights: Floats | None
+    deviances: Floats  # [size]
+
+
+@dataclass(frozen=True)
+class MeansByLikelihood(ByLikelihood):
+    """Counts and amounts."""
+
+    family: LogMean
+
+    def model(self, training: Training, weighted: WeightedPrefixes, row: int, n_trees: int) -> Model:
+        """The model of one of the weighted prefixes, which remembers its loss."""
+        model = super().model(training, weighted, row, n_trees)
+        return replace(model, facts=replace(model.facts, **self.family.facts))
+
+    def fitted(self, training: Training, weighted: WeightedPrefixes, row: int) -> LogMean:
+        """That which was asked for, with the mean."""
+        return replace(self.family, target=training.target, mean=weighted.mean)
+
+    def loss_of(self, response: Response) -> Loss:
+        """That of the family."""
+        return self.family.loss
+
+    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> JudgedNumbers:
+        """Deviances of every size, and the numbers themselves."""
+        return JudgedNumbers(response.answers, response.weights, super().judge(weighted, holds, response).sizes)
+
+    def pooled_error(self, judged: Sequence[JudgedNumbers]) -> PooledError:
+        """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
+        weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in judged)
+        total = weights * deviance_about_mean(self.family.loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
+        return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+
+    def spread(self, training: Training, moments: Moments) -> float:
+        """The standard deviation of the response."""
+        mean = float(moments.y_sum.sum() / moments.fold_weight.sum())
+        return math.sqrt(max(float(moments.y_square.sum() / moments.fold_weight.sum()) - mean * mean, 0.0))
+
+    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+        """A step of the logarithm moves the mean by as much of it."""
+        return np.abs(gaps[:, 0]) * (float(_core.exp(constant[:1])[0]) / spread if spread > 0 else np.inf)
+
+    def as_scores(self, outputs: Any) -> Floats:
+        """One score."""
+        return np.asarray(outputs, dtype=np.float64)[..., None]
+
+    def as_output(self, scores: Floats) -> float:
+        """One number."""
+        return float(scores[0])
+
+    def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
+        """One number per row."""
+        column = np.ascontiguousarray(residuals[:, 0])
+        return NumberResponse(column, weights=response.weights, repeats=response.repeats)

@@ -20,7 +20,7 @@ from dask.utils import parse_timedelta
 
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
-from pysirus._warn import warn_user
+from pysirus._runtime.console import warn_user
 from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from pysirus import _parameters as params
-from pysirus._crew import crew
 from pysirus._data.column import DataError
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._data.remote import Place
-from pysirus._families.response.exposure import rates_of
-from pysirus._message import Parameter, PlainError, about_part, rows_named
-from pysirus._progress import ShowPass, no_pass, show_pass
+from pysirus._families.read import rates_of
+from pysirus._runtime.console import ShowPass, no_pass, show_pass
+from pysirus._runtime.pool import crew
+from pysirus._text.message import Parameter, PlainError, about_part, rows_named
 from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates, most_features
 from pysirus.engine.holders.parquet import ADVICE, check_same_columns
 from pysirus.engine.holders.scratch import Scratch, check_room
@@ -66,7 +66,7 @@ class FileRows:
         schema = self._files[0].schema
         check_name(schema.names, target, "target")
         if weights is not None:
-            check_name(schema.names, weights, "weights")
+            check_name(schema.names, weights, "sample weights")
         if groups is not None:
             check_name(schema.names, groups, "groups")
         if exposure is not None:
@@ -75,7 +75,7 @@ class FileRows:
         for name in drop:
             check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
         for role, taken in (
-            ("be the weights", [weights]),
+            ("be the sample weights", [weights]),
             ("be the groups", [groups]),
             ("be the exposure", [exposure]),
             ("be dropped", drop),
@@ -83,12 +83,14 @@ class FileRows:
             if target in taken:
                 raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
         if exposure is not None and exposure == weights:
-            raise params.ParameterError(f"'{exposure}' is the exposure, by which rows are weighted: leave weights out.")
+            raise params.ParameterError(
+                f"'{exposure}' is the exposure, by which rows are weighted: leave {Parameter('sample_weight')} out."
+            )
         check_same_columns(self._files, drop)
         used = {target, weights, groups, exposure, *drop}
         self.features = [name for name in schema.names if name not in used]
         if not self.features:
-            raise DataError("No feature is left besides the target, the weights and the dropped columns.")
+            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # a batch is worked on column by column, on each thread, and one more waits
         kinds = [schema.field(name).type for name in self.features]

@@ -18,7 +18,7 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
 from pysirus._data.remote import Place, Remote
-from pysirus._message import Parameter, rows_named
+from pysirus._text.message import Parameter, rows_named
 from pysirus.engine.parts import tables_of
 
 ADVICE = "Learn from files that nothing writes to, or from a copy of them."

@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.response.response import Response
+from pysirus._families.responses import Response
 from pysirus._parameters import ParameterError
 from pysirus.engine.marks import Marks
 from pysirus.engine.parts import Answer, sum_of

@@ -17,8 +17,8 @@ from pysirus._data.column import DataError, date_error
 from pysirus._data.frame import check_names
 from pysirus._data.read import check_name
 from pysirus._data.table import read_table
-from pysirus._message import rows_named
 from pysirus._parameters import ParameterError
+from pysirus._text.message import rows_named
 from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some, tables_of, width_of
 from pysirus.engine.shard import Shard
 
@@ -233,7 +233,7 @@ class SparkRows:
         names = check_names(frame.columns)
         roles = [
             (target, "target"),
-            (weights, "weights"),
+            (weights, "sample weights"),
             (row_id, "row_id"),
             (groups, "groups"),
             *((name, "option drop") for name in drop),
@@ -244,12 +244,14 @@ class SparkRows:
         used = {name for name, _ in roles}
         features = tuple(name for name in names if name not in used)
         if not features:
-            raise DataError("No feature is left besides the target, the weights and the dropped columns.")
+            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
         # columns by position and under names of our own: names may hold dots, or differ in case alone
         new = {name: f"x{i}" for i, name in enumerate(features)}
         own = {"y": target, "weights": weights, "id": row_id, "groups": groups}
         if target in (weights, row_id, groups):
-            raise ParameterError(f"'{target}' is the target and cannot be the weights, the row_id or the groups too.")
+            raise ParameterError(
+                f"'{target}' is the target and cannot be the sample weights, the row_id or the groups too."
+            )
         new |= {name: role for role, name in own.items() if name is not None}
         self.grouped = groups is not None
         rows = frame.toDF(*(new.get(name, f"other{i}") for i, name in enumerate(names))).select(*new.values())

@@ -1,1 +1,0 @@
-"""What is known before the data, and which rules obey it."""

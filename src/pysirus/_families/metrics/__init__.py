@@ -1,1 +1,0 @@
-"""Predictions and the truth in, how far they are apart out: each metric stands here, once, for all who tell it."""

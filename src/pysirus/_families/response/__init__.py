@@ -1,1 +1,0 @@
-"""What the rows answer, in exact integers: how it is read and checked, and its sums."""

@@ -1,0 +1,194 @@
+"""What is said on standard error beside the work: messages, bars, and warnings that point at the user's line of code.
+
+It goes on when nobody can be told any more: a terminal that went away is no failure of the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from os import sep
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from pysirus._text.format import one_line
+from pysirus._text.message import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn
+
+
+class _Outlived:
+    """A stream whose failures are not failures of the work: a terminal that went away, a pipe without a reader."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):  # gone, or closed by Python
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what can be written now."""
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            return
+
+    def isatty(self) -> bool:
+        """Whether it is, or was, a terminal."""
+        return not self._stream.closed and self._stream.isatty()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def error_console(**options: Any) -> Console:
+    """A console on standard error that outlives it."""
+    from rich.console import Console
+
+    stream: Any = io.StringIO() if sys.stderr is None else _Outlived(sys.stderr)
+    return Console(file=stream, **options)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Text in lines of at most ``width`` characters, broken between words; lines that go on are indented."""
+    lines = [
+        textwrap.wrap(line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    ]
+    return "\n".join("\n".join(own) for own in lines)
+
+
+def tell(text: str, style: str | None = None) -> None:
+    """Say something on standard error: wrapped for a terminal, else a line each."""
+    console = error_console(highlight=False, soft_wrap=True)
+    console.print(wrapped(text, console.width) if console.is_terminal else text, style=style, markup=False)
+
+
+Grown = Callable[[int, float], None]  # told of the trees so far, and of their estimated stability
+
+
+@contextmanager
+def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Grown | None]:
+    """A bar of trees against a fixed number, or of estimated stability against its goal; None when not verbose."""
+    if not verbose:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("growing"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[trees]:>7,} trees, estimated stability {task.fields[stability]:.1%}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=error_console()) as bar:
+        task = bar.add_task("", total=n_trees or goal, trees=0, stability=0.0)
+
+        def update(trees: int, stability: float) -> None:
+            done = trees if n_trees else min(max(stability, 0.0), goal)
+            bar.update(task, completed=done, trees=trees, stability=stability)
+
+        yield update
+
+
+@contextmanager
+def show_folds(verbose: int) -> Iterator[Callable[[int], None]]:
+    """A bar of folds, with the time left: to be told of each that is done, and of how many; silent when not verbose."""
+    if not verbose:
+        yield lambda n_folds: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("tuning "), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("folds, time left"))
+    with Progress(*columns, TimeRemainingColumn(), console=error_console()) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda n_folds: bar.update(task, advance=1, total=n_folds)
+
+
+Advance = Callable[[float, int], None]
+ShowPass = Callable[[str, int], AbstractContextManager[Advance]]
+
+
+def _pass_bar(*columns: ProgressColumn) -> Bar:
+    """A bar that says what a pass over the rows is for, how far it is, and the time that it has taken."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    what = TextColumn("{task.description:<16}", markup=False)
+    return Progress(what, BarColumn(bar_width=30), *columns, TimeElapsedColumn(), console=error_console())
+
+
+@contextmanager
+def show_pass(what: str, n_bytes: int) -> Iterator[Advance]:
+    """A bar of the bytes and rows that a pass over files has read."""
+    from rich.progress import DownloadColumn, TextColumn
+
+    with _pass_bar(DownloadColumn(), TextColumn("{task.fields[rows]:>13,} rows")) as bar:
+        task = bar.add_task(one_line(what), total=n_bytes, rows=0)
+        n_rows = 0
+
+        def advance(n_bytes: float, rows: int) -> None:
+            nonlocal n_rows
+            n_rows += rows
+            bar.update(task, advance=n_bytes, rows=n_rows)
+
+        yield advance
+
+
+@contextmanager
+def show_rows(n_rows: int, what: str) -> Iterator[Callable[[float], None]]:
+    """A bar of the rows that a pass over rows in bins has gone through."""
+    from rich.progress import MofNCompleteColumn, TextColumn
+
+    with _pass_bar(MofNCompleteColumn(), TextColumn("rows")) as bar:
+        task = bar.add_task(one_line(what), total=n_rows)
+        yield lambda rows: bar.advance(task, rows)
+        bar.update(task, completed=n_rows)  # rows on other machines give no sign
+
+
+@contextmanager
+def no_pass(what: str, n_bytes: int) -> Iterator[Advance]:
+    """The same without a bar."""
+    yield lambda n_bytes, rows: None
+
+
+PACKAGE = str(Path(__file__).parents[1]) + sep
+# libraries that call estimators for the user, in pipelines, searches and scores
+CALLERS = ("sklearn", "joblib", "dask", "distributed")
+
+
+def _is_users(file: str) -> bool:
+    """Whether a file is neither of this package nor of a library between it and the user."""
+    if file.startswith(PACKAGE) or file == contextlib.__file__:
+        return False
+    return not any(f"site-packages{sep}{name}{sep}" in file for name in CALLERS)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the nearest line of the user; at the nearest outside this package where the user has none."""
+    frame: FrameType | None = sys._getframe(1)
+    level, outside = 1, None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if _is_users(file):
+            break
+        if outside is None and not file.startswith(PACKAGE):
+            outside = level
+        level, frame = level + 1, frame.f_back
+    else:
+        level = outside or 1
+    warning = category(say(message))
+    vars(warning)["message"] = message  # for another door
+    warnings.warn(warning, stacklevel=level + 1)

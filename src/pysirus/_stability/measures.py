@@ -1,0 +1,270 @@
+"""Lists of terms in, measures of what they have in common out, each with a standard error.
+
+All measures are means over pairs of lists, or ratios of such means: of all pairs, where every list comes from a sample
+of its own (folds, bootstrap samples), or of some of them (two disjoint halves of a table). Standard errors leave out
+one sample after the other (the jackknife), so they are over resamples of one table; samples that share rows make them
+too small for what another table would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._stability.dice import Universe, lists_of
+from pysirus._terms.term import Term
+from pysirus._text.format import html_table, make_frame, text_table
+
+Floats = NDArray[np.float64]
+NAMES = {
+    "dice": "shared terms (Dice)",
+    "corrected": "shared terms, corrected for chance",
+    "nearby": "shared terms, with neighbours",
+    "columns": "shared columns (Dice)",
+    "columns_corrected": "shared columns, corrected for chance",
+}
+
+
+class Estimate(NamedTuple):
+    """A number and its standard error over resamples; None where there are too few."""
+
+    value: float
+    error: float | None = None
+
+    def __str__(self) -> str:
+        if np.isnan(self.value):
+            return "not defined"
+        return f"{self.value:.2f}" + ("" if self.error is None else f" ± {self.error:.2f}")
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How much rule lists have in common, by several measures.
+
+    Attributes
+    ----------
+    dice : Estimate
+        The paper's: the mean, over pairs of lists, of twice the number of shared terms over the total number.
+    corrected : Estimate or None
+        The index of Nogueira, Sechidis and Brown (2018): 0 for lists picked by chance among all terms that the table
+        allows, 1 for lists that are the same. None where it is not known what the table allows.
+    nearby : Estimate
+        As ``dice``, where a rule also counts as shared if the other list has one on the same columns with the same
+        directions and cuts that are at most one quantile away.
+    columns, columns_corrected : Estimate, and Estimate or None
+        As ``dice`` and ``corrected``, of the columns that the lists read.
+    n_terms : float
+        Terms of a list, on average.
+    n_pairs : int
+        Pairs of lists.
+    between : str
+        What the lists come from.
+    universe : Universe or None
+        How many terms and columns a list is picked from.
+    """
+
+    dice: Estimate
+    corrected: Estimate | None
+    nearby: Estimate
+    columns: Estimate
+    columns_corrected: Estimate | None
+    n_terms: float
+    n_pairs: int
+    between: str = "lists"
+    universe: Universe | None = None
+
+    @property
+    def measures(self) -> dict[str, Estimate]:
+        """Those that are known, by name."""
+        found = {name: getattr(self, name) for name in NAMES}
+        return {name: own for name, own in found.items() if own is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measures as plain data, ready for JSON; None for what is not defined."""
+        return {
+            "between": self.between,
+            "n_pairs": self.n_pairs,
+            "n_terms": self.n_terms,
+            **{name: None if np.isnan(own.value) else own.value for name, own in self.measures.items()},
+            **{f"{name}_se": own.error for name, own in self.measures.items()},
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row for each measure; ``backend`` is "pandas", "polars" or "pyarrow"."""
+        found = self.measures
+        columns: dict[str, list[Any]] = {
+            "measure": list(found),
+            "value": [own.value for own in found.values()],
+            "standard_error": [own.error for own in found.values()],
+        }
+        return make_frame(columns, backend)
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        return [f"between {self.between}", ""], [[NAMES[name], str(own)] for name, own in self.measures.items()]
+
+    def __str__(self) -> str:
+        return f"{text_table(*self._rows())}\n{self.note}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"{html_table(*self._rows())}<p>{self.note}</p>"
+
+    @property
+    def note(self) -> str:
+        """How many lists there are, and what the standard errors are over."""
+        pairs = f"{self.n_pairs} pair{'' if self.n_pairs == 1 else 's'}"
+        among = "" if self.universe is None else f", picked from {self.universe.n_terms:,}"
+        errors = "" if self.dice.error is None else " After ±: the standard error over resamples of the same rows."
+        return f"{pairs} of lists, {self.n_terms:.1f} terms on average{among}.{errors}"
+
+
+def stability_measures(*models: Any, between: str = "lists") -> Stability:
+    """How much rule lists have in common, by several measures, each with a standard error.
+
+    Parameters
+    ----------
+    *models : rule lists or fitted models with ``rules_``
+        At least two, for example one per bootstrap sample; or one iterable of them.
+    between : str, default="lists"
+        What they come from, in a word or two, for the table that is printed.
+
+    Returns
+    -------
+    measures : Stability
+        Corrected for chance where the first model was fitted here, so that its cuts are known.
+
+    Examples
+    --------
+    >>> import numpy as np, pysirus
+    >>> X = np.random.default_rng(0).normal(size=(300, 4))
+    >>> y = X[:, 0] + (X[:, 1] > 0)
+    >>> half = [slice(0, 150), slice(150, 300)]
+    >>> models = [pysirus.SirusRegressor(n_rules=4, random_state=1).fit(X[own], y[own]) for own in half]
+    >>> found = pysirus.stability_measures(models)
+    >>> bool(found.dice.value <= found.nearby.value)
+    True
+    """
+    given, lists = lists_of(models)
+    terms = [[term for term in own if isinstance(term, Term)] for own in lists]
+    if sum(map(len, terms)) < sum(map(len, lists)):
+        raise TypeError("stability_measures compares lists of rules; use stability for other collections.")
+    return measure(terms, universe=getattr(given[0], "_universe", None), between=between)
+
+
+def measure(
+    lists: Sequence[Iterable[Term]],
+    pairs: Sequence[tuple[int, int]] | None = None,
+    *,
+    universe: Universe | None = None,
+    between: str = "lists",
+) -> Stability:
+    """The measures of some lists over all pairs, or over these, each of which is then a resample by itself."""
+    sets = [frozenset(own) for own in lists]
+    every = list(combinations(range(len(sets)), 2)) if pairs is None else list(pairs)
+    left, right = np.array(every, dtype=np.intp).T
+    # what each pair says is left out with: its lists, or itself
+    units = np.stack([left, right], axis=1) if pairs is None else np.arange(len(every))[:, None]
+    terms, columns = _Membership.of(sets), _Membership.of([frozenset(_columns(own)) for own in sets])
+    near = terms.nearby()
+
+    def dice(own: _Membership, found: Floats) -> Estimate:
+        total = own.sizes[left] + own.sizes[right]
+        shared = found[left, right] + found[right, left]
+        return _jackknife(units, float, np.where(total > 0, shared / np.maximum(total, 1), 1.0))
+
+    def corrected(own: _Membership, n_members: int | None) -> Estimate | None:
+        if n_members is None:
+            return None
+        size = (own.sizes[left] + own.sizes[right]) / 2
+        apart = size - own.common[left, right]  # half of what one of the two lists has and the other has not
+
+        def index(apart: float, size: float) -> float:
+            by_chance = size * (1 - size / n_members)
+            return 1 - apart / by_chance if by_chance > 0 else np.nan
+
+        return _jackknife(units, index, apart, size)
+
+    return Stability(
+        dice(terms, terms.common),
+        corrected(terms, universe.n_terms if universe else None),
+        dice(terms, near),
+        dice(columns, columns.common),
+        corrected(columns, universe.n_columns if universe else None),
+        n_terms=float(np.mean((terms.sizes[left] + terms.sizes[right]) / 2)),
+        n_pairs=len(every),
+        between=between,
+        universe=universe,
+    )
+
+
+def _columns(terms: Iterable[Term]) -> set[str]:
+    """The names of the columns that some terms read."""
+    return {name for term in terms for name in term.features}
+
+
+@dataclass(frozen=True)
+class _Membership:
+    """Which of all members each list has, [list, member]."""
+
+    members: list[Any]
+    has: Floats
+
+    @classmethod
+    def of(cls, sets: Sequence[Collection[Any]]) -> _Membership:
+        place: dict[Any, int] = {}
+        for own in sets:
+            for member in own:
+                place.setdefault(member, len(place))
+        has = np.zeros((len(sets), len(place)))
+        for row, own in zip(has, sets):
+            row[[place[member] for member in own]] = 1
+        return cls(list(place), has)
+
+    @property
+    def sizes(self) -> Floats:
+        return np.asarray(self.has.sum(axis=1))
+
+    @property
+    def common(self) -> Floats:
+        """How many members each list shares with each other one."""
+        return np.asarray(self.has @ self.has.T)
+
+    def nearby(self) -> Floats:
+        """How many terms of each list have themselves or a neighbour in each other one, [of, in]."""
+        return np.asarray(self.has @ (self.has @ near_matrix(self.members) > 0).T)
+
+
+def near_matrix(terms: Sequence[Term]) -> Floats:
+    """Which terms are near which, 0 or 1."""
+    near = np.eye(len(terms))
+    by_shape: dict[Any, list[int]] = {}
+    for i, term in enumerate(terms):
+        by_shape.setdefault(term.shape, []).append(i)
+    for alike in by_shape.values():
+        for i, j in combinations(alike, 2):
+            near[i, j] = near[j, i] = terms[i].is_near(terms[j])
+    return near
+
+
+def _jackknife(units: NDArray[np.intp], statistic: Callable[..., float], *values: Floats) -> Estimate:
+    """A function of means over pairs; its standard error leaves out the pairs of one unit after the other."""
+    n_units, n_pairs = int(units.max()) + 1, len(units)
+    taken = np.zeros((n_units, n_pairs), dtype=bool)
+    taken[units, np.arange(n_pairs)[:, None]] = True
+    value = statistic(*(float(own.mean()) for own in values))
+    left = (~taken).sum(axis=1)
+    if np.isnan(value) or not left.all():
+        return Estimate(value)
+    means = [~taken @ own / left for own in values]
+    without = np.array([statistic(*own) for own in zip(*means)])
+    if np.isnan(without).any():
+        return Estimate(value)
+    spread = (n_units - 1) / n_units * ((without - without.mean()) ** 2).sum()
+    return Estimate(value, float(np.sqrt(spread)))

@@ -1,0 +1,258 @@
+"""A column in, a line out: the slope, a term that rises or falls evenly between the ends of its training values.
+
+Its value in a row is ``x - mean`` with ``x`` held within ``lower`` and ``upper``, and 0 where ``x`` is missing. A unit
+of the column adds ``slope`` to the score: the weight times the output ``inside``, rounded to the decimals that matter.
+The product is rounded and not its factors, so that a list of another size, or one that was edited, rounds its own.
+Predictions, texts and exports all read ``slope``: what is printed is what is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus import _core
+from pysirus._bins.cuts import Binned
+from pysirus._bins.gaps import Gap, shortest_in
+from pysirus._data.column import Column
+from pysirus._data.table import Table
+from pysirus._terms.fitted import FittedTerm, Floats
+from pysirus._terms.term import BinValues, Builder, Numbers, Term
+from pysirus._text.format import apart, format_threshold
+
+STEPS = 40  # in which a line is shown
+LEAST_UNITS, MOST_UNITS = 1.0, 1000.0  # of a range that is told per unit
+RANGE_SHARE = 5e-4  # of the range, by which its ends and the mean may move to be short
+PREDICTION_SHARE = 5e-3  # of the standard deviation of the target, by which a rounded slope may move a prediction
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Slope(Term):
+    """A numeric column less its mean, constant beyond a range and 0 where it is missing.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    index : int
+        Its number.
+    lower, upper : float
+        The smallest and the largest training value; beyond them the value stays what it is there.
+    mean : float
+        Where the value is 0: the mean of the known training values.
+    """
+
+    kind: ClassVar[str] = "Slope"
+
+    feature: str = ""
+    index: int = 0
+    lower: float = float("nan")
+    upper: float = float("nan")
+    mean: float = float("nan")
+
+    @property
+    def key(self) -> Hashable:
+        """The column that it reads: no place of it can differ between fits."""
+        return "slope", self.feature
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The number of its feature."""
+        return (self.index,)
+
+    @property
+    def missing(self) -> float:
+        """What replaces a missing value."""
+        return self.mean
+
+    @property
+    def centre(self) -> float:
+        """What is taken from a value."""
+        return self.mean
+
+    def factor(self, index: int, column: Column) -> NDArray[np.float64]:
+        """The column within its range, less its mean."""
+        held = np.clip(column.values.astype(np.float64), self.lower, self.upper)
+        return np.where(np.isnan(held), 0.0, held - self.mean)
+
+    def holds(self, table: Table) -> NDArray[np.bool_]:
+        """The rows where its column is known."""
+        return np.asarray(~np.isnan(table.columns[self.index].values.astype(np.float64)))
+
+    def bin_values(self, binned: Binned) -> BinValues:
+        """None: rows need their own value."""
+        raise NotImplementedError("A slope has no values of bins.")
+
+    def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
+        """Add the column within its range, less its mean, times what a unit adds."""
+        into.line(self, inside)
+
+    def steps_on(self, index: int) -> set[float]:
+        """The ends of its range, between which its line is drawn."""
+        return {self.lower, self.upper} if index == self.index else set()
+
+    @property
+    def reach(self) -> float:
+        """The largest value that it can have, without its sign."""
+        return max(self.upper - self.mean, self.mean - self.lower)
+
+    @property
+    def range_text(self) -> str:
+        """Its range as text; empty where it is not known."""
+        if math.isnan(self.lower) or math.isnan(self.upper):
+            return ""
+        return f", from {format_threshold(self.lower)} to {format_threshold(self.upper)}"
+
+    @property
+    def condition_text(self) -> str:
+        """What it reads, as the parser reads it back."""
+        return f"slope of {apart(self.feature)}{self.range_text}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedSlope(FittedTerm, Slope):
+    """A slope of a model, or a candidate for one.
+
+    ``inside`` is the least-squares slope of what was left to explain, a number for each class that sum to zero, and
+    ``outside`` is 0. ``frequency`` is the proportion of trees whose line it is, ``n_inside`` counts the training rows
+    where its column is known and ``n_outside`` the others.
+
+    Attributes
+    ----------
+    step : float
+        Of how many units is told what they add: 1 where that reads well, else a power of ten.
+    decimals : int or None
+        To how many decimals that is rounded; None where it is not.
+    multiplies : bool
+        Whether it is told as a factor, and rounded as one.
+    """
+
+    step: float = 1.0
+    decimals: int | None = None
+    multiplies: bool = False
+
+    @property
+    def slope(self) -> float | tuple[float, ...]:
+        """What a unit of its column adds to the score, or to that of each class: as it is printed and used."""
+        raw = (self.weight or 0.0) * np.atleast_1d(np.asarray(self.inside, dtype=np.float64))
+        found = raw.tolist()
+        if self.decimals is not None and self.effect is None and np.any(raw != 0):
+            found = [_per_unit(told, self.step) for told in self._told(raw * self.step, self.decimals)]
+        return tuple(found) if isinstance(self.inside, tuple) else found[0]
+
+    def _told(self, added: Floats, decimals: int) -> list[float]:
+        """What a step adds, rounded; as a factor where it is one, of two classes as log-odds."""
+        if self.multiplies:
+            factor = round_number(math.exp(added[0]), decimals, from_=1.0)
+            return [float(_core.log(np.array([factor]))[0])]
+        if len(added) == 2:
+            odds = round_number(added[1] - added[0], decimals)
+            return [-odds / 2, odds / 2]
+        return [round_number(added[0], decimals)] if len(added) == 1 else _round_zero_sum(added, decimals)
+
+    def round_slope(self, spread: float, *, multiplies: bool = False) -> FittedSlope:
+        """The slope with the step and the decimals that matter.
+
+        Parameters
+        ----------
+        spread : float
+            The standard deviation of the target, in units of the score. A rounded slope moves no prediction by more
+            than half a hundredth of it (``PREDICTION_SHARE``).
+        multiplies : bool, default=False
+            Whether scores are logarithms, which are told as factors.
+        """
+        step = told_step(self.lower, self.upper)
+        most = PREDICTION_SHARE * spread * step / self.reach if self.reach > 0 else 0.0
+        decimals = math.ceil(-math.log10(2 * most)) if 0 < most < math.inf else None
+        return replace(self, step=step, decimals=decimals, multiplies=multiplies)
+
+    def outputs(self, values: Floats) -> Floats:
+        """Its output in each row: its value times what a unit has."""
+        inside = np.asarray(self.inside, dtype=np.float64)
+        return np.asarray(values.reshape(-1, *(1 for _ in inside.shape)) * inside)
+
+    def contributions(self, values: Floats) -> Floats:
+        """What it adds in each row, by the slope that is printed."""
+        slope = np.asarray(self.slope)
+        return np.asarray(values.reshape(-1, *(1 for _ in slope.shape)) * slope)
+
+    @property
+    def added(self) -> tuple[list[float], list[float]]:
+        """What it adds to each sum at the values 1 and 0."""
+        slope = np.atleast_1d(np.asarray(self.slope)).tolist()
+        return slope, [0.0] * len(slope)
+
+    def added_from(self, average: Floats) -> tuple[Floats, Floats]:
+        """What it adds at the values 1 and 0; on average nothing."""
+        slope = np.asarray(self.slope)
+        return slope, np.zeros_like(slope)
+
+    @property
+    def gap(self) -> float:
+        """How far its outputs are apart at most; for classes the share that changes class."""
+        return super().gap * (self.upper - self.lower)
+
+    def average_output(self, mean: float | tuple[float, ...]) -> Floats:
+        """Nothing: values are measured from their mean."""
+        return np.zeros_like(np.asarray(mean, dtype=np.float64))
+
+    @property
+    def has_sides(self) -> bool:
+        """It has no inside and outside."""
+        return False
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """What it adds at the lower and at the upper end of its range."""
+        slope = np.asarray(self.slope)
+        return (self.lower - self.mean) * slope, (self.upper - self.mean) * slope
+
+
+def told_step(lower: float, upper: float) -> float:
+    """Of how many units a person says what they add: one, or a power of ten of which a range has ten to a hundred."""
+    span = upper - lower
+    if LEAST_UNITS <= span < MOST_UNITS or not 0 < span < math.inf:
+        return 1.0
+    return float(f"1e{math.floor(math.log10(span)) - 1}")
+
+
+def short_range(lower: float, upper: float, mean: float) -> tuple[float, float, float]:
+    """The range and the mean of a column in few digits, each within a two-thousandth of the range."""
+    most = RANGE_SHARE * (upper - lower)
+    low, high, middle = (shortest_in(Gap(own - most, own + most), own) for own in (lower, upper, mean))
+    return low, high, min(max(middle, low), high)
+
+
+def round_number(value: float, decimals: int, from_: float = 0.0) -> float:
+    """A number with these decimals, or with more where it would differ from ``from_`` by less than two digits."""
+    gap = abs(value - from_)
+    if gap > 0 and math.isfinite(gap):
+        decimals = max(decimals, 1 - math.floor(math.log10(gap)))
+    if 0 < abs(value) < 1 and from_:  # a factor: digits count
+        decimals += -math.floor(math.log10(abs(value))) - 1
+    return round(value, decimals) + 0.0 if decimals <= 300 else value
+
+
+def _per_unit(told: float, step: float) -> float:
+    """What a unit adds of what a step adds, in the digits of that."""
+    return told if step == 1.0 else float(Decimal(repr(told)) / Decimal(repr(step)))
+
+
+def _round_zero_sum(added: Floats, decimals: int) -> list[float]:
+    """Numbers that sum to zero with these decimals; those that rounding moved most give way to the sum."""
+    decimals = max(decimals, 1 - math.floor(math.log10(float(np.abs(added).max()))))
+    grain = Decimal(1).scaleb(-decimals)
+    exact = [Decimal(value) / grain for value in added.tolist()]
+    whole = [int(value.to_integral_value()) for value in exact]
+    excess = sum(whole)
+    sign = 1 if excess > 0 else -1
+    order = sorted(range(len(whole)), key=lambda k: (whole[k] - exact[k]) * -sign)
+    for k in order[: abs(excess)]:
+        whole[k] -= sign
+    return [float(value * grain) for value in whole]

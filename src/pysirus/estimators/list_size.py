@@ -1,0 +1,266 @@
+"""A rule list of a given size, or above a given p0, and one whose size is tuned by cross-validation.
+
+``SirusRegressor``, ``SirusClassifier`` and ``SirusSurvival`` share the first, those whose name ends in CV the second.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pysirus._data.table import recode_table
+from pysirus._families.read import name_of
+from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
+from pysirus._learn.grow import Settings, bin_rows
+from pysirus._learn.select import Limits
+from pysirus._learn.stages import LEAST_ROWS
+from pysirus._learn.tuning.folds import TuningPlan, draw_folds, fit_folds
+from pysirus._learn.tuning.held_out import FoldPrediction, judge
+from pysirus._learn.tuning.tune import MOST_REPEATS, tune
+from pysirus._learn.weighing import weighing_of
+from pysirus._model.facts import ColumnRoles
+from pysirus._model.held_out import HeldOut
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._parameters.table import Folds, ListSize
+from pysirus._runtime.console import warn_user
+from pysirus._text.message import Parameter
+from pysirus.estimators.in_parts import InParts
+from pysirus.estimators.rule_model import RuleModel
+
+if TYPE_CHECKING:
+    from pysirus.engine.holders.sources import Paths
+    from pysirus.engine.parts import EngineOptions
+    from pysirus.engine.read import PartRows
+
+
+Self = TypeVar("Self", bound="FixedSizeSirus")
+
+
+class FixedSizeSirus(InParts, ListSize):
+    """Bins, forest, selection, weights, stages: once, on all rows."""
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rules.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The table.
+        y : array of shape (n_rows,)
+            The target: numbers or, for classes, text, integers or booleans.
+        sample_weight : array of shape (n_rows,), optional
+            Sample weights. A weight of zero is the same as leaving the row out. In the forest a row counts
+            at least 2**-20 of the heaviest, elsewhere 2**-40.
+
+        Returns
+        -------
+        self : estimator
+        """
+        settings = self._settings()
+        table, response, target = self._read(X, y, sample_weight)
+        settings = self._choose_device(settings, table.n_rows, table.n_columns)
+        self._keep(fit(partial(bin_rows, table, response, target), self._plan(settings)))
+        self._remember(ColumnRoles(target, name_of(sample_weight)))
+        return self
+
+    def cross_validate(
+        self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
+    ) -> HeldOut:
+        """Learn a list of this size in each fold, and judge it by the rows that are held out.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        cv : int, splitter or list of folds, default=10
+            The folds.
+        groups : array of shape (n_rows,), optional
+            Rows of the same group stay in the same fold.
+
+        Returns
+        -------
+        held_out : HeldOut
+            Its ``metrics``, by name with standard errors. A fitted estimator remembers them: its model shows them, and
+            so do its file and its report.
+        """
+        settings = self._settings()
+        table, response, target = self._read(X, y, sample_weight)
+        kept = self._counting(y, sample_weight, table.n_rows)
+        (splits,) = draw_folds(cv, 1, response=response, groups=groups, kept=kept, seed=settings.seed)
+        plan = self._plan(self._choose_device(settings, table.n_rows, table.n_columns, len(splits)))
+        folds = []
+        for train, test in splits:
+            put_in_bins = partial(bin_rows, table.take(train), response.take(train), target)
+            model = fit(put_in_bins, plan, strict=False).model
+            values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
+            folds.append(FoldPrediction(test, response.take(test), values, model.mean))
+        found = judge([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
+        if self.__sklearn_is_fitted__():
+            self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
+        return found
+
+    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
+        return partial(fit, plan=self._plan(settings))
+
+    def _plan(self, settings: Settings) -> FitPlan:
+        n_stages = None if self.n_stages == "auto" else int(self.n_stages)
+        n_rules = self.n_rules if self.p0 is None else self.max_rules
+        min_rows = self.min_samples_leaf or (1 if n_stages == 1 else LEAST_ROWS)
+        size = Limits(n_rules, self.p0, self.post_treatment, min_rows)
+        return FitPlan(weighing_of(self._family), settings, size, self.max_rules, n_stages)
+
+
+Tuned = TypeVar("Tuned", bound="TunedSirus")
+
+
+class TunedSirus(InParts, Folds):
+    """Tuning by cross-validation, for any kind of response."""
+
+    _is_tuned: ClassVar[bool] = True
+
+    def fit(self: Tuned, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Tuned:
+        """Choose the number of rules and learn them.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The table.
+        y : array of shape (n_rows,)
+            The target: numbers or, for classes, text, integers or booleans.
+        sample_weight : array of shape (n_rows,), optional
+            Sample weights.
+        groups : array of shape (n_rows,), optional
+            Rows of the same group stay in the same fold.
+
+        Returns
+        -------
+        self : estimator
+        """
+        settings = self._settings()
+        table, response, target = self._read(X, y, sample_weight)
+        kept = self._counting(y, sample_weight, table.n_rows)
+        seed = settings.seed
+        splits = draw_folds(self.cv, self._most_repeats, response=response, groups=groups, kept=kept, seed=seed)
+        first = next(splits)  # what is wrong with the folds is said before anything is grown
+        n_forests = 1 + (1 if self.n_repeats == "auto" else self._most_repeats) * len(first)
+        settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
+        plan = self._plan(settings)
+        folds = partial(fit_folds, table, response, chain([first], splits), plan)
+        self._keep(tune(partial(bin_rows, table, response, target), folds, plan))
+        self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
+        return self
+
+    def fit_files(
+        self: Tuned,
+        paths: Paths,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        groups: str | None = None,
+        exposure: str | None = None,
+        drop: Sequence[str] = (),
+        memory: int = 1 << 30,
+        quantiles: str = "exact",
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> Tuned:
+        """Choose the number of rules and learn them from files that need not fit into memory, as ``fit`` does.
+
+        All folds share the passes over the files. ``cv`` must be a number of folds.
+
+        Parameters
+        ----------
+        paths : str, path or list of them
+            Parquet or CSV files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in file
+            order; the files of a folder or pattern are sorted by name.
+        target : str
+            The column to predict.
+        sample_weight : str, optional
+            The column of sample weights.
+        groups : str, optional
+            A column, which is no feature: rows of the same group stay in the same fold.
+        exposure : str, optional
+            Of counts, the column of what they were collected over: what is learned are counts per unit of it, with the
+            exposure (times the weights) as weight. It is no feature.
+        drop : list of str, optional
+            Columns to leave out.
+        memory : int, default=2**30
+            About how many bytes to use, besides about 40 bytes a row for what is held out.
+        quantiles : {"exact", "sketch"}, default="exact"
+            With "sketch" cuts are near the quantiles, which saves two passes over the files.
+        scratch : str or path, optional
+            The folder for the scratch files, by default the temporary folder. They are removed at the end.
+
+        Returns
+        -------
+        self : estimator
+        """
+        options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
+        return self._fit_files(paths, target, weights=sample_weight, exposure=exposure, groups=groups, **options)
+
+    def _settings(self) -> Settings:
+        return replace(super()._settings(), draws_few=True)
+
+    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
+        from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
+        from pysirus.engine.tune import fit_folds_of_parts
+
+        plan = self._plan(settings)
+        repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
+        folds = partial(fit_folds_of_parts, parts, plan, options, repetitions)
+        return partial(tune, fit_folds=folds, plan=plan)
+
+    def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
+        """Forests of folds grow together, from the same rows, which a GPU cannot."""
+        if self.device == "gpu":
+            raise ParameterError(
+                f"{Parameter('device')} must be 'cpu' or 'auto' to tune on files, got 'gpu': tune in memory, or fit "
+                f"files with the {Parameter('p0')} of a sample."
+            )
+        self.device_ = "cpu"
+        return settings
+
+    @property
+    def _most_repeats(self) -> int:
+        """How often folds are drawn at most."""
+        return MOST_REPEATS if self.n_repeats == "auto" else int(self.n_repeats)
+
+    def _plan(self, settings: Settings) -> TuningPlan:
+        return TuningPlan(
+            weighing=weighing_of(self._family),
+            settings=settings,
+            max_rules=self.max_rules,
+            criterion=self._criterion,
+            n_repeats=None if self.n_repeats == "auto" else int(self.n_repeats),
+            n_stages=None if self.n_stages == "auto" else int(self.n_stages),
+            post_treatment=self.post_treatment,
+            min_samples_leaf=self.min_samples_leaf,
+        )
+
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        found = fitted.model.out_of_fold
+        if found is not None and found.doubt:
+            warn_user(found.doubt)
+
+    @property
+    def _criterion(self) -> str:
+        return self._family.criterion if self.criterion == "auto" else self.criterion
+
+    def _set_model(self, model: Model) -> None:
+        super()._set_model(model)
+        if model.tuning is not None:
+            self.p0_ = model.tuning.p0
+            self.cv_error_ = model.tuning.error
+            self.cv_stability_ = model.tuning.stability
+            self.path_ = model.tuning.path
+
+    @property
+    def models_(self) -> tuple[RuleModel, ...]:
+        """The model of every size on the full data, from one rule on; see also ``with_rules``."""
+        model = self._model
+        return tuple(model.at_size(size.n_rules) for size in model.tuned.sizes)

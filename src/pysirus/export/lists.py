@@ -1,0 +1,182 @@
+"""A model in, its rule list out to be read: a LaTeX, Markdown or HTML table; or its model file as text.
+
+LaTeX has booktabs rules and the layout of the paper's Table 1. HTML is a table to paste into a page: no script, no
+style sheet, all text escaped. JSON is what ``save`` writes and ``pysirus.load`` reads.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from pysirus._model.file import document_text, model_to_json
+from pysirus._model.model import Model
+from pysirus._text.format import one_line
+from pysirus.export._table import ConditionText, RuleRow, head_pairs, number_names, rule_rows
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": r"{-}",  # so that -- stays two hyphens
+}
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return "".join(SPECIAL.get(c, c) for c in one_line(text))
+
+
+def _thousands(number: str) -> str:
+    """A number in mathematics, where a comma would part two of them."""
+    return number.replace(",", "{,}")
+
+
+def _relation(text: str) -> str:
+    """What is asked of a feature, the comparison in mathematics."""
+    match = re.fullmatch(r" (<|>=) (-?[0-9.,e+-]+)( or missing)?", text)
+    if match:
+        symbol = {"<": "<", ">=": r"\geq"}[match[1]]
+        return f" ${symbol} {_thousands(match[2])}${match[3] or ''}"
+    return escape_latex(text)
+
+
+def _condition(condition: ConditionText) -> str:
+    head = f"${_thousands(condition.head.removesuffix(' <= '))} \\leq$ " if condition.head else ""
+    text = f"{head}{escape_latex(condition.feature)}{_relation(condition.tail)}"
+    return f"({text})" if condition.bracket else text
+
+
+def _value(text: str) -> str:
+    """A number in mathematics, so that its sign is a minus; class proportions as text."""
+    return f"${_thousands(text)}$" if re.fullmatch(r"[+-]?[0-9.,e+-]+", text) else escape_latex(text)
+
+
+def _line(row: RuleRow) -> str:
+    conditions = r" \textbf{\&} ".join(map(_condition, row.conditions)) or "always"
+    rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
+    stage = f"{row.stage} & " if row.stage else ""
+    numbers = "".join(f" & {text if text[0].isdigit() else _value(text)}" for text in row.numbers)
+    return rf"{row.number} & {stage}{row.frequency} & {rule}{numbers} \\"
+
+
+def _is_long(row: RuleRow) -> bool:
+    return sum(len(str(condition)) for condition in row.conditions) > 70
+
+
+def to_latex(model: Model, *, caption: str | None = None, label: str | None = None) -> str:
+    """A table float with the rules; the document needs the packages array, booktabs and textcomp.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    caption : str, optional
+        The caption, as LaTeX. By default it names the target.
+    label : str, optional
+        The label for references.
+
+    Returns
+    -------
+    text : str
+    """
+    head = r" \quad ".join(f"{escape_latex(name)} = {_value(value)}" for name, value in head_pairs(model))
+    caption = caption if caption is not None else f"Rules for {escape_latex(model.target)}."
+    rows = rule_rows(model)
+    long = any(map(_is_long, rows))
+    rule_column = r">{\raggedright\arraybackslash}p{0.7\linewidth}" if long else "l"
+    staged = model.is_staged
+    column, stage = ("r", "Stage & ") if staged else ("", "")
+    names = number_names(model)
+    lines = [
+        "% needs \\usepackage{array,booktabs,textcomp}",
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \begin{{tabular}}{{r{column}r{rule_column}{'r' * len(names)}}}",
+        r"    \toprule",
+        rf"    \multicolumn{{{3 + staged + len(names)}}}{{c}}{{{head}}} \\",
+        r"    \midrule",
+        rf"    \# & {stage}Frequency & Rule{''.join(f' & {name.capitalize()}' for name in names)} \\",
+        r"    \midrule",
+        *(f"    {_line(row)}" for row in rows),
+        *([r"    \midrule"] if model.terms else []),
+        *(rf"    {'& ' if staged else ''}& & {escape_latex(str(term))} {'& ' * len(names)}\\" for term in model.terms),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        rf"  \caption{{{caption}}}",
+        *([rf"  \label{{{label}}}"] if label else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is, inside a table cell too."""
+    text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"([\\`*_\[\]#!|~$])", r"\\\1", text)
+    return re.sub(r"(://|www\.|@)", lambda m: m[0][0] + "\u200b" + m[0][1:], text)  # no automatic links
+
+
+def to_markdown(model: Model) -> str:
+    """The rules as a table of GitHub's Markdown."""
+    lines = [", ".join(f"{escape_markdown(name)} = {escape_markdown(value)}" for name, value in head_pairs(model)), ""]
+    stage = ("| stage ", "|---:") if model.is_staged else ("", "")
+    names = number_names(model)
+    heads = "".join(f" {name} |" for name in names)
+    lines += [f"| # {stage[0]}| frequency | rule |{heads}", f"|---:{stage[1]}|---:|:---|{'---:|' * len(names)}"]
+    for row in rule_rows(model):
+        conditions = " **&amp;** ".join(escape_markdown(str(condition)) for condition in row.conditions) or "always"
+        rule = f"**if** {conditions} **then** {escape_markdown(row.inside)} **else** {escape_markdown(row.outside)}"
+        stage_cell = f"| {row.stage} " if row.stage else ""
+        numbers = "".join(f" {escape_markdown(number)} |" for number in row.numbers)
+        lines.append(f"| {row.number} {stage_cell}| {row.frequency} | {rule} |{numbers}")
+    if model.terms:
+        lines += ["", "Linear terms:", "", *(f"- {escape_markdown(str(term))}" for term in model.terms)]
+    return "\n".join(lines) + "\n"
+
+
+RIGHT = ' style="text-align:right"'
+LEFT = ' style="text-align:left"'
+
+
+def to_html(model: Model) -> str:
+    """The rules as an HTML table."""
+    caption = ", ".join(f"{escape(name)} = {escape(value)}" for name, value in head_pairs(model))
+    stage_head = f"<th{RIGHT}>stage</th>" if model.is_staged else ""
+    heads = "".join(f"<th{RIGHT}>{name}</th>" for name in number_names(model))
+    lines = [
+        '<table class="pysirus-rules">',
+        f"<caption>{caption}</caption>",
+        f"<thead><tr><th{RIGHT}>#</th>{stage_head}<th{RIGHT}>frequency</th><th{LEFT}>rule</th>{heads}</tr></thead>",
+        "<tbody>",
+    ]
+    for row in rule_rows(model):
+        conditions = " <b>&amp;</b> ".join(escape(str(condition)) for condition in row.conditions) or "always"
+        rule = f"<b>if</b> {conditions} <b>then</b> {escape(row.inside)} <b>else</b> {escape(row.outside)}"
+        stage = f"<td{RIGHT}>{row.stage}</td>" if row.stage else ""
+        numbers = "".join(f"<td{RIGHT}>{escape(text)}</td>" for text in row.numbers)
+        cells = f"<td{RIGHT}>{row.frequency}</td><td{LEFT}>{rule}</td>{numbers}"
+        lines.append(f"<tr><td{RIGHT}>{row.number}</td>{stage}{cells}</tr>")
+    after = "<td></td>" * len(number_names(model))
+    for term in model.terms:
+        before = "<td></td>" * (3 if stage_head else 2)
+        lines.append(f"<tr>{before}<td{LEFT}>{escape(str(term))}</td>{after}</tr>")
+    return "\n".join([*lines, "</tbody>", "</table>", ""])
+
+
+def to_json(model: Model) -> str:
+    """The model file; docs/model-file.md describes it."""
+    return document_text(model_to_json(model))

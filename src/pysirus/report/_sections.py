@@ -1,0 +1,215 @@
+"""A model, and rows if there are some, in; what the sections of the page show out, as plain data.
+
+How good the model is and what gives reason to doubt it; the effect of each feature; what each rule obeys, and how
+rules share rows out, also as HTML. Numbers have nine digits, which is more than a page shows.
+"""
+
+from __future__ import annotations
+
+import html
+import warnings
+from typing import Any
+
+import numpy as np
+
+from pysirus._data.column import DataError
+from pysirus._data.frame import rows_that_count
+from pysirus._data.table import Table
+from pysirus._families.row_metrics import Metrics
+from pysirus._model.doubts import doubts
+from pysirus._model.held_out import METRICS, Bins, metric_texts
+from pysirus._model.model import Model
+from pysirus._terms.constraints import WORDS, side_of
+from pysirus._text.format import format_date
+from pysirus._text.message import say
+from pysirus._use.coverage import SHOWN_PAIRS, coverage
+from pysirus._use.effect import Effect, effect, level_counts, level_groups
+from pysirus._use.explain import feature_importance
+from pysirus._use.score import score, training_metrics
+
+
+def short(values: Any) -> Any:
+    """Numbers to nine digits, in lists as deep as the array."""
+    if isinstance(values, (tuple, list, np.ndarray)):
+        return [short(v) for v in values]
+    return None if values is None or not np.isfinite(values) else float(f"{float(values):.9g}")
+
+
+def obeys(model: Model) -> dict[str, Any] | None:
+    """What the model promises, and for each rule of the list what of it can be read off its line."""
+    if model.constraints is None:
+        return None
+    constraints, rows = model.constraints, []
+    for rule in model.rules:
+        parts = []
+        for condition in rule.conditions:
+            wanted = constraints.directions.get(condition.index)
+            if wanted is None:
+                continue
+            larger = "at and above the cut" if side_of(condition) > 0 else "below the cut"
+            gap = constraints.gap(rule)
+            word = "larger" if gap > 0 else "smaller" if gap < 0 else "equal"
+            parts.append(f"{WORDS[wanted]} in {condition.feature}: its output is {word} {larger}")
+        names = [condition.feature for condition in rule.conditions]
+        if constraints.together.is_limited and len(names) > 1:
+            parts.append(f"{', '.join(names[:-1])} and {names[-1]} may stand together")
+        parts += ["given, with a fixed effect"] if rule.effect is not None else []
+        rows.append([rule.folded(), "; ".join(parts) or "no constraint concerns it"])
+    return {"text": constraints.text([feature.name for feature in model.features]), "rules": rows}
+
+
+def coverage_data(model: Model, table: Table) -> dict[str, Any]:
+    """How the rules share rows out, for the report."""
+    found = coverage(model, table)
+    return {
+        "n": table.n_rows,
+        "uncovered": found.uncovered,
+        "rules": [
+            [rule.folded(), float(share), float(alone)]
+            for rule, share, alone in zip(found.rules, found.share, found.alone)
+        ],
+        "together": [list(pair) for pair in found.pairs()[:SHOWN_PAIRS]],
+        "contradictions": [list(pair) for pair in found.contradictions[:SHOWN_PAIRS]],
+    }
+
+
+def checks_html(data: dict[str, Any]) -> str:
+    """Both as sections of the page, without scripts; about the chosen list."""
+    return _obeys_html(data.get("obeys")) + _coverage_html(data.get("coverage"))
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<table class="checks"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _obeys_html(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    rows = [[str(i), *row] for i, row in enumerate(found["rules"], start=1)]
+    return (
+        '<section id="obeys" aria-labelledby="obeys-title"><h2 id="obeys-title">What every rule obeys</h2>'
+        f'<p class="note">Constraints: {html.escape(found["text"])}. Weights are not negative, so the list obeys if '
+        f"each line does.</p>{_table(['', 'Rule', 'How it can be seen'], rows)}</section>"
+    )
+
+
+def _coverage_html(found: dict[str, Any] | None) -> str:
+    if found is None or not found["rules"]:
+        return ""
+    rows = [
+        [str(i), text, f"{100 * share:.1f}%", f"{100 * alone:.1f}%"]
+        for i, (text, share, alone) in enumerate(found["rules"], start=1)
+    ]
+    lines = [f"Rows that no rule covers: {100 * found['uncovered']:.1f}% of {found['n']:,}."]
+    for key, title in (("together", "Fire together"), ("contradictions", "Contradict each other")):
+        pairs = [f"{i + 1} and {j + 1} ({100 * share:.1f}%)" for i, j, share in found[key]]
+        lines.append(f"{title}: {', '.join(pairs) or 'none'}.")
+    notes = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    return (
+        '<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">Coverage and overlap</h2>'
+        '<p class="note">How the rules of the chosen list share the rows of the table out. Two rules contradict '
+        "each other where both hold and pull in different directions.</p>"
+        f"{_table(['', 'Rule', 'Holds in', 'Alone in'], rows)}{notes}</section>"
+    )
+
+
+def effects(model: Model, table: Table | None) -> list[dict[str, Any]]:
+    """The effect of each feature that the model looks at, the most important first."""
+    if table is None and not model.family.adds_up:
+        return []  # a weighted mean has effects on a table only
+    importance = feature_importance(model, backend="pyarrow").to_pydict()
+    used = {model.features[index].name for index in model.columns_of(model.rules)}
+    names = [name for name in importance["feature"] if name in used]
+    share = dict(zip(importance["feature"], zip(importance["gap"], importance["frequency"])))
+    return [
+        {
+            **_effect(model, effect(model, name, table, with_predictions=False), table),
+            "gap": short(share[name][0]),
+            "frequency": short(share[name][1]),
+        }
+        for name in names
+    ]
+
+
+def _effect(model: Model, found: Effect, table: Table | None) -> dict[str, Any]:
+    """Steps between thresholds, or rows of levels: those that no rule tells apart share one."""
+    (axis,) = found.axes
+    shown: dict[str, Any] = {"feature": axis.feature, "numeric": axis.is_numeric, "hasMissing": axis.has_missing}
+    if axis.is_numeric:
+        if axis.column.is_date:
+            shown["names"] = [format_date(edge) for edge in axis.edges]
+        return {**shown, "edges": short(axis.edges), "labels": list(axis.labels), "values": short(found.values)}
+    counts = None if table is None or axis.index in table.absent else level_counts(axis, table.columns[axis.index])
+    groups = level_groups(axis, found.values, counts)
+    return {
+        **shown,
+        "labels": [group.label for group in groups],
+        "members": [list(group.levels) if group.is_folded else [] for group in groups],
+        "values": short(np.reshape([group.value for group in groups], (len(groups), *model.family.shape))),
+    }
+
+
+def quality(model: Model, X: Any, table: Table | None, y: Any, weights: Any = None) -> dict[str, Any]:
+    """What is known of the quality of a model."""
+    return {
+        "heldOut": _held_out(model),
+        "inSample": None if model.out_of_fold is not None else _in_sample(model, X, table, y, weights),
+        "doubts": list(map(say, doubts(model))),
+    }
+
+
+def _metrics(metrics: Metrics) -> list[list[str]]:
+    return [[METRICS[name], *metric_texts(name, *pair)] for name, pair in metrics.items()]
+
+
+def _held_out(model: Model) -> dict[str, Any] | None:
+    """What held-out rows say of the model, if it was cross-validated."""
+    found = model.out_of_fold
+    if found is None:
+        return None
+    bins = [
+        {"class": own.code, "probability": short(own.probability), "members": short(own.members)}
+        | {"others": short(own.others)}
+        for own in (_about(own, model) for own in found.bins)
+    ]
+    return {
+        "how": found.how,
+        "nRules": len(model.rules),
+        "metrics": _metrics(found.metrics),
+        "bins": bins,
+        "confusion": None if found.confusion is None else short(found.confusion),
+    }
+
+
+def _about(bins: Bins, model: Model) -> Bins:
+    """Probabilities of the positive class, where bins are of the other of two."""
+    if len(model.classes or ()) != 2 or bins.code == model.positive:
+        return bins
+    return Bins(model.positive, 1.0 - bins.probability[::-1], bins.others[::-1], bins.members[::-1])
+
+
+def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) -> dict[str, Any] | None:
+    """Metrics of rows that the model may have seen; ``rows`` is how many a table has, None for those of training."""
+    own = training_metrics(model)
+    if own is not None:
+        return {"rows": None, "metrics": _metrics(own), "explained": _explained(own)}
+    if table is None or y is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rows without a target have no part in it
+            with rows_that_count(X, y, weights, need_target=True) as (X, y, weights):
+                found, n_rows = score(model, X, y, weights).metrics, len(y)
+    except DataError:  # a class that training did not know, say: shown beside predictions, but not judged
+        return None
+    return {"rows": n_rows, "metrics": _metrics(found), "explained": _explained(found)}
+
+
+def _explained(metrics: Metrics) -> dict[str, Any] | None:
+    """The share of the variance or deviance that is explained, and what that is called; None for others."""
+    for name, what in (("r2", "variance"), ("d2", "deviance")):
+        if name in metrics:
+            return {"what": what, "name": METRICS[name], "share": short(metrics[name][0])}
+    return None

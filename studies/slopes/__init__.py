@@ -1,0 +1,1 @@
+"""Rules beside rules and slopes: error, size and stability of staged lists (docs/slopes-study.md)."""

@@ -1,0 +1,251 @@
+"""Figures of predictions equal scikit-learn's; held-out rows are judged by lists that have not seen them."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+
+import pysirus
+from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus._families.row_metrics import Predicted, auc_of, calibration_error, class_metrics, number_metrics
+from pysirus._model.held_out import bins_of, format_metrics, metrics_line
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def random_classes(n_classes, n_rows=400, seed=0):
+    random = np.random.default_rng(seed)
+    scores = np.round(random.normal(size=(n_rows, n_classes)), 1)
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    codes = np.array([random.choice(n_classes, p=p) for p in probabilities])
+    return probabilities, codes, random.integers(1, 4, n_rows).astype(float)
+
+
+# ---------------------------------------------------------------------------------------------------------- metrics
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_metrics_of_classes_are_those_of_scikit_learn(n_classes, weighted):
+    p, codes, weights = random_classes(n_classes)
+    weights = weights if weighted else None
+    found = {name: value for name, (value, _) in class_metrics(Predicted(p, codes, weights)).items()}
+    guess = p.argmax(axis=1)
+    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(codes, guess, sample_weight=weights))
+    balanced = metrics.balanced_accuracy_score(codes, guess, sample_weight=weights)
+    assert found["balanced_accuracy"] == pytest.approx(balanced)
+    assert found["log_loss"] == pytest.approx(metrics.log_loss(codes, p, sample_weight=weights))
+    if n_classes == 2:
+        assert found["auc"] == pytest.approx(metrics.roc_auc_score(codes, np.round(p[:, 1], 12), sample_weight=weights))
+        assert found["brier"] == pytest.approx(metrics.brier_score_loss(codes, p[:, 1], sample_weight=weights))
+    else:
+        areas = [
+            metrics.roc_auc_score(codes == k, np.round(p[:, k], 12), sample_weight=weights) for k in range(n_classes)
+        ]
+        assert found["auc"] == pytest.approx(np.mean(areas))
+        one_hot = codes[:, None] == np.arange(n_classes)
+        assert found["brier"] == pytest.approx(np.average(((p - one_hot) ** 2).sum(axis=1), weights=weights))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_of_numbers_are_those_of_scikit_learn(weighted):
+    random = np.random.default_rng(0)
+    y = random.normal(size=300)
+    predicted = 0.7 * y + 0.3 * random.normal(size=300)
+    weights = random.random(300) if weighted else None
+    found = {name: value for name, (value, _) in number_metrics([Predicted(predicted[:, None], y, weights)]).items()}
+    assert found["r2"] == pytest.approx(metrics.r2_score(y, predicted, sample_weight=weights))
+    squared = metrics.mean_squared_error(y, predicted, sample_weight=weights)
+    assert found["rmse"] == pytest.approx(np.sqrt(squared))
+    assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted, sample_weight=weights))
+    assert found["unexplained_variance"] == pytest.approx(1 - found["r2"])
+    assert set(number_metrics([Predicted(predicted[:, None], np.ones(300), None)])) == {
+        "rmse",
+        "mae",
+    }  # nothing to explain
+
+
+def test_standard_errors_are_the_spread_over_other_rows():
+    every = [class_metrics(Predicted(*random_classes(2, 250, seed)[:2], None)) for seed in range(300)]
+    for name in ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier"):
+        values, errors = zip(*(found[name] for found in every))
+        assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)
+    random = np.random.default_rng(0)
+    numbers = []
+    for _ in range(300):
+        y = random.normal(size=200)
+        numbers.append(number_metrics([Predicted((0.5 * y + random.normal(size=200))[:, None], y, None)]))
+    for name in ("rmse", "mae"):
+        values, errors = zip(*(found[name] for found in numbers))
+        assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)
+
+
+def test_an_auc_by_hand():
+    scores, member = np.array([1.0, 2.0, 2.0, 3.0]), np.array([False, True, False, True])
+    area, _ = auc_of(scores, member, np.ones(4))
+    assert area == (1.5 + 2) / 4
+    assert auc_of(scores, np.ones(4, bool), np.ones(4)) is None
+
+
+def test_calibration_by_hand():
+    claimed = np.repeat([0.2, 0.6], 5)
+    p = np.stack([1 - claimed, claimed], axis=1)
+    codes = np.array([1, 0, 0, 0, 0, 1, 1, 1, 0, 0])
+    # ten groups of one row: |0.2 - 1| + 4 * 0.2 + 3 * 0.4 + 2 * 0.6 over 10
+    assert calibration_error(p, codes, np.ones(10)) == pytest.approx((0.8 + 0.8 + 1.2 + 1.2) / 10)
+    big = np.repeat(p, 10, axis=0), np.repeat(codes, 10)
+    assert calibration_error(*big, np.ones(100)) == pytest.approx(0.4)
+    true = np.random.default_rng(0).random(200_000)
+    came = (np.random.default_rng(1).random(200_000) < true).astype(int)
+    assert calibration_error(np.stack([1 - true, true], axis=1), came, np.ones(len(true))) < 0.005
+
+
+def test_bins_keep_weight_and_equal_probabilities():
+    p, codes, weights = random_classes(2, 5000)
+    own = bins_of(1, p[:, 1], codes == 1, weights, 200)
+    assert len(own.probability) <= 200 and (np.diff(own.probability) > 0).all()
+    assert own.members.sum() == pytest.approx(weights[codes == 1].sum())
+    assert own.others.sum() == pytest.approx(weights[codes == 0].sum())
+    few = bins_of(1, np.repeat([0.1, 0.7], 50), np.arange(100) % 2 == 0, np.ones(100), 200)
+    assert few.probability.tolist() == pytest.approx([0.1, 0.7]) and few.members.tolist() == [25, 25]
+
+
+def test_metrics_as_text():
+    by_name = {"accuracy": (0.8123, 0.0123), "auc": (0.9, None), "rmse": (1234.5, 6.7)}
+    assert format_metrics(by_name).splitlines() == [
+        "accuracy                 81.2% ± 1.2%",
+        "AUC                      0.900",
+        "root mean squared error   1234 ± 6.7",
+    ]
+    assert metrics_line(by_name) == "accuracy 81.2%, AUC 0.900, root mean squared error 1234"
+
+
+# ------------------------------------------------------------------------------------------------------- held-out rows
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def tuned(cancer):
+    return SirusClassifierCV(n_repeats=1, cv=5, n_trees=100, max_rules=8, random_state=0).fit(*cancer)
+
+
+def test_metrics_of_tuning_agree_with_its_error(ozone, cancer):
+    X, y = ozone
+    numbers = SirusRegressorCV(n_repeats=1, cv=5, n_trees=100, random_state=0).fit(X, y)
+    found = numbers.model_.out_of_fold
+    assert found.metrics["unexplained_variance"][0] == pytest.approx(numbers.cv_error_)
+    assert not found.bins and found.confusion is None
+    staged = SirusRegressorCV(n_repeats=1, cv=5, n_trees=100, n_stages=4, random_state=0).fit(X, y)
+    assert staged.model_.out_of_fold.metrics["unexplained_variance"][0] == pytest.approx(staged.cv_error_)
+    equal = SirusClassifierCV(n_repeats=1, cv=5, n_trees=100, weighting="equal", random_state=0).fit(*cancer)
+    assert equal.model_.out_of_fold.metrics["auc"][0] == pytest.approx(1 - equal.cv_error_)
+
+
+def test_the_deviance_of_tuning_is_the_log_loss_out_of_fold(cancer, tuned):
+    y = cancer[1]
+    found = tuned.model_.out_of_fold
+    share = y.mean()  # the constant of a fold hardly differs from that of all rows
+    constant = -(share * np.log(share) + (1 - share) * np.log(1 - share))
+    assert found.metrics["log_loss"][0] / constant == pytest.approx(tuned.cv_error_, rel=0.01)
+    assert found.n_folds == 5 and found.n_repeats == 1 and found.n_rules == len(tuned.selected_)
+    (own,) = found.bins
+    assert own.code == 1 and own.members.sum() == pytest.approx(y.sum())
+    assert found.confusion.sum() == pytest.approx(len(y))
+    accuracy = np.trace(found.confusion) / found.confusion.sum()
+    assert found.metrics["accuracy"][0] == pytest.approx(accuracy, rel=1e-5)
+
+
+def test_a_list_of_given_size_is_cross_validated(cancer):
+    X, y = cancer
+    model = SirusClassifier(n_rules=4, n_trees=100, random_state=0)
+    rows = np.arange(len(y)) % 5
+    folds = [(np.flatnonzero(rows != k), np.flatnonzero(rows == k)) for k in range(5)]
+    found = model.cross_validate(X, y, cv=folds)
+    p = np.empty(len(y))
+    for train, test in folds:
+        p[test] = clone(model).fit(X.iloc[train], y.iloc[train]).predict_proba(X.iloc[test])[:, 1]
+    assert found.metrics["log_loss"][0] == pytest.approx(metrics.log_loss(y, p))
+    assert found.metrics["auc"][0] == pytest.approx(metrics.roc_auc_score(y, p))
+    model.fit(X, y)
+    assert model.model_.out_of_fold is None
+    model.cross_validate(X, y, cv=folds)
+    assert model.model_.out_of_fold.metrics["auc"] == found.metrics["auc"]
+
+
+def test_weights_of_classes_do_not_judge(cancer):
+    X, y = cancer
+    weights = np.random.default_rng(0).integers(1, 3, len(y)).astype(float)
+    model = SirusClassifier(n_rules=3, n_trees=100, class_weight="balanced", random_state=0)
+    found = model.cross_validate(X, y, weights, cv=5)
+    assert sum(own.members.sum() + own.others.sum() for own in found.bins) == pytest.approx(weights.sum())
+    plain = model.cross_validate(X, y, cv=5)
+    assert sum(own.members.sum() + own.others.sum() for own in plain.bins) == pytest.approx(len(y))
+
+
+def test_metrics_are_of_the_chosen_list_only(cancer, tuned, tmp_path):
+    size = len(tuned.selected_)
+    other = next(k for k in range(1, len(tuned.models_) + 1) if k != size)
+    assert tuned.with_rules(other).out_of_fold is None
+    assert tuned.with_rules(size).out_of_fold.metrics == tuned.model_.out_of_fold.metrics
+    assert tuned.without(1).out_of_fold is None and "out_of_fold" not in tuned.without(1).facts
+    tuned.save(tmp_path / "m.json")
+    loaded = pysirus.load(tmp_path / "m.json").model_.out_of_fold
+    assert loaded.metrics == tuned.model_.out_of_fold.metrics
+    assert (loaded.bins[0].probability == tuned.model_.out_of_fold.bins[0].probability).all()
+
+
+def test_several_classes_have_bins_each():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = SirusClassifier(n_rules=4, n_trees=100, random_state=0)
+    found = model.cross_validate(X, y, cv=5)
+    assert [own.code for own in found.bins] == [0, 1, 2] and found.confusion.shape == (3, 3)
+    assert found.metrics["auc"][1] is None
+
+
+def test_metrics_of_new_rows(cancer, ozone):
+    X, y = cancer
+    model = SirusClassifier(n_rules=4, n_trees=100, random_state=0).fit(X[::2], y[::2])
+    found = model.metrics(X[1::2], y[1::2])
+    assert found["log_loss"] == pytest.approx(metrics.log_loss(y[1::2], model.predict_proba(X[1::2])))
+    assert found.n_rows == len(y[1::2]) and "AUC" in str(found)
+    with pytest.raises(ValueError, match=r"2, which is not a class of the model\. Its classes are 0, 1"):
+        model.metrics(X[:5], [0, 1, 2, 1, 0])
+    numbers = SirusRegressor(n_rules=4, n_trees=100, random_state=0).fit(*ozone)
+    assert numbers.metrics(*ozone)["r2"] == pytest.approx(numbers.score(*ozone))
+    weights = np.arange(len(ozone[1])) % 3
+    weighed = numbers.metrics(*ozone, sample_weight=weights)
+    assert weighed["r2"] == pytest.approx(numbers.score(*ozone, sample_weight=weights))
+    assert weighed.n_rows == (weights > 0).sum()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(figures={"magic": [1, 2]}), "which is none of accuracy"),
+        (lambda d: d["figures"].update(auc=[0.9]), r"a list of 2"),
+        (lambda d: d["figures"].update(auc=["high", None]), "must be a finite number"),
+        (lambda d: d["bins"][0].update({"class": 7}), "one of 2 classes"),
+        (lambda d: d["bins"][0].update(members="1 2"), "must be a line of"),
+        (lambda d: d["bins"][0].update(probability=" ".join(["0.5"] * 5000)), "at most 200"),
+        (lambda d: d["bins"][0].update(probability="0.9 0.1", members="1 1", others="1 1"), "must rise"),
+        (lambda d: d["bins"][0].update(probability="0.1 0.9", members="-1 1", others="1 1"), "weights of rows"),
+        (lambda d: d.update(bins=d["bins"] * 3), "more entries than classes"),
+        (lambda d: d.update(confusion=["1 2"]), "must have 2 lines"),
+        (lambda d: d.update(surprise=1), "does not know"),
+    ],
+)
+def test_damaged_metrics_are_refused(tmp_path, tuned, change, message):
+    path = tmp_path / "m.json"
+    tuned.save(path)
+    document = json.loads(path.read_text())
+    change(document["facts"]["out_of_fold"])
+    path.write_text(json.dumps(document))
+    with pytest.raises(pysirus.ModelFileError, match=message):
+        pysirus.load(path)
