@@ -12,6 +12,13 @@ class MomentArrays(TypedDict):
     rule_sum: NDArray[np.int64]
     square: NDArray[np.int64]
 
+class LineMomentArrays(TypedDict):
+    rows: NDArray[np.int64]
+    sum: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    rule: NDArray[np.int64]
+    value_sum: NDArray[np.int64]
+
 class PatternArrays(TypedDict):
     bits: NDArray[np.uint64]
     fold: NDArray[np.uint8]
@@ -117,6 +124,21 @@ def rule_moments(
     n_folds: int,
     first_row: int = 0,
 ) -> MomentArrays: ...
+def line_moments(
+    bins: NDArray[np.uint8],
+    features: NDArray[np.int32],
+    tables: NDArray[np.uint64],
+    n_rules: int,
+    line_rows: NDArray[np.int32],
+    centres: NDArray[np.int32],
+    value: NDArray[np.int64] | None,  # [row], or [column, row]
+    class_code: NDArray[np.uint8] | None,
+    n_outputs: int,
+    weight: NDArray[np.int64] | None,
+    seed: int,
+    n_folds: int,
+    first_row: int = 0,
+) -> LineMomentArrays: ...
 def ridge_errors(
     train_gram: NDArray[np.float64],
     train_cross: NDArray[np.float64],

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+MOST_WHOLE = 2**15  # the largest whole value of a term
 
 
 def times(matrix: NDArray[Any], vector: Floats) -> Floats:
@@ -31,16 +32,17 @@ def cross_products(a: Floats, b: Floats) -> Floats:
     return np.stack([weighted_sum(column, b) for column in a.T])
 
 
-def scores_of(holds: NDArray[np.bool_], base: Floats, steps: Floats) -> Floats:
-    """``base + holds @ steps``: what rules that hold, [row, rule], add up to, [row, score].
+def scores_of(values: NDArray[Any], base: Floats, steps: Floats) -> Floats:
+    """``base + values @ steps``: what terms of whole values, [row, term], add up to, [row, score]; of rules yes or no.
 
     By BLAS all the same, which is fast: base and steps are first rounded to multiples of a power of two, so small that
     nothing is lost but the last digit, and so large that every sum of them is exact, in whatever order.
     """
-    _, exponent = np.frexp(np.abs(base) + np.abs(steps).sum(axis=0))
+    largest = 1 if values.dtype == np.bool_ else MOST_WHOLE
+    _, exponent = np.frexp(np.abs(base) + largest * np.abs(steps).sum(axis=0))
     unit = exponent - 52
     base, steps = (np.ldexp(np.rint(np.ldexp(numbers, -unit)), unit) for numbers in (base, steps))
-    return np.asarray(base + holds @ steps)
+    return np.asarray(base + values @ steps)
 
 
 def powers_of_ten(first: int, last: int, n: int) -> Floats:

@@ -179,6 +179,7 @@ class TuningPlan:
     criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
     n_repeats: int | None  # None: until the choice is settled
     n_stages: int | None = 1  # None: as many as it takes
+    slopes: bool | str = False  # whether staged lists may hold them; "auto": both are compared
     post_treatment: str = "sample"
     min_samples_leaf: int | float | None = None
 
