@@ -33,6 +33,14 @@ inline LineColumns line_columns(const Array<std::uint8_t, 2>& bins, const Array<
   return {static_cast<std::int32_t>(rows.shape(0)), rows.data(), centres.data()};
 }
 
+// Which terms are lines: their places rise.
+inline void check_line_terms(const std::vector<std::int32_t>& terms, std::size_t n_lines, std::size_t n_words) {
+  require(terms.size() == n_lines, "a place for each line");
+  for (std::size_t l = 0; l < n_lines; ++l)
+    require(terms[l] >= 0 && static_cast<std::size_t>(terms[l]) < 64 * n_words && (l == 0 || terms[l - 1] < terms[l]),
+            "places of lines must rise");
+}
+
 // A wide number as high * 2^48 + low: both halves of several parts can be added up.
 inline std::vector<std::int64_t> halves(const std::vector<Wide>& wide) {
   std::vector<std::int64_t> result;

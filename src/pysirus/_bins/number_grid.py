@@ -19,6 +19,7 @@ from pysirus._families.fixed_point import FixedPoint, fixed_point
 GRID_BITS = 14
 MIDDLE = 2**GRID_BITS  # the place of the middle of the range
 NO_PLACE = 0xFFFF  # of a missing number
+MOST_EXPONENT = 400  # of the power of two that two places are apart
 
 
 @dataclass(frozen=True)
@@ -70,5 +71,9 @@ Grids = Mapping[int, NumberGrid]  # by the number of the column
 
 
 def grids_of(ends: Mapping[int, tuple[float, float]], first_row: int) -> dict[int, NumberGrid]:
-    """Grids over the ranges of some columns, in rows of the bins from ``first_row`` on."""
-    return {i: NumberGrid(first_row + 2 * k, *ends[i]) for k, i in enumerate(sorted(ends))}
+    """Grids over the ranges of some columns, in rows of the bins from ``first_row`` on.
+
+    A range so large, or so small, that products of its numbers are none has no grid.
+    """
+    usable = [i for i in sorted(ends) if abs(NumberGrid(0, *ends[i]).fixed.exponent) < MOST_EXPONENT]
+    return {i: NumberGrid(first_row + 2 * k, *ends[i]) for k, i in enumerate(usable)}

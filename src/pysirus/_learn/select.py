@@ -196,7 +196,8 @@ def _slopes(training: Training, paths: Paths, limits: Limits, answering: Trainin
     """The slopes that may be kept, the most frequent first: with enough known rows, in the direction of their column."""
     frequencies, constraints = paths.line_frequencies, training.constraints
     least, lines, binned = to_rows(limits.min_rows, training.n_rows), training.lines, training.binned
-    order = [int(i) for i in np.argsort(-frequencies, kind="stable") if frequencies[i] > (limits.p0 or 0.0)]
+    above = [int(i) for i in np.argsort(-frequencies, kind="stable") if frequencies[i] > (limits.p0 or 0.0)]
+    order = [i for i in above if i in training.may_slope]
     found: list[FittedTerm] = [
         slope_of(binned.cuts[i].column.name, i, lines[i], binned.grids[i], float(frequencies[i]))
         for i in order

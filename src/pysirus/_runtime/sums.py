@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-MOST_WHOLE = 2**15  # the largest whole value of a term
 
 
 def times(matrix: NDArray[Any], vector: Floats) -> Floats:
@@ -32,14 +31,16 @@ def cross_products(a: Floats, b: Floats) -> Floats:
     return np.stack([weighted_sum(column, b) for column in a.T])
 
 
-def scores_of(values: NDArray[Any], base: Floats, steps: Floats) -> Floats:
+def scores_of(values: NDArray[Any], base: Floats, steps: Floats, bounds: Floats | None = None) -> Floats:
     """``base + values @ steps``: what terms of whole values, [row, term], add up to, [row, score]; of rules yes or no.
+
+    ``bounds`` are those of the values of each term, 1 where none are given.
 
     By BLAS all the same, which is fast: base and steps are first rounded to multiples of a power of two, so small that
     nothing is lost but the last digit, and so large that every sum of them is exact, in whatever order.
     """
-    largest = 1 if values.dtype == np.bool_ else MOST_WHOLE
-    _, exponent = np.frexp(np.abs(base) + largest * np.abs(steps).sum(axis=0))
+    largest = np.abs(steps) if bounds is None else np.abs(steps) * bounds[:, None]
+    _, exponent = np.frexp(np.abs(base) + largest.sum(axis=0))
     unit = exponent - 52
     base, steps = (np.ldexp(np.rint(np.ldexp(numbers, -unit)), unit) for numbers in (base, steps))
     return np.asarray(base + values @ steps)

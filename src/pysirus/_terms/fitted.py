@@ -346,6 +346,11 @@ def outputs_of(terms: Sequence[FittedTerm], shape: tuple[int, ...] = ()) -> tupl
     return inside, outside
 
 
+def bounds_of(terms: Sequence[FittedTerm]) -> Floats:
+    """The largest sizes of their whole values, [term]."""
+    return np.array([term.bound for term in terms], dtype=np.float64)
+
+
 def units_of(terms: Sequence[FittedTerm]) -> Floats:
     """The units of their whole values, [term]."""
     return np.array([term.unit for term in terms], dtype=np.float64)

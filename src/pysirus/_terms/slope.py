@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._bins.lines import ColumnLine
-from pysirus._bins.number_grid import NO_PLACE, NumberGrid
+from pysirus._bins.number_grid import MIDDLE, NO_PLACE, NumberGrid
 from pysirus._bins.gaps import Gap, shortest_in
 from pysirus._data.column import Column
 from pysirus._data.table import Table
@@ -99,6 +99,11 @@ class Slope(Term):
     def unit(self) -> float:
         """How far two places of its grid are apart."""
         return self.on_grid.unit
+
+    @property
+    def bound(self) -> int:
+        """As many places as a grid has at most."""
+        return 2 * MIDDLE
 
     @property
     def extent(self) -> float:

@@ -99,6 +99,11 @@ class Term(ABC):
         return 1.0
 
     @property
+    def bound(self) -> int:
+        """The largest whole value that it can have, without its sign."""
+        return 1
+
+    @property
     def extent(self) -> float:
         """How far its least and its greatest value are apart."""
         return 1.0

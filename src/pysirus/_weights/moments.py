@@ -81,7 +81,7 @@ class Moments:
 def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """For each feature in use a table bin -> bits of the rules that the bin does not rule out."""
     n_words = max(1, -(-len(rules) // 64))
-    asked = [rule.bin_values(binned) for rule in rules]
+    asked = [rule.bin_values(binned) if rule.is_binary else [] for rule in rules]
     features = sorted({feature for own in asked for feature, _ in own})
     allowed = np.ones((len(features), 256, 64 * n_words), dtype=bool)
     for r, own in enumerate(asked):
@@ -198,7 +198,7 @@ def moment_sums(terms: Sequence[Term], binned: Binned, response: Response, seed:
     found = MomentSums(response.n_rows, _core.rule_moments(binned.bins, *tables, *rows))
     if not slopes:
         return found
-    places = tuple(i for i, term in enumerate(terms) if not term.is_binary)
+    places = places_of_slopes(terms)
     arrays = _core.line_moments(binned.bins, *tables, *line_columns(slopes), *rows)
     return replace(found, lines=LineMoments(places, tuple(slope.unit for slope in slopes), arrays))
 
@@ -206,6 +206,17 @@ def moment_sums(terms: Sequence[Term], binned: Binned, response: Response, seed:
 def slopes_of(terms: Sequence[Term]) -> list[Slope]:
     """The slopes of a list."""
     return [term for term in terms if isinstance(term, Slope)]
+
+
+def places_of_slopes(terms: Sequence[Term]) -> tuple[int, ...]:
+    """Which of some terms are slopes."""
+    return tuple(i for i, term in enumerate(terms) if not term.is_binary)
+
+
+def lines_in(terms: Sequence[Term]) -> dict[str, Any]:
+    """What the core is told of the slopes of a list."""
+    rows, centres = line_columns(slopes_of(terms))
+    return {"line_rows": rows, "centres": centres, "line_terms": [*places_of_slopes(terms)]}
 
 
 def line_columns(slopes: Sequence[Slope]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

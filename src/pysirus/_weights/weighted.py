@@ -16,6 +16,7 @@ Weighted rules and training rows in bins in, their fitted values out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._families.responses import Output, Response
 from pysirus._runtime.sums import scores_of, times
-from pysirus._terms.fitted import FittedTerm, outputs_of, units_of
+from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
 from pysirus._terms.term import Term
 from pysirus._weights.moments import Moments
 
@@ -79,6 +80,7 @@ class WeightedPrefixes:
     constant: tuple[float, ...] = ()  # the link of the mean, where weights come from a likelihood
     hazard_times: NDArray[np.float64] | None = None  # of events, where they are what is predicted
     hazards: NDArray[np.float64] | None = None  # [size, time] cumulative baseline hazards
+    spread: float = math.nan  # of the response, as weights by likelihood take it
     n_dust: tuple[int, ...] = ()  # rules of each list that left it because they moved no prediction
     patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
@@ -90,7 +92,8 @@ class WeightedPrefixes:
         """Intercept plus weighted outputs for every size, [row, size], of rows whose terms have whole values."""
         inside, outside = outputs_of(self.rules)
         base = np.asarray(self.intercepts) + times(self.weights, outside)
-        return scores_of(values, base, (self.weights * ((inside - outside) * units_of(self.rules))).T)
+        steps = (self.weights * ((inside - outside) * units_of(self.rules))).T
+        return scores_of(values, base, steps, bounds_of(self.rules))
 
     def in_use(self) -> tuple[frozenset[Hashable], ...]:
         """The rules of positive weight in each model."""
