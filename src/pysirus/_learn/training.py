@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts
-from pysirus._bins.lines import Lines, line_values
 from pysirus._bins.gaps import Gap, Place, find_gaps
+from pysirus._bins.lines import Lines, line_values
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest

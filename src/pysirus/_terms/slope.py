@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
+from pysirus._bins.gaps import Gap, shortest_in
 from pysirus._bins.lines import ColumnLine
 from pysirus._bins.number_grid import MIDDLE, NO_PLACE, NumberGrid
-from pysirus._bins.gaps import Gap, shortest_in
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._terms.fitted import FittedTerm, Floats

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import Constraining, Folds, Growing, ListSize, Loss, Running, Stages, documented, replaced
+from pysirus._parameters.table import (
+    Constraining,
+    Folds,
+    Growing,
+    ListSize,
+    Loss,
+    Running,
+    Stages,
+    documented,
+    replaced,
+)
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import RegressionBase
 
