@@ -61,6 +61,9 @@ class Term(ABC):
     """
 
     kind: ClassVar[str]  # as ``repr`` says it
+    is_binary: ClassVar[bool] = True  # whether its value is 0 or 1 in every row
+    note: ClassVar[str] = ""  # what is said once below a list that has such terms
+    file_version: ClassVar[int] = 1  # of the model file, from which on it can be said
     feature: str  # of a term of one column
 
     @property
