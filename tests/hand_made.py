@@ -11,7 +11,7 @@ from pysirus._data.table import Feature
 from pysirus._families.of_model import family_of
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
-from pysirus._terms.slope import FittedSlope
+from pysirus._terms.slope import FittedSlope, short_range
 from pysirus.estimators.rule_model import RuleModel
 
 ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0], "z": [1.0, -1.0, 1.0, -1.0]})
@@ -155,3 +155,27 @@ def by_hand(model, X):
             added = term.weight * np.where(holds, np.asarray(term.inside), np.asarray(term.outside))
         total = total + added
     return total
+
+
+def grafted(model, X, names, seed=0):
+    """A fitted model with slopes of some columns between its rules, as steep as its rules are far apart."""
+    table, draw = model.align(X), np.random.default_rng(seed)
+    scale, slopes = max(abs(rule.weight) * rule.gap for rule in model.rules), []
+    places = {feature.name: i for i, feature in enumerate(model.features)}
+    for name in names:
+        values = table.columns[places[name]].values.astype(float)
+        values = values[~np.isnan(values)]
+        lower, upper, mean = short_range(values.min(), values.max(), values.mean())
+        inside = _balanced(tuple(draw.normal(size=len(model.classes)))) if model.classes else draw.normal()
+        inside = np.asarray(inside) * scale / (upper - lower)
+        inside = tuple(inside.tolist()) if model.classes else float(inside)
+        outside = tuple(0.0 for _ in model.classes) if model.classes else 0.0
+        own = FittedSlope(name, places[name], lower, upper, mean, inside=inside, outside=outside, weight=0.9)
+        own = replace(own, frequency=0.5, stage=2, classes=model.classes, n_inside=len(values))
+        own = replace(own, n_outside=table.n_rows - len(values))
+        multiplies = model.family.effect_scale.multiplies
+        slopes.append(own.round_slope(10 * scale, multiplies=multiplies))
+    rules = list(model.selected)
+    for i, own in enumerate(slopes):
+        rules.insert(2 * i, own)
+    return replace(model, selected=RuleSet(rules), moments=None, likelihood=None, tuning=None)

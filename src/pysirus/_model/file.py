@@ -284,7 +284,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     if isinstance(version, bool) or version not in VERSIONS:
         raise ModelFileError(
             f"'{path}' is a model file of version {version!r:.40}; this pysirus reads versions "
-            f"{', '.join(map(str, VERSIONS[:-1]))} and {VERSIONS[-1]}. Install the pysirus that wrote it, or save the model again."
+            f"{', '.join(map(str, VERSIONS[:-1]))} and {VERSIONS[-1]}. Install the pysirus that wrote it, or save the "
+            "model again."
         )
     try:
         check_document(document)

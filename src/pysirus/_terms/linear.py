@@ -6,8 +6,8 @@ the prediction (Friedman and Popescu 2008, section 5).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -78,6 +78,10 @@ class LinearTerm(Term):
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
         """Add the column times its weight; there is nothing at the value 0."""
         into.line(self, inside)
+
+    def with_names(self, names: Mapping[int, str]) -> LinearTerm:
+        """The term of a column of another name."""
+        return replace(self, feature=names[self.index])
 
     @property
     def condition_text(self) -> str:

@@ -84,16 +84,11 @@ class RuleSet(Sequence[FittedTerm]):
 
     def output_texts(self, rule: FittedTerm, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """A rule's outputs, or the means in the data, inside and outside; labels cut to ``longest`` characters."""
-        labels = fold_labels(rule.classes, longest)
-        if (
-            self.reading is None
-            and self.shown is not None
-            and labels
-            and isinstance(rule.inside, tuple)
-            and isinstance(rule.outside, tuple)
-        ):
-            texts = format_percents(rule.inside[self.shown], rule.outside[self.shown])
-            return f"{format_label(labels[self.shown])} {texts[0]}", texts[1]
+        labels, k = fold_labels(rule.classes, longest), self.shown
+        shares = (rule.inside, rule.outside)
+        if self.reading is None and k is not None and labels and all(isinstance(side, tuple) for side in shares):
+            texts = format_percents(*(side[k] for side in shares))
+            return f"{format_label(labels[k])} {texts[0]}", texts[1]
         return rule.read_by(self.reading, named=named, longest=longest)
 
     def rule_text(self, rule: FittedTerm, named: bool = True, width: int | None = None) -> str:

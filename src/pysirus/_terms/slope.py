@@ -9,10 +9,10 @@ Predictions, texts and exports all read ``slope``: what is printed is what is us
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from pysirus._terms.term import BinValues, Builder, Numbers, Term
 from pysirus._terms.words import LINE, Sides
 from pysirus._text.format import apart, format_label, format_threshold, one_line
 
+Named = TypeVar("Named", bound="Slope")
 STEPS = 40  # in which a line is shown
 LEAST_UNITS, MOST_UNITS = 1.0, 1000.0  # of a range that is told per unit
 RANGE_SHARE = 5e-4  # of the range, by which its ends and the mean may move to be short
@@ -99,6 +100,10 @@ class Slope(Term):
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
         """Add the column within its range, less its mean, times what a unit adds."""
         into.line(self, inside)
+
+    def with_names(self: Named, names: Mapping[int, str]) -> Named:
+        """The slope of a column of another name."""
+        return replace(self, feature=names[self.index])
 
     def steps_on(self, index: int) -> set[float]:
         """The ends of its range, between which its line is drawn."""

@@ -7,7 +7,8 @@ which kind it is. What was learned of a term stands in ``FittedTerm``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -120,6 +121,10 @@ class Term(ABC):
     def map_conditions(self: Self, change: Callable[[Condition], Condition]) -> Self:
         """The term with each of its conditions changed."""
         return self
+
+    def with_names(self: Self, names: Mapping[int, str]) -> Self:
+        """The term with other names for its features, by their numbers."""
+        return self.map_conditions(lambda condition: replace(condition, feature=names[condition.index]))
 
     def fired(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Where it says something, its values being given: everywhere, unless it has conditions."""
