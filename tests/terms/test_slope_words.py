@@ -75,8 +75,6 @@ def test_a_list_says_its_slopes_and_once_what_holds_beyond(name):
     assert np.isnan(frame["lower"].tolist()[1])
     inside = frame["inside"][0]
     assert inside is None or np.isnan(inside)
-        frame["inside"][0]
-    )
     np.testing.assert_allclose(np.asarray(frame["per_unit"][0]), model.rules[0].slope)
 
 

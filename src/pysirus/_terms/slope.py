@@ -28,7 +28,7 @@ from pysirus._terms.fitted import FittedTerm, Floats, Reading
 from pysirus._terms.slope_words import RANGE_NOTE, ends_text, fold_slope, rate_text
 from pysirus._terms.term import BinValues, Builder, Numbers, Term
 from pysirus._terms.words import LINE, Sides
-from pysirus._text.format import apart, format_label, format_threshold, one_line
+from pysirus._text.format import apart, format_label, format_threshold, in_quotes, one_line
 
 Named = TypeVar("Named", bound="Slope")
 STEPS = 40  # in which a line is shown
@@ -125,6 +125,11 @@ class Slope(Term):
     def condition_text(self) -> str:
         """What it reads, as the parser reads it back."""
         return f"slope of {apart(self.feature)}{self.range_text}"
+
+    @property
+    def exact_text(self) -> str:
+        """The same in the form that is read in one way only."""
+        return f"slope of {in_quotes(self.feature)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

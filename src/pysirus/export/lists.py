@@ -193,7 +193,7 @@ def to_html(model: Model) -> str:
         before = "<td></td>" * (3 if stage_head else 2)
         lines.append(f"<tr>{before}<td{LEFT}>{escape(str(term))}</td>{after}</tr>")
     width = 3 + len(number_names(model)) + bool(stage_head)
-    lines += [f"<tr><td{LEFT} colspan="{width}">{escape(note)}</td></tr>" for note in model.rules.notes]
+    lines += [f'<tr><td{LEFT} colspan="{width}">{escape(note)}</td></tr>' for note in model.rules.notes]
     return "\n".join([*lines, "</tbody>", "</table>", ""])
 
 
