@@ -1,4 +1,4 @@
-"""Slopes as people write them: ``slope of age``, ``+0.3 per unit of age``; what is refused, and what can be two things."""
+"""Slopes as people write them: ``slope of age``, ``+0.3 per unit of age``; what is refused, what can be two things."""
 
 import pytest
 

@@ -290,6 +290,11 @@ class FittedTerm(Term):
         """The numbers of a line, of a term that has one: what a unit adds, and the range."""
         return {}
 
+    @property
+    def added_ends(self) -> tuple[Floats, Floats] | None:
+        """What it adds at the upper and at the lower end of its range, of a term that has one."""
+        return None
+
     def folded(self, width: int = LINE) -> str:
         """``text`` for display, at most ``width`` characters: long sets and names are shortened."""
         head = "" if self.effect is None else one_line(f"{self.effect} if ")

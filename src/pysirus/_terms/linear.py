@@ -39,6 +39,7 @@ class LinearTerm(Term):
     """
 
     kind: ClassVar[str] = "LinearTerm"
+    is_binary: ClassVar[bool] = False
     frequency: ClassVar[float] = float("nan")  # it comes from no tree
     inside: ClassVar[float] = 1.0
     outside: ClassVar[float] = 0.0

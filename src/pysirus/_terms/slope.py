@@ -220,10 +220,10 @@ class FittedSlope(FittedTerm, Slope):
         return np.zeros_like(np.asarray(mean, dtype=np.float64))
 
     @property
-    def ends(self) -> tuple[Floats, Floats]:
-        """What it adds at the lower and at the upper end of its range."""
+    def added_ends(self) -> tuple[Floats, Floats]:
+        """What it adds at the upper and at the lower end of its range."""
         slope = np.asarray(self.slope)
-        return (self.lower - self.mean) * slope, (self.upper - self.mean) * slope
+        return np.asarray((self.upper - self.mean) * slope), np.asarray((self.lower - self.mean) * slope)
 
     # ---------------------------------------------------------------------------------------------------------- words
 

@@ -81,7 +81,9 @@ def _slope(line: str) -> str:
 
 
 def _number(text: str) -> str:
-    return f"${_thousands(text.replace('×', chr(92) + 'times '))}$" if not text.endswith(",") else f"{_number(text[:-1])},"
+    return (
+        f"${_thousands(text.replace('×', chr(92) + 'times '))}$" if not text.endswith(",") else f"{_number(text[:-1])},"
+    )
 
 
 def _is_long(row: RuleRow) -> bool:
@@ -125,7 +127,8 @@ def to_latex(model: Model, *, caption: str | None = None, label: str | None = No
         *(f"    {_line(row)}" for row in rows),
         *([r"    \midrule"] if model.terms else []),
         *(
-            rf"    \multicolumn{{{3 + staged + len(names)}}}{{l}}{{{escape_latex(note)}}} \\" for note in model.rules.notes
+            rf"    \multicolumn{{{3 + staged + len(names)}}}{{l}}{{{escape_latex(note)}}} \\"
+            for note in model.rules.notes
         ),
         *(rf"    {'& ' if staged else ''}& & {escape_latex(str(term))} {'& ' * len(names)}\\" for term in model.terms),
         r"    \bottomrule",
