@@ -283,6 +283,13 @@ class Growing:
     )
 
 
+def yes_or_auto(text: str) -> bool | str:
+    """Typed yes, no or auto."""
+    if text not in ("yes", "no", "auto"):
+        raise ValueError(f"must be yes, no or auto, got {text!r}")
+    return text if text == "auto" else text == "yes"
+
+
 def groups_or_name(text: str) -> Any:
     """Typed groups of columns such as age,income;debt, or none or pairwise."""
     named = {"none": "no_interactions", "pairwise": "pairwise"}
@@ -363,6 +370,23 @@ class Stages:
             "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
             type=str,
             parse=count_or_auto,
+        ),
+    )
+    slopes: bool | str = parameter(
+        False,
+        'bool or "auto", default=False',
+        "Whether a list with stages may hold slopes beside rules: terms that are linear in one numeric column. A slope "
+        'is selected where it explains more often than a cut. "auto", when tuned: where cross-validation prefers it; '
+        "with one stage there are none.",
+        lambda name, value: check_choice(name, value, (True, False, "auto")),
+        Option(
+            "--slopes",
+            "yes|no|auto",
+            "With --stages: whether the list may hold slopes, linear in one column. Default: no; with tune auto, as "
+            "cross-validation prefers.",
+            type=str,
+            default=None,
+            parse=yes_or_auto,
         ),
     )
 

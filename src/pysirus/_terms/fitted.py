@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._bins.lines import ColumnLine
 from pysirus._families.links import EffectScale
 from pysirus._families.outputs import Outcome, fold_labels, format_factors, median_texts
 from pysirus._terms.term import Term
@@ -200,6 +201,18 @@ class FittedTerm(Term):
         """What the data say: the mean target (class proportions) of the rows inside and outside."""
         return (self.inside, self.outside) if self.observed is None else self.observed
 
+    def round_slope(self: Self, spread: float, *, multiplies: bool) -> Self:
+        """The term with what it adds in the digits that matter; a rule is as it is."""
+        return self
+
+    def shift(self, line: ColumnLine) -> tuple[float, float]:
+        """Of a slope its mean value over the training rows: as it was learned, and as predictions have it."""
+        return 0.0, 0.0
+
+    def answers(self, means: tuple[Floats, Floats], slope: Floats) -> tuple[Floats, Floats]:
+        """What it answers at the values 1 and 0, given the means there and the least-squares slope between them."""
+        return means
+
     def outputs(self, values: Floats) -> Floats:
         """Its output in each row, [row] or [row, class], its values there being given."""
         inside, outside = np.asarray(self.inside, dtype=np.float64), np.asarray(self.outside, dtype=np.float64)
@@ -366,3 +379,13 @@ def outputs_of(terms: Sequence[FittedTerm], shape: tuple[int, ...] = ()) -> tupl
     sides = ([term.inside for term in terms], [term.outside for term in terms])
     inside, outside = (np.array(side, dtype=np.float64).reshape(len(terms), *shape) for side in sides)
     return inside, outside
+
+
+def bounds_of(terms: Sequence[FittedTerm]) -> Floats:
+    """The largest sizes of their whole values, [term]."""
+    return np.array([term.bound for term in terms], dtype=np.float64)
+
+
+def units_of(terms: Sequence[FittedTerm]) -> Floats:
+    """The units of their whole values, [term]."""
+    return np.array([term.unit for term in terms], dtype=np.float64)

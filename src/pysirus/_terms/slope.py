@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._bins.gaps import Gap, shortest_in
+from pysirus._bins.lines import ColumnLine
+from pysirus._bins.number_grid import MIDDLE, NO_PLACE, NumberGrid
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._families.links import log_odds
 from pysirus._families.outputs import LABELS
 from pysirus._terms.fitted import FittedTerm, Floats, Reading
 from pysirus._terms.slope_words import RANGE_NOTE, ends_text, fold_slope, rate_text
-from pysirus._terms.term import BinValues, Builder, Numbers, Term
+from pysirus._terms.term import Builder, Numbers, Term
 from pysirus._terms.words import LINE, Sides
 from pysirus._text.format import apart, format_label, format_threshold, in_quotes, one_line
 
@@ -51,6 +53,8 @@ class Slope(Term):
         The smallest and the largest training value; beyond them the value stays what it is there.
     mean : float
         Where the value is 0: the mean of the known training values.
+    grid : NumberGrid or None
+        Where training rows have their numbers; None where none are known.
     """
 
     kind: ClassVar[str] = "Slope"
@@ -63,6 +67,7 @@ class Slope(Term):
     lower: float = float("nan")
     upper: float = float("nan")
     mean: float = float("nan")
+    grid: NumberGrid | None = field(default=None, kw_only=True)  # on which training rows have their numbers
 
     @property
     def key(self) -> Hashable:
@@ -93,9 +98,48 @@ class Slope(Term):
         """The rows where its column is known."""
         return np.asarray(~np.isnan(table.columns[self.index].values.astype(np.float64)))
 
-    def bin_values(self, binned: Binned) -> BinValues:
-        """None: rows need their own value."""
-        raise NotImplementedError("A slope has no values of bins.")
+    def row_values(self, binned: Binned, bins: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Its value in each of these rows, in places of its grid."""
+        return self.from_places(self.on_grid.read(bins))
+
+    @property
+    def unit(self) -> float:
+        """How far two places of its grid are apart."""
+        return self.on_grid.unit
+
+    @property
+    def bound(self) -> int:
+        """As many places as a grid has at most."""
+        return 2 * MIDDLE
+
+    @property
+    def extent(self) -> float:
+        """Its range."""
+        return self.upper - self.lower
+
+    @property
+    def centre_place(self) -> int:
+        """The place on the grid where its whole value is 0."""
+        return self.on_grid.place(self.mean)
+
+    @property
+    def on_grid(self) -> NumberGrid:
+        """The grid, which is known in training."""
+        assert self.grid is not None
+        return self.grid
+
+    def whole_values(self, table: Table) -> NDArray[np.int32]:
+        """Its value in each row of a table, in places of its grid."""
+        held = np.clip(table.columns[self.index].values.astype(np.float64), self.lower, self.upper)
+        return self.from_places(self.on_grid.places(held))
+
+    def from_places(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The same of places."""
+        return np.where(places == NO_PLACE, 0, places - np.int32(self.centre_place))
+
+    def directions(self) -> dict[int, int]:
+        """It rises in its column."""
+        return {self.index: 1}
 
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
         """Add the column within its range, less its mean, times what a unit adds."""
@@ -188,6 +232,15 @@ class FittedSlope(FittedTerm, Slope):
         most = PREDICTION_SHARE * spread * step / self.reach if self.reach > 0 else 0.0
         decimals = math.ceil(-math.log10(2 * most)) if 0 < most < math.inf else None
         return replace(self, step=step, decimals=decimals, multiplies=multiplies)
+
+    def shift(self, line: ColumnLine) -> tuple[float, float]:
+        """Its mean value over the training rows: as whole values have it, and as predictions do."""
+        at_centre = self.on_grid.number(self.centre_place)
+        return line.known * (line.mean - at_centre), line.known * (line.mean - self.mean)
+
+    def answers(self, means: tuple[Floats, Floats], slope: Floats) -> tuple[Floats, Floats]:
+        """What it answers at the values 1 and 0: the slope, and nothing."""
+        return slope, np.zeros_like(slope)
 
     def outputs(self, values: Floats) -> Floats:
         """Its output in each row: its value times what a unit has."""
@@ -289,6 +342,11 @@ class FittedSlope(FittedTerm, Slope):
     def line_values(self) -> dict[str, Any]:
         """What a unit adds, the range, and where it adds nothing."""
         return {"per_unit": self.slope, "lower": self.lower, "upper": self.upper, "zero_at": self.mean}
+
+
+def slope_of(feature: str, index: int, line: ColumnLine, grid: NumberGrid, frequency: float) -> FittedSlope:
+    """The slope of a column, without outputs, its range and its mean in few digits."""
+    return FittedSlope(feature, index, *short_range(line.lower, line.upper, line.mean), grid=grid, frequency=frequency)
 
 
 def told_step(lower: float, upper: float) -> float:

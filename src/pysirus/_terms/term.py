@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Self = TypeVar("Self", bound="Term")
 Numbers = Sequence[float]  # one for each sum
+BOTH_WAYS = 2  # the direction of what rises and falls
 BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
 
 
@@ -95,9 +96,39 @@ class Term(ABC):
     def factor(self, index: int, column: Column) -> NDArray[Any]:
         """What one of its columns contributes to its value, row by row; yes or no for a condition."""
 
-    @abstractmethod
+    @property
+    def unit(self) -> float:
+        """What its whole values are multiples of."""
+        return 1.0
+
+    @property
+    def bound(self) -> int:
+        """The largest whole value that it can have, without its sign."""
+        return 1
+
+    @property
+    def extent(self) -> float:
+        """How far its least and its greatest value are apart."""
+        return 1.0
+
+    def whole_values(self, table: Table) -> NDArray[Any]:
+        """Its value in each row of a table, as a multiple of its unit; yes or no where it is binary."""
+        return self.holds(table)
+
+    def directions(self) -> dict[int, int]:
+        """Whether its value rises (1) or falls (-1) in each of its columns, by number; 2 where it does both."""
+        return {}
+
     def bin_values(self, binned: Binned) -> BinValues:
-        """The same for the bins of its columns; a term whose values are yes and no is told by their type."""
+        """Of a binary term the rows of the bins that it looks at, and yes or no for each bin there."""
+        raise NotImplementedError(f"A {self.kind.lower()} has no values of bins.")
+
+    def row_values(self, binned: Binned, bins: NDArray[np.uint8]) -> NDArray[Any]:
+        """Its whole value in each of these rows in bins."""
+        found = np.ones(bins.shape[1], dtype=bool)
+        for row, values in self.bin_values(binned):
+            found &= values[bins[row]]
+        return found
 
     @abstractmethod
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
