@@ -123,9 +123,10 @@ def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
     for i, rule in enumerate(new):
         if rule in model.selected or rule in new[:i]:
             raise ParameterError(f"The rule '{rule.condition_text}' is in the list already.")
-    every = [*model.selected, *new]
-    fresh = independent_columns(training_on(model, every, rows).moment_sums(every).gram())[1 + len(model.selected) :]
-    for rule, is_fresh in zip(new, fresh):
+    every = [rule for rule in (*model.selected, *new) if rule.is_binary]
+    fresh = independent_columns(training_on(model, every, rows).moment_sums(every).gram())[1:]
+    added = [rule for rule in new if rule.is_binary]
+    for rule, is_fresh in zip(added, fresh[len(every) - len(added) :]):
         if not is_fresh:
             raise ParameterError(
                 f"The rule '{rule.condition_text}' adds nothing: on these rows it holds everywhere or nowhere, or it "
