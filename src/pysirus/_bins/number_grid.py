@@ -56,7 +56,9 @@ class NumberGrid:
         """The number at a place; that of an end is the end."""
         if place in (self.place(self.lower), self.place(self.upper)):
             return self.lower if place == self.place(self.lower) else self.upper
-        return min(max(self.fixed.centre + float(np.ldexp(place - MIDDLE, -self.fixed.exponent)), self.lower), self.upper)
+        return min(
+            max(self.fixed.centre + float(np.ldexp(place - MIDDLE, -self.fixed.exponent)), self.lower), self.upper
+        )
 
     def write(self, values: NDArray[Any], bins: NDArray[np.uint8]) -> None:
         """Write the places of numbers into their two rows of the bins."""

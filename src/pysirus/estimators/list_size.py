@@ -110,9 +110,7 @@ class FixedSizeSirus(InParts, ListSize):
     def _settings(self) -> Settings:
         settings = super()._settings()
         if self.slopes == "auto":
-            raise ParameterError(
-                f"{Parameter('slopes')} must be True or False where nothing is tuned, got 'auto'."
-            )
+            raise ParameterError(f"{Parameter('slopes')} must be True or False where nothing is tuned, got 'auto'.")
         return settings
 
     def _plan(self, settings: Settings) -> FitPlan:

@@ -85,11 +85,7 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     shown = list(model.rules)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(10, 1.1 + 0.36 * max(1, len(shown))), layout="constrained")
-    ax.set_yticks(
-        range(len(shown)),
-        [two_lines(model.rules.rule_text(rule) if rule.line_values else rule.condition_text) for rule in shown],
-        fontsize=9,
-    )
+    ax.set_yticks(range(len(shown)), [two_lines(rule.condition_text) for rule in shown], fontsize=9)
     ax.set_ylim(len(shown) - 0.4, -1.1)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
@@ -154,8 +150,10 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
-    at = "; of a slope at the upper and the lower end" if any(rule.line_values for rule in shown) else ""
-    whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not{at}, {dotted})"), labelpad=22, loc="left")
+    sides = "● where the rule holds, ○ where not"
+    if any(rule.line_values for rule in shown):
+        sides = "● rule holds, or upper end of a slope; ○ not, or lower end"
+    whole.set_xlabel(plain(f"{what}  ({sides}, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")

@@ -399,6 +399,10 @@ function prepare() {
   byId("error-name").textContent = data.errorName;
   if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where its conditions hold and elsewhere, from what it adds on average: its weight times the mean target of the training rows inside and outside, or, for a correction, times their mean residual with respect to the earlier stages (their prediction shrunk by a factor of 0.85).";
   if (scored) prepareScores();
+  if (data.rules.some((rule) => rule.line)) {
+    byId("effect-form").textContent = "The model is a sum of rules and slopes, so it has steps and lines.";
+    for (const id of ["slope-name", "slope-meaning"]) byId(id).hidden = false;
+  }
   byId("error-meaning").textContent = hazard
     ? "Twice one minus the concordance of held-out rows: of two rows of which one is known to have its event first, how often the higher score is the other's. 1 is guessing, 0 is perfect."
     : scored
