@@ -376,7 +376,7 @@ def round_number(value: float, decimals: int, from_: float = 0.0) -> float:
 
 def _per_unit(told: float, step: float) -> float:
     """What a unit adds of what a step adds, in the digits of that."""
-    return told if step == 1.0 else float(Decimal(repr(told)) / Decimal(repr(step)))
+    return told if step == 1.0 else float(Decimal(repr(float(told))) / Decimal(repr(step)))
 
 
 def _round_zero_sum(added: Floats, decimals: int) -> list[float]:

@@ -1,0 +1,1 @@
+def make_page(store): return ""
