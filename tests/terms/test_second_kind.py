@@ -86,11 +86,14 @@ def test_its_effect_is_its_line(model, terms, table):
 
 def test_it_is_told_in_a_line_of_its_own(model, terms):
     slope, rule = terms
-    assert str(slope) == "slope of x0, from 1 to 7" and repr(slope) == "<Slope: slope of x0, from 1 to 7>"
+    ends = f"{1.8 * (1 - slope.mean):+.2f} to {1.8 * (7 - slope.mean):+.2f}"
+    said = f"x0: +1.80 per unit, from 1 to 7 ({ends})"
+    assert str(slope) == said and repr(slope) == f"<Slope: {said}>" and str(Slope("x0")) == "slope of x0"
     lines = model.rules.text().splitlines()[1:]
-    assert lines[0].split() == ["1", "0.900", "slope", "of", "x0,", "from", "1", "to", "7", "0.900"]
+    assert lines[0].split() == ["1", "0.900", *said.split(), "0.900"]
+    assert lines[3] == "Beyond its range a slope stays at the end of the range; a missing value changes nothing."
     assert "if x1 >= 0 then 13.0 else 12.0" in lines[1]
-    assert "slope of x0, from 1 to 7" in model.text() and "slope of x0, from 1 to 7" in model.rules.html()
+    assert said in model.text() and said in model.rules.html() and "stays at the end" in model.rules.html()
     assert model.rules.to_frame("pandas")["rule"].tolist() == ["slope of x0, from 1 to 7", "x1 >= 0"]
     assert slope == Slope("x0") and slope != rule and len({slope, Slope("x0"), rule}) == 2
     assert isinstance(rule, Rule) and not isinstance(slope, Rule)
@@ -163,4 +166,4 @@ def test_it_is_exported_as_a_program(model, terms, table):
     exec(model.export("python"), names)
     rows = [dict(zip(("x0", "x1"), row)) for row in X.tolist()]
     np.testing.assert_allclose([names["predict"](row) for row in rows], sums(terms, X), rtol=1e-12)
-    assert '"x0"' in model.export("sql") and "-- slope of x0, from 1 to 7" in model.export("sql")
+    assert '"x0"' in model.export("sql") and "-- x0: +1.80 per unit" in model.export("sql")

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,21 @@ def effect_of(found: re.Match[str], label: str | None) -> Effect:
 
 Self = TypeVar("Self", bound="FittedTerm")
 Floats = NDArray[np.float64]
+
+
+class Reading(Protocol):
+    """How the terms of a model are read whose weighted sum is a score: what the data say, and what a term adds."""
+
+    @property
+    def adds_name(self) -> str: ...
+
+    def outputs(self, rule: Any, *, named: bool = True, longest: int | None = None) -> tuple[str, str]: ...
+    def mean_texts(self, rule: Any) -> tuple[str, str]: ...
+    def adds(self, rule: Any) -> str: ...
+    def added(self, rule: Any) -> tuple[Floats, Floats]: ...
+    def shown_class(self, rule: Any) -> int: ...
+
+
 LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
 
 
@@ -272,6 +287,26 @@ class FittedTerm(Term):
     def text(self) -> str:
         """What is said of the rule where it is asked for: the conditions, and its effect if that is fixed."""
         return self.condition_text if self.effect is None else one_line(f"{self.effect} if {self.condition_text}")
+
+    def read_by(self, reading: Reading | None, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """What a line says of it: outputs, or the means in the data; labels cut to ``longest`` characters."""
+        if reading is not None:
+            return reading.outputs(self, named=named, longest=longest)
+        return self.texts_with(fold_labels(self.classes, longest))
+
+    def adds_by(self, reading: Reading) -> str:
+        """What it adds where it holds and elsewhere, as a column of the list says it."""
+        return reading.adds(self)
+
+    @property
+    def line_values(self) -> dict[str, Any]:
+        """The numbers of a line, of a term that has one: what a unit adds, and the range."""
+        return {}
+
+    @property
+    def added_ends(self) -> tuple[Floats, Floats] | None:
+        """What it adds at the upper and at the lower end of its range, of a term that has one."""
+        return None
 
     def folded(self, width: int = LINE) -> str:
         """``text`` for display, at most ``width`` characters: long sets and names are shortened."""

@@ -7,7 +7,8 @@ which kind it is. What was learned of a term stands in ``FittedTerm``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -62,7 +63,9 @@ class Term(ABC):
     """
 
     kind: ClassVar[str]  # as ``repr`` says it
-    is_binary: ClassVar[bool] = True  # whether its values are 0 and 1 alone
+    is_binary: ClassVar[bool] = True  # whether its value is 0 or 1 in every row
+    note: ClassVar[str] = ""  # what is said once below a list that has such terms
+    file_version: ClassVar[int] = 1  # of the model file, from which on it can be said
     feature: str  # of a term of one column
 
     @property
@@ -149,6 +152,10 @@ class Term(ABC):
     def map_conditions(self: Self, change: Callable[[Condition], Condition]) -> Self:
         """The term with each of its conditions changed."""
         return self
+
+    def with_names(self: Self, names: Mapping[int, str]) -> Self:
+        """The term with other names for its features, by their numbers."""
+        return self.map_conditions(lambda condition: replace(condition, feature=names[condition.index]))
 
     def fired(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Where it says something, its values being given: everywhere, unless it has conditions."""
