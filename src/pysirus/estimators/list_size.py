@@ -139,6 +139,12 @@ class FixedSizeSirus(InParts, ListSize):
     def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
         return partial(fit, plan=self._plan(settings))
 
+    def _settings(self) -> Settings:
+        settings = super()._settings()
+        if self.slopes == "auto":
+            raise ParameterError(f"{Parameter('slopes')} must be True or False where nothing is tuned, got 'auto'.")
+        return settings
+
     def _plan(self, settings: Settings) -> FitPlan:
         n_stages = None if self.n_stages == "auto" else int(self.n_stages)
         n_rules = self.n_rules if self.p0 is None else self.max_rules
@@ -301,6 +307,7 @@ class TunedSirus(InParts, Folds):
             criterion=self._criterion,
             n_repeats=None if self.n_repeats == "auto" else int(self.n_repeats),
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
+            slopes=self.slopes if self.slopes == "auto" else bool(self.slopes),
             post_treatment=self.post_treatment,
             min_samples_leaf=self.min_samples_leaf,
         )

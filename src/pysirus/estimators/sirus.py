@@ -47,6 +47,8 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
     """What the SIRUS estimators share."""
 
     device_: str
+    n_stages: int | str
+    slopes: bool | str
 
     @property
     @abstractmethod
@@ -69,7 +71,19 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             known=ConstraintParams(self.monotonic_cst, self.interaction_cst, self.forbidden, self.required_rules),
             n_threads=int(effective_n_jobs(self.n_jobs)),
             verbose=self.verbose,
+            slopes=self._may_slope(),
         )
+
+    def _may_slope(self) -> bool:
+        """Whether slopes are looked at: where they are asked for, and there are stages."""
+        if self.slopes in (False, "auto"):
+            return bool(self.slopes) and self.n_stages != 1
+        if self.n_stages == 1:
+            raise ParameterError(
+                f"{setting('slopes', True)} needs stages, and {Parameter('n_stages')} is 1: one stage is the paper's "
+                f"list of rules. Set {Parameter('n_stages')} to a number above 1 or 'auto'."
+            )
+        return True
 
     def _choose_device(self, settings: Settings, n_rows: int, n_columns: int, n_forests: int = 1) -> Settings:
         """Settle where trees are grown, and say so in ``device_``."""

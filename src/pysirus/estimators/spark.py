@@ -71,8 +71,8 @@ def _input(frame: DataFrame, feature: Feature, model: Model, index: int) -> Colu
 
 def _with_inputs(model: Model, names: Mapping[int, str]) -> Model:
     """The model with other names for the columns that its rules look at."""
-    rules = [rule.map_conditions(lambda c: replace(c, feature=names[c.index])) for rule in model.rules]
-    terms = tuple(replace(term, feature=names[term.index]) for term in model.terms)
+    rules = [rule.with_names(names) for rule in model.rules]
+    terms = tuple(term.with_names(names) for term in model.terms)
     return replace(model, selected=RuleSet(rules), terms=terms)
 
 

@@ -18,7 +18,17 @@ from pysirus._families.survival import WANTED, SurvivalResponse
 from pysirus._families.target import IN_MEMORY
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._parameters.table import Constraining, Event, Folds, Growing, ListSize, Running, Stages, documented
+from pysirus._parameters.table import (
+    Constraining,
+    Event,
+    Folds,
+    Growing,
+    ListSize,
+    Running,
+    Stages,
+    documented,
+    replaced,
+)
 from pysirus._text.message import InPython
 from pysirus.estimators.door import anywhere
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
@@ -218,3 +228,5 @@ feature_names_in_
     >>> len(model.with_rules(2).selected)
     2
     """
+
+    slopes: bool | str = replaced("slopes", "auto")
