@@ -81,15 +81,14 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
   std::vector<Fitted> fitted;
   {
     nb::gil_scoped_release release;
-    const CoxRows rows{
-        static_cast<std::int64_t>(n_rows),
-        n_times,
-        n_folds,
-        span.data(),
-        event.data(),
-        fold.data(),
-        pointer(weight),
-        {line_terms, {values.data(), values.data() + n_rows * values.shape(1)}}};
+    const CoxRows rows{static_cast<std::int64_t>(n_rows),
+                       n_times,
+                       n_folds,
+                       span.data(),
+                       event.data(),
+                       fold.data(),
+                       pointer(weight),
+                       {line_terms, {values.data(), values.data() + n_rows * values.shape(1)}}};
     const CoxTable table(rows, static_cast<std::int32_t>(n_rules), static_cast<std::int32_t>(n_words),
                          {bits.data(), bits.data() + n_rows * n_words});
     for (std::size_t r = 0; r < n_rules; ++r)
@@ -151,8 +150,8 @@ void bind_cox(nb::module_& m) {
   m.def("row_bits", &row_bits, "bins"_a, "features"_a, "tables"_a, "n_rules"_a,
         "Which rules hold in each row [row, word].");
   m.def("cox_weights", &cox_weights, "bits"_a, "span"_a, "event"_a, "fold"_a, "weight"_a.none(), "n_times"_a, "gap"_a,
-        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a,
-        "values"_a, "line_terms"_a, "Weights [size, rule] by Cox's penalised partial likelihood.");
+        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a, "values"_a,
+        "line_terms"_a, "Weights [size, rule] by Cox's penalised partial likelihood.");
   m.def("cox_rows", &cox_rows, "span"_a, "event"_a, "weight"_a.none(), "n_times"_a, "eta"_a,
         "Minus the partial log-likelihood, martingale residuals [row] and rises of the cumulative hazard [time].");
   m.def("concordance", &concordance_of, "time"_a, "event"_a, "score"_a, "weight"_a.none(),

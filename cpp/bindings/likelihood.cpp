@@ -137,10 +137,10 @@ std::vector<Fitted> fit_sizes(const Patterns& table, const Reading& reading, con
 
 nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::int64_t, 1> weight,
                             Array<std::int64_t, 2> sum, Values values, const std::vector<std::int32_t>& line_terms,
-                            const std::string& loss, bool classes, double centre,
-                            int exponent, Array<double, 2> gap, std::vector<std::int32_t> sizes,
-                            std::vector<double> grid, std::optional<Array<double, 1>> penalties, int n_folds,
-                            double near, int n_threads, int n_held, double power) {
+                            const std::string& loss, bool classes, double centre, int exponent, Array<double, 2> gap,
+                            std::vector<std::int32_t> sizes, std::vector<double> grid,
+                            std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads,
+                            int n_held, double power) {
   const Patterns table = from_arrays(bits, fold, class_code, weight, sum, values, line_terms);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
   require(table.size() > 0, "no rows");
@@ -348,11 +348,11 @@ void bind_likelihood(nb::module_& m) {
   m.def("merge_patterns", &merge_patterns, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "values"_a,
         "line_terms"_a, "Patterns in order, equal ones added up.");
   m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "values"_a,
-        "line_terms"_a, "loss"_a, "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a,
-        "near"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
+        "line_terms"_a, "loss"_a, "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a,
+        "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
         "Intercepts and weights [size, score + rule] by penalised likelihood.");
-  m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a,
-        "line_rows"_a, "centres"_a, "line_terms"_a, "Scores [row, score] from intercepts and weights.");
+  m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a, "line_rows"_a, "centres"_a,
+        "line_terms"_a, "Scores [row, score] from intercepts and weights.");
   m.def("loss_of_rows", &loss_of_rows, "loss"_a, "eta"_a, "y"_a, "power"_a = 0.0,
         "Loss [row] and its slope [row, score].");
   m.def("deviance_of_rows", &deviance_of_rows, "loss"_a, "eta"_a, "y"_a, "power"_a = 0.0, "Deviance [row] of scores.");

@@ -127,9 +127,8 @@ class CoxTable {
     });
     row_pattern_.resize(n_words_ > 0 ? bits.size() / n_words_ : 0);
     for (std::size_t at = 0; at < order.size(); ++at) {
-      const std::int32_t differs = at == 0 ? -1
-                                           : first_difference(of(order[at - 1]), of(order[at]), n_words_, lines,
-                                                              order[at - 1], order[at]);
+      const std::int32_t differs =
+          at == 0 ? -1 : first_difference(of(order[at - 1]), of(order[at]), n_words_, lines, order[at - 1], order[at]);
       if (differs < 64 * n_words_) {
         differs_.push_back(differs);
         bits_.insert(bits_.end(), of(order[at]), of(order[at]) + n_words_);

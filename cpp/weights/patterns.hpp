@@ -103,8 +103,9 @@ inline Patterns in_order(const Patterns& given) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(given.size()));
   std::iota(order.begin(), order.end(), 0u);
   constexpr int kPlaceBits = 16;  // of fold and class
-  const bool fits = n_words == 1 && given.lines.size() == 0 && std::all_of(given.bits.begin(), given.bits.end(),
-                                                [](std::uint64_t bits) { return bits >> (64 - kPlaceBits) == 0; });
+  const bool fits = n_words == 1 && given.lines.size() == 0 &&
+                    std::all_of(given.bits.begin(), given.bits.end(),
+                                [](std::uint64_t bits) { return bits >> (64 - kPlaceBits) == 0; });
   if (fits) {
     std::vector<std::uint64_t> keys(order.size());
     for (const std::uint32_t i : order) keys[i] = reversed_bits(given.bits[i]) | static_cast<std::uint64_t>(place(i));

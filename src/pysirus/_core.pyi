@@ -94,6 +94,13 @@ def search(
     sums: NDArray[np.int64],
     lines: NDArray[np.int32] | None = None,  # [tree], written at the root
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def root_lines(
+    plan: Plan,
+    first_tree: int,
+    drawn: NDArray[np.int64],
+    sums: NDArray[np.int64],  # [tree, bin of all columns, size and sums]
+    lines: NDArray[np.int32],
+) -> None: ...
 def count_other_values(
     plan: Plan,
     rows: Rows,

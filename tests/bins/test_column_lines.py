@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysirus._bins.cuts import bin_table
 from given import column_lines
+from pysirus._bins.cuts import bin_table
 from pysirus._bins.lines import line_sums, line_values, lines_of, may_slope, with_grids
 from pysirus._data.table import read_table
 from pysirus._families.integer_rows import IntegerRows

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from parts import KINDS, assert_equal_models, assert_equal_tuning, fit_parts, response_of
-from pysirus import SirusRegressor, SirusRegressorCV
+from pysirus import SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from sampled import in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
@@ -53,9 +53,7 @@ def test_parts_have_the_slopes_of_memory(kind, limits):
 def test_parts_are_tuned_with_slopes_as_memory_is(kind, limits):
     frame, y, rng = make_frame()
     estimator, y, weights, options = make_response(kind, y, rng)
-    tuned = {"numbers weighted": SirusRegressorCV, "poisson": SirusRegressorCV}.get(kind)
-    if tuned is None:
-        from pysirus import SirusClassifierCV as tuned
+    tuned = SirusRegressorCV if estimator is SirusRegressor else SirusClassifierCV
     options = {**SMALL, **options, "slopes": "auto", "n_stages": "auto", "n_repeats": 1, "cv": 3, "max_rules": 5}
     expected = tuned(**options).fit(frame, y, sample_weight=weights)
     found = fit_parts(tuned(**options), frame, y, weights, limits)

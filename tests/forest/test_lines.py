@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from problems import SETS, grow, grow_in_parts, grow_lines, make_problem, problems
 from given import column_lines
+from problems import SETS, grow, grow_in_parts, grow_lines, make_problem, problems
 from pysirus import _core
 from pysirus._bins.cuts import bin_table
 from pysirus._bins.lines import line_values

@@ -1,6 +1,7 @@
 """Slopes, a second kind of term, go wherever rules go."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_the_moments_of_parts_add_up_to_the_bit(in_bins):
     of_all = replace(response, part_of=response.scale)
     parts = [
         moment_sums(terms, replace(binned, bins=binned.bins[:, a:b]), of_all.take(np.arange(a, b)), SEED, a)
-        for a, b in zip(cuts, cuts[1:])
+        for a, b in pairwise(cuts)
     ]
     together = sum(parts[1:], parts[0]).restore(response.moment_scale())
     for name, own in vars(whole.restore(response.moment_scale())).items():

@@ -1,8 +1,8 @@
 """Numeric columns in bins in, what a straight line in each of them is made of out: range, mean, a number for each bin.
 
-Rows in bins have the places of their numbers beside them (``number_grid.py``). `line_sums` adds them up by bin; those of
-parts add up, and `lines_of` makes of them the same numbers to the bit: sums are exact, and a mean is one division. Rows
-count with their sample weights; none of them weighs nothing.
+Rows in bins have the places of their numbers beside them (``number_grid.py``). `line_sums` adds them up by bin; those
+of parts add up, and `lines_of` makes of them the same numbers to the bit: sums are exact, and a mean is one division.
+Rows count with their sample weights; none of them weighs nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Numbers of a column in, their places on a grid over its range out: what a slope reads of training rows.
 
-A place is a whole number from 0 to 2**15; a range has at least 2**14 of them. It takes two bytes, which stand beside the
-bins, so rows in memory and in parts, held-out rows too, have the same values, and their sums are exact.
+A place is a whole number from 0 to 2**15; a range has at least 2**14 of them. It takes two bytes, which stand beside
+the bins, so rows in memory and in parts, held-out rows too, have the same values, and their sums are exact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pysirus._families.fixed_point import FixedPoint, fixed_point
 
 GRID_BITS = 14
-MIDDLE = 2**GRID_BITS  # the place of the middle of the range
+MIDDLE: int = 2**GRID_BITS  # the place of the middle of the range
 NO_PLACE = 0xFFFF  # of a missing number
 MOST_EXPONENT = 400  # of the power of two that two places are apart
 

@@ -193,7 +193,7 @@ def _ranked(slopes: Sequence[FittedTerm], rules: Sequence[FittedTerm]) -> list[F
 
 
 def _slopes(training: Training, paths: Paths, limits: Limits, answering: Training) -> list[FittedTerm]:
-    """The slopes that may be kept, the most frequent first: with enough known rows, in the direction of their column."""
+    """The slopes that may be kept, the most frequent first: with enough known rows, and in the column's direction."""
     frequencies, constraints = paths.line_frequencies, training.constraints
     least, lines, binned = to_rows(limits.min_rows, training.n_rows), training.lines, training.binned
     above = [int(i) for i in np.argsort(-frequencies, kind="stable") if frequencies[i] > (limits.p0 or 0.0)]

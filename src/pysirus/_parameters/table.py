@@ -21,8 +21,10 @@ from pysirus._parameters.check import (
     check_jobs,
     check_real,
     check_support,
+    count_or_auto,
     parameter,
     to_share,
+    yes_or_auto,
 )
 from pysirus._parameters.responses import ClassWeight, Event, Loss, PositiveClass, Weighting
 
@@ -59,14 +61,6 @@ def columns_tried(text: str) -> int | float | str:
         return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:
         raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
-
-
-def count_or_auto(text: str) -> int | str:
-    """A typed number, or auto."""
-    try:
-        return text if text == "auto" else int(text)
-    except ValueError:
-        raise ValueError(f"a whole number or auto, got '{text}'.") from None
 
 
 def share_or_count(value: float) -> float:
@@ -281,13 +275,6 @@ class Growing:
             "Columns",
         ),
     )
-
-
-def yes_or_auto(text: str) -> bool | str:
-    """Typed yes, no or auto."""
-    if text not in ("yes", "no", "auto"):
-        raise ValueError(f"must be yes, no or auto, got {text!r}")
-    return text if text == "auto" else text == "yes"
 
 
 def groups_or_name(text: str) -> Any:

@@ -124,7 +124,7 @@ class Condition:
 
     @property
     def side(self) -> int:
-        """1 where larger known values satisfy it, -1 where smaller ones do, 0 where all do or none, 2 for an interval."""
+        """1 where larger known values satisfy it, -1 where smaller ones do, 0 where all do or none, 2 in between."""
         if self.lower_cut is not None and self.upper_cut is not None:
             return BOTH_WAYS
         return int(self.lower_cut is not None) - int(self.upper_cut is not None)

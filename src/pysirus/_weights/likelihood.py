@@ -65,12 +65,8 @@ class Patterns:
         return len(self.arrays["weight"])
 
     def __add__(self, other: Patterns) -> Patterns:
-        if (self.n_rules, self.slopes, self.classes, self.fixed) != (
-            other.n_rules,
-            other.slopes,
-            other.classes,
-            other.fixed,
-        ):
+        mine, theirs = ((own.n_rules, own.slopes, own.classes, own.fixed) for own in (self, other))
+        if mine != theirs:
             raise ValueError("Patterns add up where rules and scale of the response are the same.")
         both = {name: np.concatenate([array, other.arrays[name]]) for name, array in self.arrays.items()}  # type: ignore[literal-required]
         return replace(self, arrays=_core.merge_patterns(**both, line_terms=[*self.slopes]))
@@ -127,7 +123,8 @@ def fit_likelihood(
     patterns : Patterns
         The rows, by ``rule_patterns`` of the same rules.
     inside, outside : array of shape (n_rules,) or (n_rules, n_scores)
-        Outputs of the rules; of a slope what a step of its grid adds, and nothing. One score, but of several classes one each.
+        Outputs of the rules; of a slope what a step of its grid adds, and nothing. One score, but of several classes
+        one each.
     loss : Loss
         The logistic one is for the second of two classes, or for shares.
     sizes : sequence of int

@@ -68,7 +68,7 @@ class Moments:
         weight, total, value = self.fold_weight.sum(), self.y_sum.sum(axis=0), self.term_weight.sum(axis=0)
         along = self.rule_y_sum.sum(axis=0) - value[:, None] * total / weight
         spread = (np.einsum("fii->i", self.pair_weight) - value * value / weight)[:, None]
-        return np.divide(along, spread, out=np.zeros_like(along), where=spread > 0)
+        return np.asarray(np.divide(along, spread, out=np.zeros_like(along), where=spread > 0))
 
     def take(self, rules: Sequence[int]) -> Moments:
         """The moments of some of the rules."""
@@ -162,7 +162,7 @@ def _with_lines(rules: Moments, lines: LineMoments, in_units: Callable[[Any], An
     """The moments of rules and slopes, in the order of their list."""
     own, units = lines.arrays, np.array(lines.units)
     n = rules.n_rules + len(units)
-    at, rest = list(lines.places), np.setdiff1d(np.arange(n), lines.places)
+    at, rest = np.array(lines.places, dtype=np.intp), np.setdiff1d(np.arange(n), lines.places)
     every = np.arange(len(rules.fold_weight))
     rows, sums, pairs = np.zeros(n, np.int64), np.zeros((len(every), n)), np.zeros((len(every), n, n))
     rows[at], rows[rest] = own["rows"], rules.rows
@@ -194,7 +194,7 @@ def moment_sums(terms: Sequence[Term], binned: Binned, response: Response, seed:
     rules, slopes = [term for term in terms if term.is_binary], slopes_of(terms)
     tables = (*rule_tables(rules, binned), len(rules))
     numbers, codes = response.moment_arrays()
-    rows = (numbers, codes, response.n_outputs, response.moment_weights(), seed, N_FOLDS, first_row)
+    rows: Any = (numbers, codes, response.n_outputs, response.moment_weights(), seed, N_FOLDS, first_row)
     found = MomentSums(response.n_rows, _core.rule_moments(binned.bins, *tables, *rows))
     if not slopes:
         return found

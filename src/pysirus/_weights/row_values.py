@@ -1,4 +1,4 @@
-"""Terms and rows of a table in, the whole values of each term in each row out, and the same in as few bytes as it takes."""
+"""Terms and rows of a table in, the whole value of each term in each row out; and the same in fewer bytes."""
 
 from __future__ import annotations
 

@@ -212,6 +212,7 @@ def verdict(model: Model) -> str:
         other = tuning.sizes[size - 1]
         lines.append(f"{what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
     lines += tuning.reasons(len(model.selected), name)
+    lines += [why] if (why := model.facts.why_this_kind) else []
     return "\n".join(lines)
 
 

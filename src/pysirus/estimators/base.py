@@ -27,7 +27,7 @@ from pysirus.estimators.rule_model import Actions, RuleModel
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 HERE = "device"  # of the machine that learned, and of no concern to the one that reads
 # what files that do not name a parameter were made with: the parameter is younger than they are
-BEFORE = {"post_treatment": "paper", "weighting": "equal"}
+BEFORE = {"post_treatment": "paper", "weighting": "equal", "slopes": False}
 
 
 class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -129,15 +129,15 @@ class Whole:
     weighted: WeightedPrefixes
 
 
-def choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
-    """The best choice."""
+def choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> list[Choice]:
+    """All choices, the best one first."""
     plain = _choose_p0(whole, repetitions, plan)
     choices = [plain]
     if plan.with_stages:
         choices.append(_choose_length(plain, repetitions, plan))
     if plan.with_stages and _may_start_stages(whole, plan):
         choices += [_choose_stages(whole, repetitions, plan, kind) for kind in range(len(plan.kinds))]
-    return min(choices, key=lambda choice: choice.objective(plan.criterion))
+    return sorted(choices, key=lambda choice: choice.objective(plan.criterion))
 
 
 def _may_start_stages(whole: Whole, plan: TuningPlan) -> bool:
@@ -277,20 +277,24 @@ def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitte
 
 def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> Model:
     """The model of the best choice, with what the held-out rows say of it; they are gone when it is returned."""
-    chosen, repetitions = _repeat(whole, folds, plan)
+    (chosen, *others), repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
     found = judge_choice(chosen.uses(repetitions), plan.weighing.family, len(model.selected))
-    return replace(model, facts=replace(model.facts, max_rules=plan.max_rules, out_of_fold=found.to_facts()))
+    every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
+    facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
+    return replace(model, facts=replace(facts, out_of_fold=found.to_facts()))
 
 
-def _repeat(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> tuple[Choice, list[Repetition]]:
-    """The best choice, and the repetitions that it took."""
+def _repeat(
+    whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan
+) -> tuple[list[Choice], list[Repetition]]:
+    """The choices, the best one first, and the repetitions that it took."""
     repetitions: list[Repetition] = []
     for own in folds:
         repetitions.append(compare_folds(own, plan))
         if plan.n_repeats is None:
             chosen = choose(whole, repetitions, plan)
-            if is_settled(chosen.uses(repetitions), plan):
+            if is_settled(chosen[0].uses(repetitions), plan):
                 return chosen, repetitions
     return choose(whole, repetitions, plan), repetitions
 
