@@ -22,6 +22,7 @@ from pysirus._model.parse import Damage, ensure
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
 from pysirus._terms.term import Term
+from pysirus.estimators.door import anywhere
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
@@ -201,17 +202,19 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
 class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
     """An estimator that predicts a number."""
 
+    @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target.
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
+        X : data frame, array, or anything else that ``fit`` takes
             Columns are matched by name if both tables have names, otherwise by position.
 
         Returns
         -------
         y : ndarray of shape (n_rows,)
+            On Dask a collection that is not computed yet, on Spark the data frame with a column ``prediction``.
         """
         return self._raw_predict(X)
 

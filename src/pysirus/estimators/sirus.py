@@ -40,6 +40,7 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._text.message import Parameter, setting
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
+from pysirus.estimators.door import anywhere
 
 
 class SirusBase(RuleEstimator, Running, Growing, Constraining):
@@ -181,7 +182,7 @@ class RegressionBase(RuleRegressor, SirusBase):
             1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
         """
         check_is_fitted(self)
-        if self.model_.family.deviance_loss is None:
+        if self.model_.family.deviance_loss is None and not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return self.model_.score(X, y, sample_weight)
 
@@ -208,6 +209,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
             raise ParameterError(NO_STAGES)
         return replace(settings, known=replace(settings.known, positive_class=self.positive_class))
 
+    @anywhere
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
 
@@ -223,6 +225,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         """
         return self._raw_predict(X)
 
+    @anywhere
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; on a tie, the first in ``classes_``.
 
@@ -237,6 +240,26 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         """
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[shares.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose most probable class is the true one.
+
+        Parameters
+        ----------
+        X : data frame, array, path, query or stream
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,) or str
+            Their classes, or the name of their column.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Their weights, or the name of their column.
+
+        Returns
+        -------
+        accuracy : float
+        """
+        check_is_fitted(self)
+        named = isinstance(y, str)
+        return self.model_.score(X, y, sample_weight) if named else float(super().score(X, y, sample_weight))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The score of each class: the intercept plus the weighted outputs of the rules.

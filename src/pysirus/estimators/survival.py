@@ -30,6 +30,7 @@ from pysirus._parameters.table import (
     replaced,
 )
 from pysirus._text.message import InPython
+from pysirus.estimators.door import anywhere
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import SirusBase
 
@@ -67,6 +68,7 @@ class SurvivalBase(SirusBase):
         super()._set_model(model)
         self.unique_times_ = self.event_times_ = model.followed.hazard.times
 
+    @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Risk scores: the higher, the earlier the event is expected.
 
