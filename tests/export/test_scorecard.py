@@ -275,7 +275,7 @@ def test_what_is_no_scorecard_is_named(ozone):
         ({"table": "data"}, "table: only a scorecard in SQL"),
         ({"y": ["no"]}, "y is given without X"),
         ({"X": ROWS, "y": ["no"]}, "y has 1 values, X has 7 rows"),
-        ({"X": ROWS, "y": ["no", "yes", "no", "ja", "no", "no", "no"]}, "the label 'ja', which the model does not know"),
+        ({"X": ROWS, "y": ["ja"] + ["no"] * 6}, "the label 'ja', which the model does not know"),
     ],
 )
 def test_options_that_make_no_card_are_named(options, message):
