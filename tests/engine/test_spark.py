@@ -282,7 +282,7 @@ def hostile(spark):
 
 
 @ON_ENGINES
-@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else ["four staged scores"])
+@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else ["four staged scores", "slopes"])
 def test_spark_predicts_what_memory_predicts(hostile, kind):
     model, rows, frame = make_model(kind), new_rows(), hostile
     predicted = on_spark.transform(model, frame, "found")

@@ -233,7 +233,9 @@ class Workbook:
         for c, number in enumerate(numbers, start=3):
             sheet.cell(row, c, number)
         lower, upper, missing, centre = (f"Conditions!${letter}${row}" for letter in "CDEF")
-        value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
+        date = date_of(self.model, line.index)
+        own = cell if date is None else PARTS.get(date.take, "{}").format(cell)
+        value = f"IF(ISNUMBER({cell}),MIN(MAX({own},{lower}),{upper}),{missing})"
         self.slope_rows.append(row)
         return f"line {line.feature}", f"={value}-{centre}" if line.centre else f"={value}"
 
