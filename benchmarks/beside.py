@@ -116,7 +116,7 @@ def measured(call: Callable[[], str]) -> Run:
 def _processor() -> float:
     """Of this process, of those that it has started and that have ended, and of those that still live.
 
-    An EBM leaves its worker processes running, which no ``getrusage`` counts: they are looked up where Linux lists them.
+    An EBM leaves its workers running, which ``getrusage`` does not count: they are looked up where Linux lists them.
     """
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(own.ru_utime + own.ru_stime for own in used) + _living(os.getpid())

@@ -280,7 +280,7 @@ class DrawnTree {
     const auto& pairs = all_.pairs();
     pair_cells_.assign(pairs.size() * static_cast<std::size_t>(kPairCells * width_), 0);
     if (packs_) {
-      static constexpr void (DrawnTree::*kSums[])(const Node&) = {
+      static constexpr void (DrawnTree::* kSums[])(const Node&) = {
           &DrawnTree::sum_packed<0>, &DrawnTree::sum_packed<1>, &DrawnTree::sum_packed<2>, &DrawnTree::sum_packed<3>,
           &DrawnTree::sum_packed<4>, &DrawnTree::sum_packed<5>, &DrawnTree::sum_packed<6>, &DrawnTree::sum_packed<7>};
       (this->*kSums[pairs.size() % 8])(node);
