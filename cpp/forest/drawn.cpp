@@ -102,6 +102,13 @@ inline std::int64_t byte_of(std::uint64_t word, int k) {
   return static_cast<std::int64_t>(word >> (std::endian::native == std::endian::big ? 56 - 8 * k : 8 * k) & 0xFF);
 }
 
+// Asks for memory that will be read soon.
+inline void fetch([[maybe_unused]] const void* memory) {
+#if defined(__GNUC__)
+  __builtin_prefetch(memory);
+#endif
+}
+
 constexpr std::int64_t kPairCells = kMaxBins + 8;  // of a pair: tables that begin 4096 bytes apart wait for each other
 
 // The draws of one tree, an entry each: their bins side by side, with what they answer, and their rows where cells are
@@ -133,7 +140,7 @@ class TreesAtOnce {
         std::int64_t* to = rows_[t].begin.data();
         for (std::uint64_t own = block; own < end; ++own) to = draw_block(table_, draws_, trees_[t].tree_key, own, to);
         rows_[t].end = to;
-        for (const std::int64_t* row = rows_[t].begin.data(); row < to; ++row) __builtin_prefetch(all_.of(*row));
+        for (const std::int64_t* row = rows_[t].begin.data(); row < to; ++row) fetch(all_.of(*row));
       }
       for (std::size_t t = 0; t < trees_.size(); ++t) take(trees_[t], rows_[t].begin.data(), rows_[t].end);
     }
@@ -142,7 +149,7 @@ class TreesAtOnce {
   const Entries& operator[](std::int64_t tree) const { return trees_[static_cast<std::size_t>(tree)]; }
 
  private:
-  static constexpr std::uint64_t kBlocks = 32;
+  static constexpr std::uint64_t kBlocks = 32;  // that are drawn before their rows are read
 
   // What some blocks have drawn.
   struct Rows {

@@ -8,7 +8,8 @@
 // Two features share a column of a byte, so that one addition serves both: the cells of each are sums over those of the
 // pair. Size and sums of a cell are packed into 64 bits where they have room (packed.hpp). Of 100,000 x 20, 10,000 rows
 // drawn, a tree takes half the time that a feature at a time takes. Vectors of trees, as the kernel has them, would gather
-// other rows for each lane.
+// other rows for each lane. Trees are drawn several at a time, and the rows that they draw are asked for before they are
+// read: on 900,000 x 20 a tree that draws 5,000 rows takes 150 us, not 230.
 #pragma once
 
 #include <algorithm>
