@@ -245,11 +245,12 @@ Two threads on 100,000 x 50 grow {threads} times as fast as one on two idle core
 thread over the total of two).
 
 Sixteen threads of a virtual machine with 16 cores ([the run](../benchmarks/results/threads.txt), by
-`benchmarks/threads.sh`) grow 2,000,000 x 50 with 128 trees 11.5 times as fast as one, and 100,000 x 50 with 2,048
-trees 10.2 times; the splits are the same. Threads wait for each other for 2 to 4% of that time. The rest is lost where
-rows are summed: the same sums take 1.2 to 1.4 times the processor time on 16 threads, and one thread alone varies by
-20% from run to run. Sixteen processes with tables of their own are not slowed, which points at the table that threads
-share; but huge pages for the memory of each thread, and fetching the next column ahead, changed nothing.
+`benchmarks/threads.sh`) grow 2,000,000 x 50 with 128 trees 11.7 times as fast as one, and 100,000 x 50 with 2,048
+trees 12.1 times; the splits are the same. Threads wait for each other for 2 to 6% of that time. The rest is the
+machine's: sixteen forests at once, each on a thread and a table of its own, which share nothing, take 1.7 to 1.8 times
+as long as one of them alone, 9.0 and 9.2 times one in all. The processor time of the same sums rises with the second
+thread already (from 1.98 to 2.43 s), as where one busy core is clocked higher than many. Huge pages for the memory of
+each thread, and fetching the next column ahead, changed nothing.
 
 ### Beside other libraries
 
