@@ -34,7 +34,7 @@ SIZES = [(200_000, 100), (200_000, 800), (800_000, 100), (800_000, 400)]
 # ------------------------------------------------------------------------------------------------------------ measured
 
 CODE = """
-import sys, time, pysirus, pysirus.engine.tune, pysirus.engine.holders.files
+import sys, time, pysirus, pysirus.engine.tune, pysirus.engine.backends.files
 job, n_trees, n_stages, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 model = pysirus.SirusRegressorCV(n_repeats=1) if job == "tune" else pysirus.SirusRegressor()
 if job == "stages":

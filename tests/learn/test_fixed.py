@@ -116,7 +116,7 @@ def losses(response, y, weights):
 @pytest.mark.parametrize("response", ["poisson", "gamma", "classes", "several"])
 @pytest.mark.parametrize("n_stages", [1, 3])
 def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages, monkeypatch):
-    monkeypatch.setattr("pysirus._weights.weighted.DUST", 0.0)  # which has weight 0 beside this minimum
+    monkeypatch.setattr("pysirus._weights.weighted.NEGLIGIBLE", 0.0)  # which has weight 0 beside this minimum
     X, score, weights, inside = rows
     y = response_of(response, score)
     model = estimator(response, required_rules=[FIXED[response]], n_rules=5, n_stages=n_stages)
@@ -142,7 +142,7 @@ def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages, m
 
 
 def test_a_hazard_is_at_the_minimum_beside_the_effect(monkeypatch):
-    monkeypatch.setattr("pysirus._weights.weighted.DUST", 0.0)  # which has weight 0 beside this minimum
+    monkeypatch.setattr("pysirus._weights.weighted.NEGLIGIBLE", 0.0)  # which has weight 0 beside this minimum
     X, y = survival_table()
     X = pd.DataFrame(X, columns=COLUMNS)
     model = SirusSurvival(required_rules=["×2 if age < 45"], n_stages=3, **FAST).fit(X, y).model_
@@ -387,7 +387,7 @@ def test_classes_are_named_as_they_print():
         for label in labels:
             effect = Effect(0.5, label=label)
             read = read_effect(str(effect))
-            assert read.settled(ON_ODDS, labels) == effect, (label, str(effect))
+            assert read.resolved(ON_ODDS, labels) == effect, (label, str(effect))
 
 
 @pytest.mark.parametrize("response", ["numbers", "classes", "poisson"])

@@ -7,17 +7,17 @@ import pytest
 import hostile
 from pysirus import Rule, RuleTextError, SirusClassifier, SirusRegressor
 from pysirus._terms.lexicon import level_texts
-from pysirus._terms.read import KnownColumn, columns_of_rules, read_rule
+from pysirus._terms.read import CutColumn, columns_of_rules, read_rule
 from sampled import FULL
 
 COLUMNS = [
-    KnownColumn("age", "numeric", thresholds=((25 + 4e-15, ("quantile", 3)),), has_missing=True),
-    KnownColumn("debt", "numeric"),
-    KnownColumn("job", "categorical", ("clerk", "cook", "miner"), left_sets=frozenset([frozenset(["cook"])])),
-    KnownColumn("grade", "ordered", ("low", "mid", "high")),
-    KnownColumn("sport", "categorical", (False, True)),
-    KnownColumn("age & debt", "numeric"),
-    KnownColumn("town", "categorical", ("Bonn", "Oslo", "Pisa", "Rome", "Turku")),
+    CutColumn("age", "numeric", thresholds=((25 + 4e-15, ("quantile", 3)),), has_missing=True),
+    CutColumn("debt", "numeric"),
+    CutColumn("job", "categorical", ("clerk", "cook", "miner"), left_sets=frozenset([frozenset(["cook"])])),
+    CutColumn("grade", "ordered", ("low", "mid", "high")),
+    CutColumn("sport", "categorical", (False, True)),
+    CutColumn("age & debt", "numeric"),
+    CutColumn("town", "categorical", ("Bonn", "Oslo", "Pisa", "Rome", "Turku")),
 ]
 
 
@@ -189,7 +189,7 @@ def test_levels_that_look_like_others_are_told_apart():
 
 
 def test_levels_that_read_like_words_of_the_grammar_are_quoted():
-    column = KnownColumn("town", "categorical", ("Oslo", "Rome", "all but Oslo", "2 of 4 levels", "a & b"))
+    column = CutColumn("town", "categorical", ("Oslo", "Rome", "all but Oslo", "2 of 4 levels", "a & b"))
     for level in column.levels:
         own = read_rule(f"town in {{{level!r}}}", [column]).conditions[0]
         assert own.levels == (level,) and read_rule(str(own), [column]).conditions[0].levels == (level,)
@@ -201,8 +201,8 @@ def test_levels_that_read_like_words_of_the_grammar_are_quoted():
 def test_long_rules_are_folded_to_look_at():
     names = [f"{'very ' * 12}long name {i}" for i in range(5)]
     levels = tuple(f"level number {i}" for i in range(93))
-    columns = [KnownColumn(name, "numeric") for name in names]
-    columns.append(KnownColumn("city", "categorical", levels))
+    columns = [CutColumn(name, "numeric") for name in names]
+    columns.append(CutColumn("city", "categorical", levels))
     rule = read_rule(f"{names[0]} < 3 & city in {{{', '.join(levels[:9])}}}", columns)
     assert len(str(rule)) <= 120 and "city in {9 of 93 levels}" in str(rule) and "long name 0" in str(rule)
     rest = read_rule(f"city in {{{', '.join(levels[2:])}}}", columns)

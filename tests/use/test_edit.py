@@ -69,7 +69,7 @@ def test_weights_survive_the_model_file(ozone, model, tmp_path):
     edited.save(tmp_path / "edited.json")
     again = pysirus.load(tmp_path / "edited.json")
     assert (again.predict(X) == edited.predict(X)).all()
-    assert again.facts["struck_rules"] == [model.rules_[0].condition_text]
+    assert again.facts["removed_rules"] == [model.rules_[0].condition_text]
 
 
 def test_weighted_rows_are_kept_to_the_last_bit(ozone, tmp_path):
@@ -90,7 +90,7 @@ def test_a_struck_rule_is_gone_and_the_rest_is_fitted_again(ozone, model):
     assert struck not in edited.selected and len(edited.selected) == len(model.selected_) - 1
     assert len(model.selected_) == 12  # the model itself stays
     assert edited.predict(X).mean() == pytest.approx(y.mean())
-    assert edited.without(edited.rules[0]).facts["struck_rules"] == [
+    assert edited.without(edited.rules[0]).facts["removed_rules"] == [
         struck.condition_text,
         edited.rules[0].condition_text,
     ]

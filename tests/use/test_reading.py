@@ -275,8 +275,8 @@ def test_weights_without_the_data_are_near_those_with_it(request, cancer, iris, 
     assert before < least and found < none
     assert found - least < 0.35 * (none - least)  # what is gained by weighing again, nearly all of it
     assert all(rule.weight >= 0 for rule in near.selected)
-    assert near.facts["struck_rules"] == [model.rules_[1].condition_text]
-    assert near.without(1).facts["struck_rules"][1:] == [near.rules[0].condition_text]
+    assert near.facts["removed_rules"] == [model.rules_[1].condition_text]
+    assert near.without(1).facts["removed_rules"][1:] == [near.rules[0].condition_text]
 
 
 def test_weights_from_the_data_are_those_of_a_fit(iris, three):

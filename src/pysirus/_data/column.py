@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._text.message import InCommand, InPython, Parameter, PlainError, row_named
+from pysirus._text.message import InCommand, InPython, Parameter, SafeTextError, row_named
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
@@ -30,7 +30,7 @@ _WRITTEN_NUMBER = re.compile(r"[-+]?(\d+|\d{1,3}([.,'\s]\d{3})+)([.,]\d+)?\s?[%â
 _WRITTEN_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2\d{4}|\d{4}([./-])\d{1,2}\3\d{1,2})([T\s]\d{1,2}:\d{2}.*)?")
 
 
-class DataError(PlainError, ValueError):
+class DataError(SafeTextError, ValueError):
     """The data cannot be used; the message names the column, what was found and what to do."""
 
 

@@ -82,7 +82,7 @@ class Problems:
         return TableError(f"{len(messages)} things are wrong with the table:", shown)
 
 
-def together(error: DataError, read: Callable[[], object], *, prepared: bool) -> DataError:
+def merge_errors(error: DataError, read: Callable[[], object], *, prepared: bool) -> DataError:
     """An error about the columns, and with it what else is wrong, as reading the target shows.
 
     Where the table is not ``prepared``, that is named as a remedy.

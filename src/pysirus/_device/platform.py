@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysirus._text.message import PlainError, setting
+from pysirus._text.message import SafeTextError, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ USED = 0.85  # of the free memory
 CPU, GPU = setting("device", "cpu"), setting("device", "gpu")
 
 
-class DeviceError(PlainError, RuntimeError):
+class DeviceError(SafeTextError, RuntimeError):
     """An accelerator was asked for that is not there, or not large enough."""
 
 

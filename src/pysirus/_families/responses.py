@@ -37,14 +37,14 @@ class Response(ABC):
 
     weights: NDArray[np.float64] | None = None
     part_of: Scale | None = None  # that of all rows, where these are only some of them
-    repeats: NDArray[np.float64] | None = None  # the weights before class weights, where both are given
+    base_weights: NDArray[np.float64] | None = None  # the weights before class weights, where both are given
 
     by_class: ClassVar[bool]  # whether sums are taken class by class
     shows_means: ClassVar[bool] = True  # whether means of the answers are what the data say
 
     @property
     @abstractmethod
-    def answers(self) -> NDArray[Any]:
+    def row_values(self) -> NDArray[Any]:
         """One entry per row: the number, the vector, or the code of the class."""
 
     @property
@@ -87,12 +87,12 @@ class Response(ABC):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.answers)
+        return len(self.row_values)
 
     @property
     def truth(self) -> NDArray[Any]:
         """What predictions are held against, one entry per row."""
-        return self.answers
+        return self.row_values
 
     @property
     def strata(self) -> NDArray[np.uint8] | None:
@@ -113,7 +113,7 @@ class Response(ABC):
     @property
     def is_constant(self) -> bool:
         """Whether every row answers the same."""
-        return bool((self.answers == self.answers[:1]).all())
+        return bool((self.row_values == self.row_values[:1]).all())
 
     @property
     def range(self) -> tuple[float, float]:
@@ -130,7 +130,7 @@ class Response(ABC):
             self.n_rows,
             *self.range,
             *((1.0, True) if weights is None else (float(weights.max()), all_whole(weights))),
-            repeated=self.repeats is None or all_whole(self.repeats),
+            repeated=self.base_weights is None or all_whole(self.base_weights),
         )
 
     def forest_weights(self) -> NDArray[np.int32] | None:
@@ -159,7 +159,7 @@ class Response(ABC):
         """The fields that have one entry per row."""
 
     def _weight_arrays(self) -> dict[str, NDArray[Any]]:
-        given = {"weights": self.weights, "repeats": self.repeats}
+        given = {"weights": self.weights, "base_weights": self.base_weights}
         return {name: array for name, array in given.items() if array is not None}
 
     def take(self: Self, rows: NDArray[np.intp]) -> Self:
@@ -176,7 +176,7 @@ class NumberResponse(Response):
     by_class: ClassVar[bool] = False
 
     @property
-    def answers(self) -> NDArray[np.float64]:
+    def row_values(self) -> NDArray[np.float64]:
         """The numbers."""
         return self.values
 
@@ -236,7 +236,7 @@ class VectorResponse(Response):
     by_class: ClassVar[bool] = False
 
     @property
-    def answers(self) -> NDArray[np.float64]:
+    def row_values(self) -> NDArray[np.float64]:
         """The vectors."""
         return self.values
 
@@ -287,7 +287,7 @@ class ClassResponse(Response):
     by_class: ClassVar[bool] = True
 
     @property
-    def answers(self) -> NDArray[np.uint8]:
+    def row_values(self) -> NDArray[np.uint8]:
         """The codes."""
         return self.codes
 

@@ -63,7 +63,9 @@ def check_agreement(document: Entry) -> None:
     check_rules(document["rules"], document, family, "rules")
     _check_terms(document, family)
     weights = [rule["weight"] or 0.0 for rule in document["rules"]]
-    ensure(document["facts"].get("n_dust", 0) <= weights.count(0), "facts.n_dust", "is more than the rules of weight 0")
+    ensure(
+        document["facts"].get("n_pruned", 0) <= weights.count(0), "facts.n_pruned", "is more than the rules of weight 0"
+    )
     _check_reach(document, family, document["rules"], [weights], [document["intercept"]], "rules")
     if document.get("tuning") is not None:
         _check_tuning(document, family, document["tuning"])
@@ -261,7 +263,7 @@ def _check_tuning(document: Entry, family: Family, tuning: Entry) -> None:
         n_weights = len(size["weights"])
         ensure(n_weights == k + 1, place, f"must have {k + 1} weights, found {n_weights}")
         n_idle = size["weights"].count(0)
-        ensure(size.get("n_dust", 0) <= n_idle, f"{place}.n_dust", f"is more than the {n_idle} rules of weight 0")
+        ensure(size.get("n_pruned", 0) <= n_idle, f"{place}.n_pruned", f"is more than the {n_idle} rules of weight 0")
         for rule, weight in zip(rules, size["weights"]):
             ensure("effect" not in rule or weight == 1, f"{place}.weights", "must be 1 for a rule with a fixed effect")
         check_output(size["intercept"], family, f"{place}.intercept")

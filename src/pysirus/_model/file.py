@@ -32,12 +32,13 @@ from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.read import columns_of_rules, read_rules
-from pysirus._text.message import FEWER, PlainError
+from pysirus._text.message import FEWER, SafeTextError
 
 LONGEST_FAULT = 400  # characters; names in it may be long
+EARLIER_KEYS = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # of files written before the first release
 
 
-class ModelFileError(PlainError, ValueError):
+class ModelFileError(SafeTextError, ValueError):
     """A file is not a model that this version can read."""
 
 
@@ -56,9 +57,9 @@ def _has_moved(rule: FittedTerm) -> bool:
 def _version_of(model: Model) -> int:
     """The lowest version that can say it."""
     signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
-    swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
+    pruned = model.tuning is not None and any(size.n_pruned for size in model.tuning.sizes)
     said = model.recipe is not None or model.roles is not None or bool(model.marks)
-    least = 2 if model.family.is_scored or said or signed or swept else 1
+    least = 2 if model.family.is_scored or said or signed or pruned else 1
     return max([least, *(rule.file_version for rule in model.all_rules)])
 
 
@@ -267,6 +268,16 @@ def damaged(path: str | os.PathLike[str], damage: Damage) -> ModelFileError:
     return ModelFileError(f"'{path}' is a damaged pysirus model file: {fault[:LONGEST_FAULT].rstrip('.')}.")
 
 
+def _with_present_keys(document: dict[str, Any]) -> dict[str, Any]:
+    """A document whose facts and sizes have the keys of today, whatever version of pysirus wrote it."""
+    tuning = document.get("tuning")
+    sizes = tuning.get("sizes") if isinstance(tuning, dict) else None
+    for entry in (document.get("facts"), *(sizes if isinstance(sizes, list) else ())):
+        for earlier in EARLIER_KEYS.keys() & entry.keys() if isinstance(entry, dict) else ():
+            entry.setdefault(EARLIER_KEYS[earlier], entry.pop(earlier))
+    return document
+
+
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a model's document and check that it is one, of this version and not damaged."""
     text = _read_text(path)
@@ -288,7 +299,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
             "model again."
         )
     try:
-        check_document(document)
+        check_document(_with_present_keys(document))
     except Damage as damage:
         raise damaged(path, damage) from damage
     return document

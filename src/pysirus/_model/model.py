@@ -189,7 +189,7 @@ class Model:
         penalty = None if self.facts.ridge_penalty is None else size.penalty
         facts = replace(
             self.facts, p0=size.p0, cv_error=size.error, cv_stability=size.stability, ridge_penalty=penalty
-        ).of_list(rules, size.n_dust)
+        ).of_list(rules, size.n_pruned)
         family = self.family.with_hazard(size.hazard)
         return replace(self, selected=rules, intercept=size.intercept, facts=facts, family=family)
 
@@ -255,20 +255,20 @@ class Model:
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
         """The probability of no event until each time: a function for each row, or an array [row, time]."""
-        hazard = self.followed.hazard
+        hazard = self.required_survival.hazard
         values = hazard.survival(self.scores(X), hazard.times)
         return values if return_array else step_functions(hazard.times, values, 1.0)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
         """The cumulative hazard until each time: a function for each row, or an array [row, time]."""
-        hazard = self.followed.hazard
+        hazard = self.required_survival.hazard
         values = hazard.cumulative_hazard(self.scores(X), hazard.times)
         return values if return_array else step_functions(hazard.times, values, 0.0)
 
     @property
-    def followed(self) -> Survival:
+    def required_survival(self) -> Survival:
         """What a survival model keeps besides its rules."""
-        return self.family.followed
+        return self.family.required_survival
 
     def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What scores stand for."""

@@ -241,12 +241,12 @@ def _check_effect(rule: Entry, document: Entry, family: Family, place: str) -> N
     ensure(rule["weight"] in (None, 1), f"{place}.weight", "must be 1 where the effect is fixed")
     effect: Effect = record(EffectKeys).read(found, here, None)
     try:
-        settled = effect.settled(family.effect_scale, family.classes)
+        resolved = effect.resolved(family.effect_scale, family.classes)
     except EffectError as error:
         raise Damage(f"{here} cannot be taken: {error}") from error
-    ensure(settled == effect and type(settled.label) is type(effect.label), here, "must name a class as it is")
+    ensure(resolved == effect and type(resolved.label) is type(effect.label), here, "must name a class as it is")
     inside, outside = (np.asarray(rule.get(name, 0.0), dtype=np.float64) for name in ("inside", "outside"))
-    wanted = np.asarray(settled.output(family.classes), dtype=np.float64)
+    wanted = np.asarray(resolved.output(family.classes), dtype=np.float64)
     near = np.abs(inside - wanted) <= ROUNDING * np.abs(wanted)
     ensure(bool(near.all()), f"{place}.inside", "must be what the effect adds")
     ensure(not outside.any(), f"{place}.outside", "must be 0 where the effect is fixed")

@@ -90,7 +90,7 @@ class SizeKeys:
     weights: tuple[float, ...] = key("The weight of each rule.")
     intercept: Output = key("What is added to the weighted outputs.")
     penalty: float = key("The penalty of the weights.", low=0)
-    n_dust: int = key("Negligible rules among them, whose weight is 0, where there are some.", absent=0, low=1)
+    n_pruned: int = key("Negligible rules among them, whose weight is 0, where there are some.", absent=0, low=1)
     hazard: Annotated[Any, replace(line(), read=_read_hazard)] = option(
         "Of survival: the baseline of this list, at the times of the model.", name="cumulative_hazard"
     )

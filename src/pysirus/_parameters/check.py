@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from pysirus._text.message import OR_NONE, Parameter, PlainError
+from pysirus._text.message import OR_NONE, Parameter, SafeTextError
 
 Check = Callable[[str, Any], None]
 
@@ -61,7 +61,7 @@ def to_seed(random_state: Any) -> int:
     )
 
 
-class ParameterError(PlainError, ValueError, TypeError):
+class ParameterError(SafeTextError, ValueError, TypeError):
     """A parameter has a value that cannot be used."""
 
 

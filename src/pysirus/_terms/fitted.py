@@ -22,13 +22,13 @@ from pysirus._families.outputs import Outcome, fold_labels, format_factors, medi
 from pysirus._terms.term import Term
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_label, format_levels, format_number, format_outputs, from_quotes, one_line
-from pysirus._text.message import PlainError, setting
+from pysirus._text.message import SafeTextError, setting
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 EFFECT = re.compile(rf"\s*(?:(?P<adds>[-+]\s*{NUMBER})|[×x*]\s*(?P<times>{NUMBER}))")
 
 
-class EffectError(PlainError, ValueError):
+class EffectError(SafeTextError, ValueError):
     """An effect does not go with what is predicted; the message ends without a full stop."""
 
 
@@ -65,7 +65,7 @@ class Effect:
         part = self.size / len(labels)
         return tuple(self.size - part if k == own else -part for k in range(len(labels)))
 
-    def settled(self, scale: EffectScale | None, labels: Sequence[Any] | None) -> Effect:
+    def resolved(self, scale: EffectScale | None, labels: Sequence[Any] | None) -> Effect:
         """The effect, once it is known what is predicted; an ``EffectError`` where it does not go with it."""
         if scale is None:
             raise EffectError(

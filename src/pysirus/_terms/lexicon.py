@@ -21,7 +21,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pysirus._terms.words import FOLDED, text_in_set
 from pysirus._text.format import SPOKEN, apart, format_level, in_quotes, one_line
-from pysirus._text.message import InCommand, InPython, PlainError, Term
+from pysirus._text.message import InCommand, InPython, SafeTextError, Term
 
 MOST_STEPS = 500_000  # looks at a place of a text: some seconds
 MORE_STEPS = 500  # for each text
@@ -144,7 +144,7 @@ LOOKED_AT = 200  # characters of a text that are taken apart for a message
 LIKELY = 10_000  # names that are looked through for one that was meant
 
 
-class RuleTextError(PlainError, ValueError):
+class RuleTextError(SafeTextError, ValueError):
     """The text of a rule cannot be read; ``position`` is the character, from 0."""
 
     def __init__(self, text: str, position: int, problem: str, given_as: Term | None = None) -> None:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pysirus._data.column import is_unicode
-from pysirus._learn.constraints import about_class, as_rules, settle_effect
+from pysirus._learn.constraints import about_class, as_rules, resolve_effect
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
@@ -104,18 +104,18 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     rows = read_rows(model, [*model.selected, *asked], X, y, sample_weight)
     gaps = [column.missing() is not None for column in rows.table.columns]
     columns = [replace(own, has_missing=own.has_missing or gap) for own, gap in zip(columns, gaps)]
-    new = [_settle(rule, rows) for rule in as_rules(given, columns, "rules")]
+    new = [_with_shares(rule, rows) for rule in as_rules(given, columns, "rules")]
     new = [about_class(rule, model.positive_class) for rule in new]
-    new = [settle_effect(rule, model.family, "rules") for rule in new]
+    new = [resolve_effect(rule, model.family, "rules") for rule in new]
     _check_new(model, new, rows)
     return estimate(model, [*model.selected, *new], rows), new
 
 
-def _settle(rule: FittedTerm, rows: Rows) -> FittedTerm:
+def _with_shares(rule: FittedTerm, rows: Rows) -> FittedTerm:
     """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
-    settled = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
+    resolved = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
     nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
-    return replace(settled, frequency=1.0, given=True, stage=1, **nothing)
+    return replace(resolved, frequency=1.0, given=True, stage=1, **nothing)
 
 
 def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
@@ -221,7 +221,7 @@ def without(
     texts = [model.selected[i].text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
     edited = _edited(model, kept, X, y, sample_weight)
-    facts = replace(edited.facts, struck_rules=[*(model.facts.struck_rules or ()), *texts])
+    facts = replace(edited.facts, removed_rules=[*(model.facts.removed_rules or ()), *texts])
     error = errors_of(model, edited, None if X is None else (X, y, sample_weight))
     return with_trail(replace(edited, facts=facts), texts, [], note or Note(), error)
 
@@ -279,7 +279,7 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
         intercept=weighted.intercepts[0],
         moments=weighted.moments,
         tuning=None,
-        facts=_facts(model, rules, float(weighted.penalties[0]), weighted.n_dust[0] if weighted.n_dust else 0),
+        facts=_facts(model, rules, float(weighted.penalties[0]), weighted.n_pruned[0] if weighted.n_pruned else 0),
     )
 
 
@@ -304,5 +304,7 @@ def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -
     return replace(model, selected=selected, intercept=intercept, likelihood=near, tuning=None, facts=facts)
 
 
-def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_dust: int = 0) -> Facts:
-    return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(rules, n_dust)  # it is of another list
+def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_pruned: int = 0) -> Facts:
+    return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(
+        rules, n_pruned
+    )  # it is of another list

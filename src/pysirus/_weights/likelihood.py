@@ -47,7 +47,7 @@ Floats = NDArray[np.float64]
 
 # In cross-validation a fold's Newton step is its last when it changes no held-out score by more than this; the error
 # that it leaves is of the order of its square.
-NEAR = 0.25
+TOL = 0.25
 RESIDUAL_BITS = 44
 
 
@@ -100,7 +100,7 @@ class LikelihoodFit:
     penalties: Floats  # [size]; 0 where there is nothing to weigh
     losses: Floats  # [size, penalty] cross-validated mean loss; zeros where the penalty was given, or is the only one
     constant: Floats  # [score] the link of the mean
-    unrest: Floats  # [size] the largest slope left, relative to those at the constant
+    gradient_norm: Floats  # [size] the largest slope left, relative to those at the constant
 
 
 def fit_likelihood(
@@ -112,7 +112,7 @@ def fit_likelihood(
     grid: Floats = PENALTY_GRID,
     *,
     penalties: Floats | None = None,
-    near: float = NEAR,
+    tol: float = TOL,
     n_threads: int = 1,
     n_held: int = 0,
 ) -> LikelihoodFit:
@@ -133,7 +133,7 @@ def fit_likelihood(
         Multiples of the largest curvature to choose the penalty from, the largest first.
     penalties : array of shape (n_sizes,), optional
         Penalties to take instead.
-    near : float
+    tol : float
         When Newton's steps end in cross-validation. The weights themselves are exact.
     n_threads : int
         Threads over sizes.
@@ -156,7 +156,7 @@ def fit_likelihood(
         grid=np.asarray(grid, dtype=np.float64).tolist(),
         penalties=None if penalties is None else np.append(np.asarray(penalties, dtype=np.float64), 0.0),
         n_folds=N_FOLDS,
-        near=near,
+        tol=tol,
         n_threads=n_threads,
         **({"n_held": n_held} if n_held else {}),
     )
@@ -171,7 +171,7 @@ def fit_likelihood(
         penalties=found["penalties"][:-1],
         losses=found["losses"][:-1],
         constant=base[-1],
-        unrest=found["unrest"][:-1],
+        gradient_norm=found["gradient_norm"][:-1],
     )
 
 
@@ -209,7 +209,7 @@ def rule_scores(
 
 def responses_of(response: Response, loss: Loss) -> Floats:
     """Responses [row, score]: numbers, 1 for the second of two classes, or 1 in the column of the class."""
-    answers = response.answers
+    answers = response.row_values
     if not response.by_class:
         return answers[:, None]
     if not loss.is_several:

@@ -168,8 +168,8 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append("long rules are folded: pysirus show MODEL --full prints them whole")
     n_idle = len(model.selected) - len(model.rules)
     if n_idle:
-        dust = f" ({facts.n_dust} would have moved no prediction)" if facts.n_dust else ""
-        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{dust}")
+        negligible = f" ({facts.n_pruned} negligible)" if facts.n_pruned else ""
+        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{negligible}")
     if facts.n_rows is not None:
         parts.append(f"{facts.n_rows:,} rows, {count(len(model.features), 'feature')}")
     if facts.estimated_on is not None:

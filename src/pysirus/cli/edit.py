@@ -99,7 +99,7 @@ def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     from pysirus._data.frame import rows_that_count
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.holders.known import known_columns
+    from pysirus.engine.backends.known import known_columns
 
     truth = Truth(weights=weights).of(model)
     text, numbers = truth.kinds(model)

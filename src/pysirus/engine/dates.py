@@ -172,7 +172,7 @@ def most_features(kind: pa.DataType) -> int:
 
 
 @dataclass(frozen=True)
-class DateQuestion:
+class DateQuery:
     """Which of these columns hold dates, and which?"""
 
     names: Sequence[str]

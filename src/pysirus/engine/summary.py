@@ -29,7 +29,7 @@ from pysirus._data.problems import Numbering, numbering_of
 from pysirus._data.table import check_levels
 from pysirus._families.integer_rows import Count, IntegerRows
 from pysirus._learn.constraints import whole_order
-from pysirus._runtime.pool import go_on
+from pysirus._runtime.pool import check_cancelled
 from pysirus._text.message import Parameter
 
 BUDGET = 1 << 16
@@ -284,7 +284,7 @@ class ColumnSummary:
 
 def summary_of(column: Column, rows: IntegerRows, budget: int, *, extremes: bool = False) -> ColumnSummary:
     """The summary of a column whose tally stores at most ``budget`` values, or the extremes of very many alone."""
-    go_on()
+    check_cancelled()
     missing = column.missing()
     known = None if missing is None else ~missing
     n_missing = Count() if missing is None else rows.count(missing)

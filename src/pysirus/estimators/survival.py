@@ -66,7 +66,7 @@ class SurvivalBase(SirusBase):
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
-        self.unique_times_ = self.event_times_ = model.followed.hazard.times
+        self.unique_times_ = self.event_times_ = model.required_survival.hazard.times
 
     @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:

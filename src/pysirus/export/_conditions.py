@@ -26,12 +26,12 @@ from pysirus._data.recipe import DATES, Derived
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
-from pysirus._text.message import PlainError
+from pysirus._text.message import SafeTextError
 
 ISO = ("", "ymd")  # dates of a type of dates, or written so that everybody reads them alike
 
 
-class ExportError(PlainError, ValueError):
+class ExportError(SafeTextError, ValueError):
     """The format cannot say what the model says; the message names it."""
 
 

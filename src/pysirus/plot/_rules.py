@@ -163,7 +163,7 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
 
 def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """Median times, a dot inside and a ring outside; an arrow at the last time where the median is not reached."""
-    times = model.followed.hazard.times
+    times = model.required_survival.hazard.times
     last = float(times[-1]) if len(times) else 1.0
     for place, rule in enumerate(shown):
         if rule.line_values:
@@ -175,8 +175,8 @@ def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k:
             ax.scatter(
                 end, place, s=42, marker=">" if median is None else "o", color=colour, edgecolor=INSIDE, zorder=3
             )
-    if model.followed.median is not None:
-        ax.axvline(model.followed.median, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    if model.required_survival.median is not None:
+        ax.axvline(model.required_survival.median, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
     text = f"median {model.target}  (● where the rule holds, ○ where not, ▷ not reached, dotted: all rows)"
     whole.set_xlabel(plain(text), labelpad=22, loc="left")
     ax.margins(x=0.08)

@@ -84,7 +84,7 @@ def predicted_survival(
     scores = np.round(model.decision(table), 12)
     cuts = np.unique(np.quantile(scores, np.arange(1, n_groups) / n_groups))
     group = np.searchsorted(cuts, scores, side="right")
-    hazard = model.followed.hazard
+    hazard = model.required_survival.hazard
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6, 3.8), layout="constrained")
     present = np.unique(group).tolist()
@@ -107,7 +107,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Tim
     return (
         model,
         table,
-        read_survival(y, table.n_rows, model.followed.event_value),
+        read_survival(y, table.n_rows, model.required_survival.event_value),
         read_weights(sample_weight, table.n_rows),
     )
 
@@ -126,7 +126,7 @@ def _finish(ax: Any, model: Any) -> Any:
     ax.set_ylim(0, 1.03)
     ax.set_xlim(left=0)
     ax.set_xlabel(plain(model.target))
-    ax.set_ylabel(plain(f"share without {model.followed.event_text}"))
+    ax.set_ylabel(plain(f"share without {model.required_survival.event_text}"))
     ax.legend(frameon=False, fontsize=8)
     bare(ax, "left", "bottom")
     return ax
