@@ -230,7 +230,7 @@ def workers_part(points: list[dict[str, Any]]) -> str:
             cells = [f"{value:,.0f} s" for value in (ideal, *found)]
             share = f"{ideal / found[1]:.0%}"
             lines.append(f"| {job.name}: {n_workers:,} | {' | '.join(cells)} | {share} |")
-    header = "| workers | work / workers | with scheduling | and slow, lost ones | mended | of the workers in use |"
+    header = "| workers | work / workers | with scheduling | and slow, lost ones | with fixes | of the workers in use |"
     return table(header, lines)
 
 

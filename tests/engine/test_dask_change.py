@@ -42,7 +42,7 @@ CHANGES = {
     "other values": lambda frame: frame.assign(x1=frame.x1 + 1),
     "one other value": lambda frame: frame.assign(x3=np.append(frame.x3[:-1], 0.0)),
     "opposite signs": lambda frame: frame.assign(x3=-frame.x3),
-    "other levels": lambda frame: frame.assign(group=frame.group.replace("left", "new")),
+    "other categories": lambda frame: frame.assign(group=frame.group.replace("left", "new")),
     "fewer rows": lambda frame: frame[:100],
     "no rows": lambda frame: frame[:0],
     "more rows": lambda frame: pd.concat([frame, frame]),
@@ -51,7 +51,7 @@ CHANGES = {
     "a column less": lambda frame: frame.drop(columns="x2"),
     "a column more": lambda frame: frame.assign(x9=frame.x0),
 }
-OF_COLUMNS = {"other values", "one other value", "opposite signs", "other levels", "text for numbers"}
+OF_COLUMNS = {"other values", "one other value", "opposite signs", "other categories", "text for numbers"}
 OF_COLUMNS |= {"numbers for text", "a column less", "a column more"}
 
 

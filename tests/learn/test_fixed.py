@@ -329,7 +329,7 @@ def test_a_given_rule_of_no_weight_goes_to_excel(rows, tmp_path):
         (
             "numbers",
             "×2 if a < 0.1",
-            "rules add to numbers here: write what it adds, such as '\\+0.5', instead of '×2'",
+            "rules add to the prediction: write an amount such as '\\+0.5' instead of '×2'",
         ),
         ("poisson", "+2 if a < 0.1", "rules multiply the prediction here: write a factor"),
         ("poisson", "×0 if a < 0.1", "a factor must be above 0"),

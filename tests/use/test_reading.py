@@ -244,10 +244,10 @@ def test_two_models_of_scores_compare_by_points(cancer, two):
     X, y = cancer
     other = SirusClassifier(n_rules=3, n_stages=3, n_trees=500, random_state=0).fit(X[:400], y[:400])
     found = diff(two, other)
-    assert str(found).splitlines()[2].split()[-1] == "adds" and found.stayed
-    old, new = found.stayed[0]
-    assert found.to_dict()["stayed"][0]["new"]["adds"] == [float(side) for side in other.model_.added(new)]
-    assert found.to_dict()["stayed"][0]["old"]["adds"] == [float(side) for side in two.model_.added(old)]
+    assert str(found).splitlines()[2].split()[-1] == "adds" and found.kept
+    old, new = found.kept[0]
+    assert found.to_dict()["kept"][0]["new"]["adds"] == [float(side) for side in other.model_.added(new)]
+    assert found.to_dict()["kept"][0]["old"]["adds"] == [float(side) for side in two.model_.added(old)]
     equal = SirusClassifier(n_rules=3, weighting="equal", n_trees=500, random_state=0).fit(X, y)
     assert str(diff(equal, two)).splitlines()[2].split()[-1] == "weight"
 

@@ -6,10 +6,8 @@ Missing values, where the training column has some, are in a last bin of their o
 A cut is identified by what it means, not by its position: ``("quantile", i)``, ``("value", v)`` or ``("levels",
 {...})``. Two models fitted on two samples compare by it.
 
-A column of labels in, its levels in the order of their bins out (docs/method.md, "Bins").
-
-Ordered categories keep their order. Others are sorted by mean response; for two classes by the proportion of the
-second, for more by the first principal component of the class proportions. All from exact sums, so that parts of a
+Ordered categories keep their order in the bins. Others are sorted by mean target; for two classes by the proportion of
+the second, for more by the first principal component of the class proportions. All from exact sums, so that parts of a
 table add up to it.
 """
 

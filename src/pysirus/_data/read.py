@@ -1,6 +1,6 @@
 """A file in, a pyarrow table out: CSV, Parquet or Excel, told apart by content; a message for each way it can fail.
 
-A text that names columns in, the columns out: one name, several with commas between them, or a name in quotes.
+First comes how a text names columns of a table: one name, several with commas between them, or a name in quotes.
 """
 
 from __future__ import annotations

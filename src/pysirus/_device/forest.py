@@ -1,6 +1,6 @@
-"""Rows in, a forest grown on an accelerator out: split for split the one that the core grows.
+"""Rows in, a forest grown on a GPU out: split for split the one that the core grows.
 
-A shape, numbers of rows and trees, and free memory in; blocks of rows and of trees out.
+Rows and trees go through the GPU in blocks, which are as large as its free memory allows.
 """
 
 from __future__ import annotations

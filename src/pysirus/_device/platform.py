@@ -1,6 +1,6 @@
-"""`device` in, the accelerator to use out, or an error that says what was looked for.
+"""`device` in, the GPU to use out, or an error that says what was looked for.
 
-JAX is imported here, when somebody asks for an accelerator. `PYSIRUS_TEST_JAX_PLATFORM` names another platform of JAX
+JAX is imported here, when a GPU is asked for. `PYSIRUS_TEST_JAX_PLATFORM` names another platform of JAX
 than "gpu" to run the same code on, which is how it is tested where there is no GPU.
 
 Compiled code is kept on disk from one process to the next. JAX has a cache for this, which is off unless somebody

@@ -1,6 +1,6 @@
-"""A response and its weights as given in, checked arrays out; all errors about them are raised here.
+"""A target and its weights as given in, checked arrays out; all errors about them are raised here.
 
-Counts and their exposure in, rates and weights out: counts per unit of exposure, weighted by it.
+Counts with an exposure become rates, counts per unit of exposure, which are weighted by it.
 """
 
 from __future__ import annotations

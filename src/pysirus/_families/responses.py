@@ -1,9 +1,7 @@
-"""What the rows answer and how much each counts, as integers that add up.
+"""A checked target and weights in, the integers that forests and moments add up out.
 
-There is one class for each way in which rows can answer: a number each, a vector of numbers each, or a class each. The
-core sums either columns of numbers or one column per class; nothing outside this file asks which.
-
-What a list leaves unexplained of classes, as a response that a forest can be grown on.
+There is one class for each form of a target: a number, a vector of numbers, or a class per row. The core sums either
+columns of numbers or one column per class. Residuals of classes are vectors (``OddsResiduals`` for two classes).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Classes: how labels are read, in memory and in parts, whatever is learned from them.
+"""A target as given in, its response out, in memory or in parts: what is asked of a family before there is a model.
 
-What is asked of a family before there is a model: how its target is read, and how held-out rows judge it.
-
-Times to an event: how they are read, and how held-out rows judge risk scores.
+One class for numbers, one for classes and one for times to an event. Each also says how predictions of held-out rows
+are evaluated.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ class RowTarget(Target):
 class NumberTarget(RowTarget):
     """One number per row."""
 
-    if_constant: ClassVar[str] = "the response is constant"
+    if_constant: ClassVar[str] = "the target is constant"
     mean_name: ClassVar[str] = "mean"
     takes_exposure: ClassVar[bool] = True
 

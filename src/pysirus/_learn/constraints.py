@@ -1,11 +1,9 @@
-"""Parameters and columns in, constraints and required rules out.
+"""Parameters, columns and training rows in, constraints and required rules out.
 
-``monotonic_cst`` and ``interaction_cst`` are as scikit-learn means them; rules are given as text or as rules.
-
-Training rows and the rules that are required in, rules that a list can begin with out.
-
-On all rows one that cannot be kept is an error. In a fold it is left out: there it may hold nowhere, or turn round.
-Rules with a fixed effect come first: what they add is taken off the response before the others are weighed.
+``monotonic_cst`` and ``interaction_cst`` are as scikit-learn means them; rules are given as text or as rules. A list
+begins with its required rules. On all rows one that cannot be kept is an error. In a fold it is left out: there it may
+hold nowhere, or turn round. Rules with a fixed effect come first: what they add is taken off the response before the
+others are fitted.
 """
 
 from __future__ import annotations
@@ -95,7 +93,7 @@ def read_directions(given: Any, columns: Sequence[HasKind], n_classes: int) -> d
     directions = {i: sign for i, sign in _signs(given, names).items() if sign}
     if directions and n_classes > 2:
         raise ParameterError(
-            f"{Parameter('monotonic_cst')} is for numbers and two classes, and {TARGET} has {n_classes} classes: a "
+            f"{Parameter('monotonic_cst')} is for regression and two classes, and {TARGET} has {n_classes} classes: a "
             "column cannot raise one class without lowering others. Leave it out, or learn one class against the rest."
         )
     for i in directions:
@@ -251,7 +249,7 @@ def as_rules(given: Any, columns: Sequence[CutColumn], parameter: str) -> list[F
         return []
     items = [given] if isinstance(given, (str, Term)) else list(given) if isinstance(given, Iterable) else None
     if items is None or not all(isinstance(item, (str, Rule, Slope)) for item in items):
-        wanted = "a list of rules, as text such as 'age < 25' or Rule"
+        wanted = "rules as text, such as 'age < 25', or Rule objects"
         raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
     try:
         read = iter(read_rules((item for item in items if isinstance(item, str)), columns))
@@ -390,7 +388,7 @@ def resolve_effect(rule: FittedTerm, family: Family, parameter: str) -> FittedTe
     try:
         return replace(rule, effect=rule.effect.resolved(family.effect_scale, family.classes))
     except EffectError as error:
-        what = f"the effect of '{rule.text}' cannot be taken"
+        what = f"the effect of '{rule.text}' is not allowed"
         raise ParameterError(f"{Parameter(parameter)}: {what}: {error.message}.") from error
 
 
@@ -404,7 +402,7 @@ def _fault(rule: FittedTerm | None, training: Training, span: Span, is_fresh: bo
 
 
 def _with_shares(rule: FittedTerm, training: Training) -> FittedTerm:
-    """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
+    """The rule with the share of rows that satisfy each condition; values it cannot place go where most rows are."""
     gram = training.moment_sums([Rule((condition,)) for condition in rule.conditions]).gram()
     shares = (float(gram[i, i] / gram[0, 0]) for i in range(1, len(gram)))
     return rule.map_conditions(lambda condition: condition.with_share(next(shares)))

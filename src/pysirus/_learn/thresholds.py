@@ -1,4 +1,4 @@
-"""Cuts and the numbers that part the training rows as they do: short ones for a model, the cuts of those forbidden.
+"""Rules and training rows in, the same rules with short thresholds out, and cuts for conditions that are forbidden.
 
 What a list shows is not the quantile but the shortest number with the same rows on both sides. Only what a condition
 compares with changes (``lower``, ``upper``): its cuts, by which rules are compared, and the quantiles in the path of

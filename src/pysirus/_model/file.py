@@ -199,8 +199,8 @@ def _constraints_of(
     directions = {number(name, "monotonic"): sign for name, sign in named.monotonic.items()}
     for i in directions:
         has_order = features[i].kind != "categorical" or not features[i].levels
-        ensure(has_order, "constraints.monotonic", f"names {features[i].name!r:.60}, whose levels have no order")
-    ensure(not directions or len(classes) <= 2, "constraints.monotonic", "is for numbers and two classes")
+        ensure(has_order, "constraints.monotonic", f"names {features[i].name!r:.60}, whose categories have no order")
+    ensure(not directions or len(classes) <= 2, "constraints.monotonic", "is for regression and two classes")
     groups = tuple(numbers(group, "groups") for group in named.groups)
     apart = frozenset(numbers(group, "apart") for group in named.apart)
     try:

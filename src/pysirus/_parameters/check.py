@@ -1,8 +1,6 @@
 """Parameters in, checked parameters out: a message names the parameter, what it got and what it takes.
 
-One parameter: its field in the table, and its option on the command line.
-
-A ``random_state`` in, one 64-bit seed out.
+``parameter`` and ``Option`` declare one: its field in the table, and its option on the command line.
 """
 
 from __future__ import annotations

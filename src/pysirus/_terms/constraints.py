@@ -2,7 +2,7 @@
 
 Weights are not negative, so the prediction rises in a column where every rule does. A rule does when its condition on
 the column has one side (``x < c`` or ``x >= c``, whatever else it asks) and its outputs go the right way. Both can be
-read off each line of a list. The promise is for known values: a missing one has no place in an order.
+read off each line of a list. The guarantee is for known values: a missing one has no place in an order.
 """
 
 from __future__ import annotations

@@ -168,14 +168,16 @@ def _levels(ask: Ask, column: CutColumn, text: str) -> dict[str, Any]:
         return {"levels": _in_order(column)}
     chosen, every = frozenset(ask.levels), frozenset(column.levels)
     if len(ask.levels) > len(chosen):
-        raise RuleTextError(text, ask.at, f"a level of '{column.name}' stands twice in this set")
+        raise RuleTextError(text, ask.at, f"a category of '{column.name}' stands twice in this set")
     if not chosen:
-        raise RuleTextError(text, ask.at, f"these are all levels of '{column.name}': no level is left")
+        raise RuleTextError(text, ask.at, f"these are all categories of '{column.name}': none is left")
     if chosen == every:
-        raise RuleTextError(text, ask.at, f"these are all levels of '{column.name}': the condition says nothing")
+        raise RuleTextError(text, ask.at, f"these are all categories of '{column.name}': the condition is always true")
     lower, upper = _sides(chosen, column)
     if column.kind == "ordered" and lower is None and upper is None:
-        raise RuleTextError(text, ask.at, f"the levels of '{column.name}' have an order, and these are no neighbours")
+        raise RuleTextError(
+            text, ask.at, f"the categories of '{column.name}' have an order, and these are no neighbours"
+        )
     if lower is None and upper is None:
         upper = chosen
     return {

@@ -1,4 +1,4 @@
-"""A model in, a model with other rules out, its weights fitted again without the data.
+"""A model in, a model with fewer or more rules out, its weights fitted again; the facts keep a trail of the edits.
 
 A model stores the sums over ten folds that its weights were computed from (``RuleModel.moments``). They contain those
 of every part of its list, so the weights of a shorter list are those that a fit on the same data with that list would
@@ -7,9 +7,8 @@ instead (``RuleModel.likelihood``): without the data its weights are approximate
 its rows again. Where rows are given, weights come from them (``estimate``). The tuning results of the full list do not
 apply to an edited one, so the edited model has no tuning path.
 
-An edit in, a model with a line in its trail out: what was changed, by whom and why, the error before and after.
-
-A model, rules and rows in, the model with these rules out: outputs and all weights from the rows.
+A line of the trail says what was changed, by whom and why, and the error before and after. Rules that are added get
+their outputs, and all rules their weights, from the rows that are given.
 """
 
 from __future__ import annotations
@@ -112,7 +111,7 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
 
 
 def _with_shares(rule: FittedTerm, rows: Rows) -> FittedTerm:
-    """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
+    """The rule with the share of rows that satisfy each condition; values it cannot place go where most rows are."""
     resolved = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
     nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
     return replace(resolved, frequency=1.0, given=True, stage=1, **nothing)

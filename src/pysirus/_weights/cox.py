@@ -12,10 +12,9 @@ So an event of weight two is not quite the event twice, which would be a tie.
 Only the order of times enters. Sums run in an order of their own, that of (time, rules that hold, fold), so the order
 of rows and the number of threads change no bit of the weights.
 
-Times and events in, risk sets out: who could still have an event when somebody had one.
-
-A row is at risk at every time of an event up to its own time, that time included. Its span is their number; nothing
-else of its time matters to Cox's partial likelihood.
+Risk sets say which rows could still have an event when another row had one. A row is at risk at every time of an event
+up to its own time, that time included. Its span is their number; nothing else of its time matters to Cox's partial
+likelihood.
 """
 
 from __future__ import annotations

@@ -11,17 +11,16 @@ the whole values of slopes are, so that rows rarely share a pattern where a list
 integers in an order of their own and those of several parts add up, so the order of rows, parts and threads change no
 bit of the weights.
 
-Patterns and fitted weights in, a quadratic approximation of the likelihood out; and its minimum for some rules.
-
-A model keeps it to weigh a part of its rules again without the data. It is of the mean loss without penalty, as a
+*The quadratic approximation* of the likelihood is what a model keeps to fit weights to some of its rules without the
+data. It is of the mean loss without penalty, as a
 function of the intercepts and the weights of the longest list, about the fitted point: ``linear @ z + z @ curvature @ z
 / 2``, less a constant. ``z`` is one intercept for each score (of two classes one: the log-odds of the second), then one
 weight for each rule.
 
 The slope is that at the fitted weights, which so stay the minimum of the approximation. The curvature is that halfway
-from the constant to the fitted scores: a rule that is struck takes the scores towards the constant, where the loss
+from the constant to the fitted scores: a rule that is removed takes the scores towards the constant, where the loss
 curves more. (Curvature at the fitted weights was tried: where classes are almost separable it is nearly flat, and the
-other weights overshoot. Over 19 struck rules of four tables, the log loss above that of an exact fit was 0.011 on
+other weights overshoot. Over 19 removed rules of four tables, the log loss above that of an exact fit was 0.011 on
 average, and with the curvature halfway 0.002.)
 """
 
@@ -67,7 +66,7 @@ class Patterns:
     def __add__(self, other: Patterns) -> Patterns:
         mine, theirs = ((own.n_rules, own.slopes, own.classes, own.fixed) for own in (self, other))
         if mine != theirs:
-            raise ValueError("Patterns add up where rules and scale of the response are the same.")
+            raise ValueError("Patterns add up where rules and scale of the target are the same.")
         both = {name: np.concatenate([array, other.arrays[name]]) for name, array in self.arrays.items()}  # type: ignore[literal-required]
         return replace(self, arrays=_core.merge_patterns(**both, line_terms=[*self.slopes]))
 

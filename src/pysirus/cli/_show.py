@@ -201,7 +201,7 @@ def verdict(model: Model) -> str:
     chosen, name = tuning.sizes[len(model.selected) - 1], model.family.error_name
     lines = [
         "",
-        f"out of fold: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
+        f"held-out: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
         f"(p0 = {chosen.p0:.4f}, {tuning.numbers(chosen.n_rules).per_fold:.1f} rules per fold)",
         tuning.sentence(len(model.rules), chosen.stability),
     ]

@@ -202,6 +202,12 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
             f"{found} cannot be read in batches. Leave --memory out, or write the table to a Parquet or CSV file.",
             param_hint="--memory",
         )
+    if name in SHIPPED and not Path(name).exists():
+        raise typer.BadParameter(
+            f"'{name}' is a shipped dataset and is always read into memory; --memory is for Parquet and CSV files. "
+            "Leave it out.",
+            param_hint="--memory",
+        )
     files = scan_files(find_files(name), labels=split_names(roles.categorical))
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)
@@ -273,7 +279,7 @@ def _check_labels(target: str, response: Any) -> None:
         raise DataError(
             f"Column '{target}', the target, holds numbers {'and' if words else 'written as'} text (for example "
             f"{odd[0]!r}). Convert it to numbers (a decimal point, no other marks), or say --task classification if "
-            "they are labels."
+            "they are class labels."
         )
 
 

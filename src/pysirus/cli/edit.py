@@ -46,7 +46,7 @@ def edit(
     Adding: [bold]pysirus edit credit.json credit.csv --add "age < 25 & debt >= 1000" -o signed.json[/bold]
     """
     if output is None:
-        raise typer.BadParameter("say which file to write.", param_hint="--output")
+        raise typer.BadParameter("the model file to write is missing.", param_hint="--output / -o")
     if not without and not add:
         raise typer.BadParameter("say what to change: --without RULE, --add RULE, or both.", param_hint="--without")
     if add and table is None:

@@ -38,7 +38,7 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show which rules fire in a row and what each adds to its prediction, from the average training row.
+    """Show which rules apply to a row and what each adds to its prediction, starting from the average training row.
 
     Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
     """
@@ -182,7 +182,7 @@ def report(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's."),
     ] = None,
     weights: Weights = None,
     exposure: Annotated[
@@ -243,7 +243,7 @@ def diff(
         ),
     ] = None,
 ) -> None:
-    """Show which rules stayed, moved their threshold, came and went between two models.
+    """Show which rules were kept, shifted, added or removed between two models.
 
     Example: [bold]pysirus diff january.json february.json[/bold]
 

@@ -35,7 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def show(
     model: Model,
     full: Annotated[
-        bool, typer.Option("--full", help="Print long names and sets of levels whole, however long the lines.")
+        bool, typer.Option("--full", help="Print long names and sets of categories in full, however long the lines.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -63,7 +63,7 @@ def score(
     table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Rows that the model has not seen.")],
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's."),
     ] = None,
     weights: Weights = None,
     unweighted: Annotated[

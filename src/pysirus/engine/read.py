@@ -1,7 +1,4 @@
-"""The responses of parts in, what fixes their integers out: the same scale for every row.
-
-Rows in parts in, how each part is read out: its columns and its response, the same in every pass.
-"""
+"""Rows in parts in, how each part is read out: its columns and its response, on one scale, the same in every pass."""
 
 from __future__ import annotations
 

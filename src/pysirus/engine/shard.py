@@ -1,6 +1,6 @@
-"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments of rules, sizes of bins.
+"""Rows in bins, in shards, in; a forest out, and the sums of nodes, the moments of rules and the sizes of bins.
 
-Shards in, a forest out: level by level, the sums of all shards, then the splits; or their rows for a GPU.
+A forest grows level by level: the sums of all shards, then the splits; or their rows go to a GPU.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class FixedSizeSirus(InParts, ListSize):
     def cross_validate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
     ) -> HeldOut:
-        """Learn a list of this size in each fold, and judge it by the rows that are held out.
+        """Learn a list of this size in each fold, and evaluate it on the rows that are held out.
 
         Parameters
         ----------

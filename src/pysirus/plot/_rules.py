@@ -1,6 +1,6 @@
-"""A model in, its rules as a figure out: one line per rule.
+"""A model in, its rules as a figure out: one line per rule; with rows, which rules apply together.
 
-A model and rows in, which of its rules apply together out. The other figures take their colours and axes from here.
+The other figures take their colours and axes from here.
 """
 
 from __future__ import annotations

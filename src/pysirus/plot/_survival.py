@@ -59,7 +59,7 @@ def kaplan_meier_curves(
 def predicted_survival(
     model: Any, X: Any, y: Any, sample_weight: Any = None, *, n_groups: int = 4, ax: Any = None
 ) -> Any:
-    """Draw predicted survival beside what was observed, for groups of rows of rising risk.
+    """Plot predicted against observed survival curves for groups of increasing risk.
 
     Lines are the observed shares without an event (Kaplan and Meier), dashed lines the mean predicted survival
     functions of the same rows. Use rows that the model was not fitted on.
@@ -102,7 +102,7 @@ def predicted_survival(
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Times, Any]:
     model = model._as_model()
     if not model.family.has_hazard:
-        raise ParameterError("This figure is for times to an event (SirusSurvival), which this model does not predict.")
+        raise ParameterError("This plot is for times to an event (SirusSurvival), which this model does not predict.")
     table = model.align(X)
     return (
         model,

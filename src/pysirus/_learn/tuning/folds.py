@@ -1,7 +1,4 @@
-"""Folds in, what each learned and what its held-out rows say of it out, on as many threads as asked for.
-
-Rows in, training and held-out rows of every fold out.
-"""
+"""Rows in, folds out, what each fold learned, and what its held-out rows say of it, on as many threads as asked for."""
 
 from __future__ import annotations
 

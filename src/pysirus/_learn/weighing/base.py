@@ -1,13 +1,10 @@
-"""Classes, by the mean of class proportions: the outputs of rules are class proportions, with equal weights.
+"""Rules and training rows in, weighted rule lists out: what stages and tuning ask of a way to weight rules.
 
-This is the form of the authors' paper on classification and of their R package. The error is 1 - AUC.
-
-What the rooms that follow ask of a way to weigh rules, which is chosen by the family of the target (``table.py``).
-
-A way to weigh is one file: which lists there are to weigh, their weights, what is left to explain, what held-out rows
-say of each size, and the model. Stages, tuning and rows in parts know no other way.
-
-Numbers, by squared error: rules answer with means, ridge weighs them, the error is the unexplained variance.
+The family of the target chooses the way (``table.py``). It says which sizes a list has, their weights, what is left to
+explain, what held-out rows say of each size, and the model. Here are two of them. ``ByRidge`` is regression by squared
+error: outputs are means, weights are those of a ridge regression, the error is the unexplained variance. ``Equally`` is
+the form of the authors' paper on classification and of their R package: outputs are class proportions with equal
+weights, and the error is 1 - AUC.
 """
 
 from __future__ import annotations

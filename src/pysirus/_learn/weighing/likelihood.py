@@ -1,16 +1,15 @@
-"""What classes, counts and amounts share: weights by penalised likelihood, its gradient as residuals, deviance.
+"""Rules and training rows in, rule lists weighted by penalised likelihood out; the error is the unexplained deviance.
 
-A kind says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals are.
+A subclass says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals
+are.
 
-Classes, by penalised likelihood: a score per class, probabilities by softmax, the error is the unexplained deviance.
+*Classes* have a score per class and probabilities by softmax. The outputs of a rule are class proportions, those of a
+correction mean residuals, one per class, and a rule has one weight. With two classes all of it is about the log-odds of
+the second: the difference of the two scores.
 
-The outputs of a rule are class proportions, those of a correction mean residuals, one per class, and a rule has one
-weight. With two classes all of it is about the log-odds of the second: the difference of the two scores.
-
-Counts and positive amounts, by penalised likelihood: rules multiply a rate, the error is the unexplained deviance.
-
-Names and meaning are scikit-learn's: counts with exposure are y = count / exposure with the exposure as weight. The
-logarithm of the mean is the sum of weighted outputs. Rules answer with mean responses, corrections with mean residuals.
+*Counts and amounts* have a rate that rules multiply. Names and meaning are scikit-learn's: counts with exposure are y =
+count / exposure with the exposure as weight. The logarithm of the mean is the sum of weighted outputs. Outputs of rules
+are mean targets, those of corrections mean residuals.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""CSV files in, files out that are read in batches: the types of their columns are those that all rows agree on.
+"""Paths in, Parquet and CSV files out that are read in batches, with the types that all their rows agree on.
 
 pyarrow reads a file in memory by the first type, in an order of its own, that every value of a column can be read as.
 Its reader of batches takes the types of the first batch for granted. So the files are read once to find the types,
 before the first pass over their rows, and a column that has a value of another type goes on to the next. Whether
 numbers have decimal commas is found in the same way; where a model knows its columns, nothing is to be found.
-
-Paths in, the Parquet and CSV files that they name out, looked at.
 """
 
 from __future__ import annotations
