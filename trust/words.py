@@ -77,6 +77,7 @@ ALLOWED: dict[Excuse, str] = {
     ("docs/method.md", "several columns of numbers,?"): "columns, and not the target",
     ("docs/tables.md", "column of numbers,?"): "the same",
     ("docs/stages-study.md", "mean responses"): "the name of a form in the recorded results",
+    ("docs/slopes.md", "the card says"): "a scorecard",
     ("docs/constraints.md", "may be judged on"): "of people, and not of models",
     ("docs/scale.md", "tall(?:y|ies)"): "the internals: what a tally is, is explained there",
 }

@@ -64,7 +64,7 @@ def test_a_rule_about_a_column_that_is_called_a_slope_stays_a_rule():
 @pytest.mark.parametrize(
     ("text", "position", "problem"),
     [
-        ("slope of job", 9, "a slope is of a column of numbers, and 'job' has categories"),
+        ("slope of job", 9, "a slope needs a numeric column, and 'job' has categories"),
         ("slope of since", 9, "and 'since' holds dates"),
         ("slope of agge", 9, r"no column is called 'agge' \(did you mean 'age'\?\)"),
         ("slope of ", 9, "the text ends, expected a column"),

@@ -300,8 +300,8 @@ def _check_slope(term: FittedTerm, cuts: Sequence[Cuts]) -> None:
         if not term.is_binary and (column.is_date or not column.is_numeric):
             kind = "dates" if column.is_date else "categories"
             raise ParameterError(
-                f"{Parameter('required_rules')}: column '{name}' holds {kind}, and a slope is of numbers. Give a rule "
-                "instead, or leave it out."
+                f"{Parameter('required_rules')}: column '{name}' holds {kind}, and a slope needs a numeric column. "
+                "Give a rule instead, or leave it out."
             )
 
 

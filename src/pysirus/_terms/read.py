@@ -95,7 +95,7 @@ def _slope(ask: Ask, columns: Sequence[CutColumn], text: str, effect: Effect | N
     column = columns[ask.column]
     if column.kind != "numeric" or column.is_date:
         kind = "holds dates" if column.is_date else "has categories"
-        raise RuleTextError(text, ask.at, f"a slope is of a column of numbers, and '{column.name}' {kind}")
+        raise RuleTextError(text, ask.at, f"a slope needs a numeric column, and '{column.name}' {kind}")
     return FittedSlope(column.name, ask.column, effect=effect)
 
 

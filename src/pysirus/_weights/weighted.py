@@ -37,7 +37,7 @@ def with_outputs(rules: Sequence[FittedTerm], moments: Moments, response: Respon
     _, inside, outside = moments.means
     found = []
     for i, rule in enumerate(rules):
-        first, second = rule.values((inside[i], outside[i]), moments.slopes[i])
+        first, second = rule.answers((inside[i], outside[i]), moments.slopes[i])
         means = response.output(first), response.output(second)
         outputs: dict[str, Any] = {"inside": means[0], "outside": means[1]}
         if rule.effect is not None:

@@ -25,7 +25,7 @@ from pysirus._data.elsewhere import is_dataset, is_path
 from pysirus._data.frame import check_names
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import KnownColumns, read_file
-from pysirus._data.remote import Place
+from pysirus._data.remote import FilePath
 from pysirus.engine.backends.parquet import check_same_columns, open_source, reason, tables_in
 from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
 from pysirus.engine.parts import width_of
@@ -41,7 +41,7 @@ class Opened:
     """The rows of a source: a table where they fit into memory, else files."""
 
     table: pa.Table | None
-    files: Sequence[Place] = ()
+    files: Sequence[FilePath] = ()
 
     @property
     def marks(self) -> Marks:
@@ -148,7 +148,7 @@ def _open_paths(paths: Any, how: Reading) -> Opened:
         ) from error
 
 
-def _size_of(path: Place) -> int:
+def _size_of(path: FilePath) -> int:
     """About how many bytes the rows of a file take in memory."""
     if is_csv(path):
         try:

@@ -81,7 +81,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         if self.n_stages == 1:
             raise ParameterError(
                 f"{setting('slopes', True)} needs stages, and {Parameter('n_stages')} is 1: one stage is the paper's "
-                f"list of rules. Set {Parameter('n_stages')} to a number above 1 or 'auto'."
+                f"rule list. Set {Parameter('n_stages')} to a number above 1 or 'auto'."
             )
         return True
 

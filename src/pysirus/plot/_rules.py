@@ -152,10 +152,10 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
-    marks = "● where the rule holds, ○ where not"
+    legend = "● where the rule applies, ○ where not"
     if any(rule.line_values for rule in shown):
-        marks = "● rule holds, or upper end of a slope; ○ not, or lower end"
-    whole.set_xlabel(plain(f"{what}  ({marks}, {dotted})"), labelpad=22, loc="left")
+        legend = "● rule applies, or upper end of a slope; ○ not, or lower end"
+    whole.set_xlabel(plain(f"{what}  ({legend}, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")
