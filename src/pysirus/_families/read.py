@@ -59,7 +59,7 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float64]:
-    """A regression response: finite numbers, one per row; the range of a part of it is not judged."""
+    """A regression target: finite numbers, one per row; the range of a part of it is not checked."""
     array = _as_array(y, n_rows)
     if array.dtype.kind in "MmV":
         raise DataError(

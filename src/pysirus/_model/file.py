@@ -49,7 +49,7 @@ def rule_to_json(rule: FittedTerm) -> dict[str, Any]:
 
 
 def _has_moved(rule: FittedTerm) -> bool:
-    """Whether a cut at a value has another number for a threshold, which pysirus 0.1 takes for a fault."""
+    """Whether a cut at a value has another number as its threshold, which pysirus 0.1 rejects."""
     ends = ((end, cut) for c in rule.conditions for end, cut in ((c.lower, c.lower_cut), (c.upper, c.upper_cut)))
     return any(cut is not None and cut[0] == "value" and cut[1] != end for end, cut in ends)
 

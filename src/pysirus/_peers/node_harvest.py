@@ -176,7 +176,9 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
     else:
         warn_user("There are no nodes to harvest: the model predicts the mean.")
     kept = np.flatnonzero(weights[1:]).tolist()
-    rules = [outputs.give(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)]
+    rules = [
+        outputs.with_weight(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)
+    ]
     facts = {
         "n_trees": n_trees,
         "n_candidates": len(candidates.nodes),

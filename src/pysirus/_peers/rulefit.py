@@ -342,7 +342,7 @@ def combine(
         i = int(used[k])
         weight = float(fit.coefficients[k] / gap[i])
         intercept -= weight * float(outputs.outside[i])
-        rules.append(outputs.give(candidates.rules(training.coded, [i])[0], i, weight))
+        rules.append(outputs.with_weight(candidates.rules(training.coded, [i])[0], i, weight))
     weights = fit.coefficients[n_rules:] * linear.scale
     intercept -= float(sum(w * t.missing for t, w in zip(linear.terms, weights)))  # from zero on, not from the mean
     terms = tuple(replace(t, weight=float(w)) for t, w in zip(linear.terms, weights) if w != 0)

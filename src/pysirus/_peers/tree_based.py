@@ -143,8 +143,8 @@ class Outputs:
     n_inside: NDArray[np.int64]
     n_rows: int
 
-    def give(self, rule: FittedTerm, i: int, weight: float) -> FittedTerm:
-        """A candidate with its outputs and weight."""
+    def with_weight(self, rule: FittedTerm, i: int, weight: float) -> FittedTerm:
+        """The rule of candidate ``i`` with its outputs and this weight."""
         n_inside = int(self.n_inside[i])
         return replace(
             rule,

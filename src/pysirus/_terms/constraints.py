@@ -48,7 +48,7 @@ class Constraints:
         return -gap_of(rule) if self.of_first else gap_of(rule)
 
     def allows_form(self, rule: FittedTerm) -> bool:
-        """Whether a rule without outputs may obey."""
+        """Whether the conditions of a rule satisfy the constraints, whatever its outputs will be."""
         if not self.together.allows(rule.columns):
             return False
         if self._forbidden_in(rule):

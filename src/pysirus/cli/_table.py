@@ -114,7 +114,7 @@ class FileTraining(NamedTuple):
         estimator.fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
-        """The labels of the rows that weigh something."""
+        """The class labels of the rows of positive weight."""
         from pysirus._runtime.console import no_pass
         from pysirus.engine.backends.files import FileRows
         from pysirus.engine.backends.sources import find_files

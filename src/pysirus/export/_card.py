@@ -109,7 +109,7 @@ class Card:
 
     @property
     def label(self) -> str:
-        """The positive class."""
+        """The label of the positive class, as text."""
         return format_label(self.classes[self.positive])
 
     @property
