@@ -1,6 +1,6 @@
 """Rules and training rows in, weighted rule lists out: what stages and tuning ask of a way to weight rules.
 
-The family of the target chooses the way (``__init__.py``). It says which sizes a list has, their weights, what is left to
+The family of the target chooses the way (``__init__``). It says which sizes a list has, their weights, what is left to
 explain, what held-out rows say of each size, and the model. Here are two of them. ``ByRidge`` is regression by squared
 error: outputs are means, weights are those of a ridge regression, the error is the unexplained variance. ``Equally`` is
 the form of the authors' paper on classification and of their R package: outputs are class proportions with equal
