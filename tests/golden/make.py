@@ -107,7 +107,7 @@ def positive(model: Any, **fit: Any) -> Made:
     return model.fit(table(0, N_TRAIN)[NUMBERS], y, **fit), new_rows()[NUMBERS], False
 
 
-def required_survival(model: Any, columns: list[str] = NUMBERS, **fit: Any) -> Made:
+def followed(model: Any, columns: list[str] = NUMBERS, **fit: Any) -> Made:
     """A survival model."""
     X = table(0, N_TRAIN)
     y = np.empty(N_TRAIN, dtype=[("died", bool), ("years", float)])
@@ -275,9 +275,9 @@ KINDS_2: dict[str, Callable[[], Made]] = {
     "scores_three_tuned": lambda: classes(SirusClassifierCV(**TUNED), ["low", "mid", "high"]),
     "counts": lambda: positive(SirusRegressor(**SIRUS, loss="poisson"), sample_weight=WEIGHTS),
     "counts_tuned": lambda: positive(SirusRegressorCV(**TUNED, loss="poisson", n_stages=3)),
-    "survival": lambda: required_survival(SirusSurvival(**SIRUS), sample_weight=WEIGHTS),
-    "survival_staged": lambda: required_survival(SirusSurvival(**STAGED), EVERY),
-    "survival_tuned": lambda: required_survival(SirusSurvivalCV(**TUNED, n_stages=3)),
+    "survival": lambda: followed(SirusSurvival(**SIRUS), sample_weight=WEIGHTS),
+    "survival_staged": lambda: followed(SirusSurvival(**STAGED), EVERY),
+    "survival_tuned": lambda: followed(SirusSurvivalCV(**TUNED, n_stages=3)),
     "amounts_staged": lambda: positive(SirusRegressor(**STAGED, loss="gamma")),
     "dates": lambda: dates(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True)),
     "prepared": lambda: prepared(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True, max_levels=6)),
