@@ -128,8 +128,12 @@ def rivals_table(seconds: dict[str, dict[str, float]]) -> str:
 
 
 def ratio_table(ratios: Sequence[Ratio]) -> str:
-    """What was promised, and what was measured."""
-    return table(["ratio", "measured", "limit"], [[r.what, f"{r.value:.3f}", f"{r.limit:g}"] for r in ratios])
+    """The limits, what was measured, and which are exceeded."""
+    rows = [
+        [r.what, f"{r.value:.3f}" if r.value <= r.limit else f"**{r.value:.3f}**, exceeds the limit", f"{r.limit:g}"]
+        for r in ratios
+    ]
+    return table(["ratio", "measured", "limit"], rows)
 
 
 def growth_table(growth: Sequence[Growth]) -> str:
@@ -211,7 +215,7 @@ def main() -> None:
 
 PAGE = """# Benchmarks
 
-Written by `make bench-all`. All figures are **processor time of one thread**, the best of a few interleaved rounds,
+Written by `make bench-all`. All times are **processor time of one thread**, the best of a few interleaved rounds,
 on one machine on one day. Compare ratios, not times.
 
 - machine: {machine}
@@ -265,7 +269,7 @@ run": the size before took more than 40 s, or four minutes by the clock were not
 ## The roofline
 
 For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one, for the size of the bin,
-and by the three digits (base 128) of the response, for its sum. It does this at the root and again for the left
+and by the three digits (base 128) of the target, for its sum. It does this at the root and again for the left
 children; right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register:
 rows are sorted by bin once per table, so a sum is stored only when all rows of its bin are added. For each row and
 column, two bytes of row number and three of digits are read, twice, for 64 trees at once.

@@ -28,7 +28,7 @@ from pysirus._learn.fit import fit
 from pysirus._learn.grow import bin_rows
 from pysirus._parameters import ParameterError
 from pysirus._text.message import say
-from pysirus.engine.holders import spark as engine
+from pysirus.engine.backends import spark as engine
 from pysirus.export._dialects import SPARK
 from sampled import ENGINES, FULL, ON_ENGINES, in_turns
 

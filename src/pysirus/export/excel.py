@@ -86,17 +86,17 @@ def _check_levels(feature: Feature) -> None:
     """Reject text that a cell does not keep."""
     for level in feature.levels:
         if level == "":
-            raise ExportError(f"Column '{feature.name}' has the empty text as a level; in Excel it means missing.")
+            raise ExportError(f"Column '{feature.name}' has the empty text as a category; in Excel it means missing.")
         if isinstance(level, str) and "\r" in level:
             raise ExportError(f"{level!r} holds a carriage return, which a workbook turns into a line feed. Rename it.")
         if isinstance(level, str) and re.search("_x[0-9A-Fa-f]{4}_", level):
             raise ExportError(
-                f"Column '{feature.name}' has the level {level!r}, a part of which Excel reads as a code."
+                f"Column '{feature.name}' has the category {level!r}, a part of which Excel reads as a code."
             )
         if isinstance(level, int) and float(f"{level:.15g}") != level:
             raise ExportError(
-                f"Column '{feature.name}' has the level {level}; Excel compares numbers to 15 digits. "
-                "Fit with levels that are text."
+                f"Column '{feature.name}' has the category {level}; Excel compares numbers to 15 digits. "
+                "Fit with categories that are text."
             )
 
 
