@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
 from studies.results import Figures
 from studies.slopes.__main__ import PAGE, main
 from studies.slopes.cells import RESULTS
