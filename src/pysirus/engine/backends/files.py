@@ -15,15 +15,15 @@ from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
-from pysirus._data.remote import Place
+from pysirus._data.remote import FilePath
 from pysirus._families.read import rates_of
 from pysirus._runtime.console import ShowPass, no_pass, show_pass
-from pysirus._runtime.pool import crew
-from pysirus._text.message import Parameter, PlainError, about_part, rows_named
-from pysirus.engine.dates import DateColumns, DateQuestion, is_text_type, may_hold_dates, most_features
-from pysirus.engine.holders.parquet import ADVICE, check_same_columns
-from pysirus.engine.holders.scratch import Scratch, check_room
-from pysirus.engine.holders.sources import Paths, find_files, look_at_all
+from pysirus._runtime.pool import cancellable_pool
+from pysirus._text.message import Parameter, SafeTextError, about_part, rows_named
+from pysirus.engine.backends.parquet import ADVICE, check_same_columns
+from pysirus.engine.backends.scratch import Scratch, check_room
+from pysirus.engine.backends.sources import Paths, find_files, scan_files
+from pysirus.engine.dates import DateColumns, DateQuery, is_text_type, may_hold_dates, most_features
 from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, tables_of, tally_of_bytes, width_of
 from pysirus.engine.shard import Shard
 
@@ -32,11 +32,11 @@ MEMORY, JOBS = Parameter("memory"), Parameter("n_jobs")
 BUFFER = 1 << 14, 1 << 20  # bytes of a column that are read at once: at least, at most
 
 
-class NoThreadError(PlainError, RuntimeError):
+class NoThreadError(SafeTextError, RuntimeError):
     """The system starts no further thread."""
 
 
-class NoMemoryError(PlainError, MemoryError):
+class NoMemoryError(SafeTextError, MemoryError):
     """The system has less memory than is allowed for."""
 
 
@@ -47,7 +47,7 @@ class FileRows:
 
     def __init__(
         self,
-        files: Sequence[Place],
+        files: Sequence[FilePath],
         target: str,
         *,
         weights: str | None,
@@ -60,7 +60,7 @@ class FileRows:
         groups: str | None = None,
         exposure: str | None = None,
     ) -> None:
-        self._files = look_at_all(files, labels=labels)
+        self._files = scan_files(files, labels=labels)
         self._target, self._weights, self._groups, self._exposure = target, weights, groups, exposure
         self.grouped = groups is not None
         schema = self._files[0].schema
@@ -117,9 +117,9 @@ class FileRows:
         a_row = self.most_features + 8 + (0 if self._weights is None and self._exposure is None else 8)
         return self.n_rows * a_row
 
-    def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
-        return self._ask(question, self.features, "reading columns")
+        return self._ask(query, self.features, "reading columns")
 
     def date_columns(self, labels: Sequence[str]) -> DateColumns | None:
         """What is known of the columns that hold dates, but for text among the ``labels``; None if no column may.
@@ -132,23 +132,23 @@ class FileRows:
             return None
         with closing(self._parts(names)) as parts:
             first = next((part for part, _ in parts), None)
-        seen = None if first is None else DateQuestion(names)(first)
+        seen = None if first is None else DateQuery(names)(first)
         names = names if seen is None else [name for name in names if seen.columns[name].may_be]
-        return self._ask(DateQuestion(names), names, "reading dates") if names else None
+        return self._ask(DateQuery(names), names, "reading dates") if names else None
 
     def _is_label(self, name: str, labels: Sequence[str]) -> bool:
         return name in labels and is_text_type(self._files[0].schema.field(name).type)
 
-    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
-        """Ask a question that reads the response and the weights alone."""
-        return self._ask(question, [], f"reading {self._target}")
+    def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Run a query that reads the response and the weights alone."""
+        return self._ask(query, [], f"reading {self._target}")
 
-    def encode(self, question: Callable[[Part], Shard]) -> Scratch:
+    def encode(self, query: Callable[[Part], Shard]) -> Scratch:
         """Write every part to a scratch file, in bins."""
         scratch = Scratch(self._folder)
 
         def write(part: Part) -> int:
-            shard = question(part)
+            shard = query(part)
             if shard.response.n_rows:
                 scratch.write(shard)
             return 0
@@ -161,11 +161,11 @@ class FileRows:
             raise
         return scratch
 
-    def _ask(self, question: Callable[[Part], Answer | None], features: list[str], what: str) -> Answer:
+    def _ask(self, query: Callable[[Part], Answer | None], features: list[str], what: str) -> Answer:
         with self._progress(what, sum(file.state.size for file in self._files)) as advance:
 
             def answer(part: Part, n_bytes: float) -> Answer | None:
-                result = question(part)
+                result = query(part)
                 advance(n_bytes, len(part.y))
                 return result
 
@@ -216,7 +216,7 @@ def _spread(
         yield from (call(*part) for part in parts)
         return
     waiting: deque[Future[Any]] = deque()
-    with crew(n_threads) as pool:
+    with cancellable_pool(n_threads) as pool:
         for part in parts:
             waiting.append(_submit(pool, call, part, n_threads))
             if len(waiting) > n_threads:

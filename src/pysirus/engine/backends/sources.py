@@ -1,11 +1,9 @@
-"""CSV files in, files out that are read in batches: the types of their columns are those that all rows agree on.
+"""Paths in, Parquet and CSV files out that are read in batches, with the types that all their rows agree on.
 
 pyarrow reads a file in memory by the first type, in an order of its own, that every value of a column can be read as.
 Its reader of batches takes the types of the first batch for granted. So the files are read once to find the types,
 before the first pass over their rows, and a column that has a value of another type goes on to the next. Whether
 numbers have decimal commas is found in the same way; where a model knows its columns, nothing is to be found.
-
-Paths in, the Parquet and CSV files that they name out, looked at.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ import pyarrow.csv
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.marks import COMMA, KnownColumn, Shown, comma_schema, has_decimal_commas
-from pysirus._data.read import decompressed, has_leading_zero, named_columns, sniff_delimiter
-from pysirus._data.remote import Place, Remote, find_remote, is_remote
-from pysirus.engine.holders.parquet import SourceFile, State, open_source, reason
+from pysirus._data.read import KnownColumns, decompressed, has_leading_zero, named_columns, sniff_delimiter
+from pysirus._data.remote import FilePath, Remote, find_remote, is_remote
+from pysirus.engine.backends.parquet import SourceFile, State, open_source, reason
 
 ENDINGS = re.compile(r"\.(csv|tsv)(\.(gz|bz2|zst|lz4|br))?$", re.IGNORECASE)
 BLOCK = 1 << 22  # bytes that are read at once: a row must fit in
@@ -40,15 +38,14 @@ TYPES = (
 _COLUMN = re.compile(r"In CSV column #(\d+)")
 
 Types = Mapping[str, pa.DataType]
-Known = Mapping[str, KnownColumn]
 
 
-def is_csv(path: Place) -> bool:
+def is_csv(path: FilePath) -> bool:
     """Whether the name of a file says that it is CSV."""
     return ENDINGS.search(path.name) is not None
 
 
-def state_of_csv(path: Place) -> State:
+def state_of_csv(path: FilePath) -> State:
     """The state of a file: its ends stand for what is between them, whose values are compared from pass to pass."""
     size, modified, tag = path.mark() if isinstance(path, Remote) else (0, 0, b"")
     if tag:
@@ -68,7 +65,8 @@ class CsvFile(SourceFile):
     delimiter: str = ","
     header: tuple[str, ...] = ()  # names as they stand in the file, one for each of the schema
     types: Types = field(default_factory=dict)
-    known: Known = field(default_factory=dict)  # by the names of the schema: columns of text, and what it stands for
+    # columns of text by the names of the schema, and what the text stands for
+    known: KnownColumns = field(default_factory=dict)
 
     def state_now(self) -> State:
         """Its state at this moment."""
@@ -89,7 +87,7 @@ class CsvFile(SourceFile):
         return pa.RecordBatch.from_arrays([read.get(name, columns[name]) for name in columns], names=list(columns))
 
 
-def _open(path: Place, delimiter: str, types: Types, only: Sequence[str] = ()) -> pa.csv.CSVStreamingReader:
+def _open(path: FilePath, delimiter: str, types: Types, only: Sequence[str] = ()) -> pa.csv.CSVStreamingReader:
     source = decompressed(path)
     return pyarrow.csv.open_csv(
         source,
@@ -101,15 +99,15 @@ def _open(path: Place, delimiter: str, types: Types, only: Sequence[str] = ()) -
     )
 
 
-def look_at_csv(
-    paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = (), known: Known | None = None
+def scan_csv(
+    paths: Sequence[FilePath], text: Sequence[str] = (), labels: Sequence[str] = (), known: KnownColumns | None = None
 ) -> list[SourceFile]:
     """The files, the types that the values of all of them agree on, and their states.
 
     The columns ``text`` are text, and the columns ``labels`` where a number begins with a zero. ``known`` is what a
     model knows of its columns: nothing of these is guessed.
     """
-    files = [_look_at(path) for path in paths]
+    files = [_scan(path) for path in paths]
     types: dict[str, pa.DataType] = {}
     for file in files:
         for name, raw in zip(file.schema.names, file.header):
@@ -117,7 +115,7 @@ def look_at_csv(
             types[raw] = pa.string() if is_text else max(file.types[raw], types.get(raw, pa.null()), key=_rung)
     zeros = [name for name in labels if name in types and any(_begins_with_zero(file, name) for file in files)]
     types |= dict.fromkeys(zeros, pa.string())
-    counts = _settle(files, types)
+    counts = _agree_on_types(files, types)
     commas = _comma_columns(files, types, {*text, *zeros}) if known is None else []
     types |= dict.fromkeys(commas, pa.string())
     given = {name: how for name, how in (known or {}).items() if name not in text}
@@ -133,7 +131,7 @@ def look_at_csv(
     return found
 
 
-def _look_at(path: Place) -> CsvFile:
+def _scan(path: FilePath) -> CsvFile:
     """A file with the types of its first batch."""
     try:
         state = state_of_csv(path)
@@ -153,7 +151,7 @@ def _rung(kind: pa.DataType) -> int:
     return TYPES.index(kind)
 
 
-def _settle(files: Sequence[CsvFile], types: dict[str, pa.DataType]) -> list[int]:
+def _agree_on_types(files: Sequence[CsvFile], types: dict[str, pa.DataType]) -> list[int]:
     """The number of rows of each file, once all values can be read as the types, which go on until they can."""
     while True:
         counts = []
@@ -240,7 +238,7 @@ def _begins_with_zero(file: CsvFile, name: str) -> bool:
 
 
 @contextmanager
-def _complaining(path: Place) -> Iterator[None]:
+def _complaining(path: FilePath) -> Iterator[None]:
     """What pyarrow says of a file, with its name."""
     try:
         yield
@@ -255,7 +253,7 @@ def _complaining(path: Place) -> Iterator[None]:
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def find_files(paths: Paths) -> list[Place]:
+def find_files(paths: Paths) -> list[FilePath]:
     """The files of a pattern, a folder or a list, in order of their names; a list is in its own order."""
     if not isinstance(paths, (str, os.PathLike)):
         return [file for path in paths for file in find_files(path)]
@@ -264,7 +262,7 @@ def find_files(paths: Paths) -> list[Place]:
     if is_remote(paths):
         return _find_remote(str(paths))
     path = Path(paths)
-    found: list[Place]
+    found: list[FilePath]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file())
         found = [file for file in files if file.suffix == ".parquet"] or [file for file in files if is_csv(file)]
@@ -278,7 +276,7 @@ def find_files(paths: Paths) -> list[Place]:
     return found
 
 
-def _find_remote(address: str) -> list[Place]:
+def _find_remote(address: str) -> list[FilePath]:
     """The same in a store: of a folder its Parquet files, or else its CSV files."""
     found = find_remote(address)
     if len(found) != 1 or str(found[0]) != address:
@@ -289,9 +287,9 @@ def _find_remote(address: str) -> list[Place]:
     return list(found)
 
 
-def look_at_all(
-    paths: Sequence[Place], text: Sequence[str] = (), labels: Sequence[str] = (), known: Known | None = None
+def scan_files(
+    paths: Sequence[FilePath], text: Sequence[str] = (), labels: Sequence[str] = (), known: KnownColumns | None = None
 ) -> list[SourceFile]:
-    """The files, their types and their states; of CSV files the columns ``text`` are text, see ``look_at_csv``."""
-    tables = {file.path: file for file in look_at_csv([path for path in paths if is_csv(path)], text, labels, known)}
+    """The files, their types and their states; of CSV files the columns ``text`` are text, see ``scan_csv``."""
+    tables = {file.path: file for file in scan_csv([path for path in paths if is_csv(path)], text, labels, known)}
     return [tables[path] if path in tables else open_source(path) for path in paths]

@@ -1,4 +1,4 @@
-"""Rows of a Spark data frame: questions travel to its partitions, answers come back as bytes in a column.
+"""Rows of a Spark data frame: queries travel to its partitions, answers come back as bytes in a column.
 
 Everything is said in data frames, none of it in RDDs, so that it works through Spark Connect too.
 """
@@ -132,26 +132,26 @@ def _check_rising(ids: pa.ChunkedArray, last: int | None, row_id: str, part: str
 class _AskParts:
     """Ask the parts of a partition."""
 
-    question: Callable[[Part], Any]
+    query: Callable[[Part], Any]
     parts: PartsOf
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = _partition()
-        yield _as_batch(_reply(partition, map(self.question, self.parts(batches, partition))))
+        yield _as_batch(_reply(partition, map(self.query, self.parts(batches, partition))))
 
 
 @dataclass(frozen=True)
 class _EncodeParts:
     """Put the parts of a partition into bins, a row of bytes each."""
 
-    question: Callable[[Part], Shard]
+    query: Callable[[Part], Shard]
     parts: PartsOf
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = _partition()
         try:
             for part in self.parts(batches, partition):
-                shard = self.question(part)
+                shard = self.query(part)
                 if shard.response.n_rows:
                     yield _as_batch(shard)
         except DataError as error:
@@ -162,14 +162,14 @@ class _EncodeParts:
 class _AskShards:
     """Ask the shards of a partition."""
 
-    question: Callable[[Shard], Any]
+    query: Callable[[Shard], Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _as_batch(_reply(_partition(), map(self._answer, _items(batches))))
 
     def _answer(self, item: Any) -> Any:
         """The answer of a shard, or the complaint that came in its place."""
-        return item.result() if isinstance(item, Reply) else self.question(item)
+        return item.result() if isinstance(item, Reply) else self.query(item)
 
 
 # ---------------------------------------------------------------------------------------------------- on the driver
@@ -201,9 +201,9 @@ class SparkShards:
     def __init__(self, frame: DataFrame, n_partitions: int) -> None:
         self._frame, self._n_partitions = _keep(frame), n_partitions
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        replies = _replies(self._frame, _AskShards(question), self._n_partitions)
+        replies = _replies(self._frame, _AskShards(query), self._n_partitions)
         total: Answer = sum_of([_merged(replies).result()])
         return total
 
@@ -273,25 +273,25 @@ class SparkRows:
         self._frame = rows
         self._n_partitions = 1  # until the first replies tell
 
-    def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
-        return self._ask(self._frame, question)
+        return self._ask(self._frame, query)
 
-    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
-        """Ask a question that reads the response and the weights alone."""
-        return self._ask(self._frame.select(*self._response), question)
+    def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Run a query that reads the response and the weights alone."""
+        return self._ask(self._frame.select(*self._response), query)
 
-    def encode(self, question: Callable[[Part], Shard]) -> SparkShards:
+    def encode(self, query: Callable[[Part], Shard]) -> SparkShards:
         """Put every part into bins, where it is."""
-        return SparkShards(self._frame.mapInArrow(_EncodeParts(question, self._parts), BYTES), self._n_partitions)
+        return SparkShards(self._frame.mapInArrow(_EncodeParts(query, self._parts), BYTES), self._n_partitions)
 
     def close(self) -> None:
         """Let go of the rows."""
         if self._kept is not None:
             self._kept.unpersist()
 
-    def _ask(self, frame: DataFrame, question: Callable[[Part], Answer | None]) -> Answer:
-        replies = _replies(frame, _AskParts(question, self._parts), self._n_partitions)
+    def _ask(self, frame: DataFrame, query: Callable[[Part], Answer | None]) -> Answer:
+        replies = _replies(frame, _AskParts(query, self._parts), self._n_partitions)
         self._n_partitions = max(self._n_partitions, len(replies))
         total: Answer = sum_of([_merged(replies).result()])
         return total

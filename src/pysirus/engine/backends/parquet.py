@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.read import list_names
-from pysirus._data.remote import Place, Remote
+from pysirus._data.remote import FilePath, Remote
 from pysirus._text.message import Parameter, rows_named
 from pysirus.engine.parts import tables_of
 
@@ -27,7 +27,7 @@ AT_ONCE = 1 << 27  # bytes of a row group that are fetched from a store at once
 TAIL = 8  # bytes: the length of the footer, and the mark of the format
 
 
-def open_file(path: Place, buffer_size: int = 0) -> pq.ParquetFile:
+def open_file(path: FilePath, buffer_size: int = 0) -> pq.ParquetFile:
     """A file to read batches from; ``buffer_size`` bytes of each column at a time, all of a row group for 0."""
     try:
         if isinstance(path, Remote):
@@ -67,7 +67,7 @@ class State:
     footer: bytes  # a digest: the footer holds the types, the number of rows and where each page stands
 
 
-def state_of(path: Place) -> State:
+def state_of(path: FilePath) -> State:
     """The state of a file; a tag of a store stands for the footer."""
     size, modified, tag = path.mark() if isinstance(path, Remote) else (0, 0, b"")
     if tag:
@@ -87,7 +87,7 @@ def state_of(path: Place) -> State:
 class SourceFile:
     """A Parquet file as it was when it was first looked at."""
 
-    path: Place
+    path: FilePath
     schema: pa.Schema
     n_rows: int
     state: State
@@ -144,7 +144,7 @@ def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterat
             start += len(table)
 
 
-def open_source(path: Place) -> SourceFile:
+def open_source(path: FilePath) -> SourceFile:
     """A file, its types and its state."""
     try:
         state = state_of(path)

@@ -9,7 +9,7 @@ import pytest
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._terms.rule import Condition, FittedRule
-from pysirus._weights.weighted import DUST, sweep
+from pysirus._weights.weighted import NEGLIGIBLE, prune
 
 N_ROWS = 2000
 FAST = {"n_trees": 100, "random_state": 0}
@@ -51,13 +51,13 @@ def fitted(request):
     return kind, y, make(n_rules=35, **FAST).fit(table()[0], y).model_
 
 
-def test_no_rule_in_a_list_is_dust_and_their_number_is_known(fitted):
+def test_no_rule_in_a_list_is_negligible_and_their_number_is_known(fitted):
     kind, y, model = fitted
-    assert min(moved_by(rule, kind, y) for rule in model.rules) > DUST
-    assert 0 < model.facts["n_dust"] <= len(model.selected) - len(model.rules)
+    assert min(moved_by(rule, kind, y) for rule in model.rules) > NEGLIGIBLE
+    assert 0 < model.facts["n_pruned"] <= len(model.selected) - len(model.rules)
 
 
-def test_the_others_have_the_weights_of_a_list_without_dust(fitted):
+def test_the_others_have_the_weights_of_a_list_without_negligible_rules(fitted):
     kind, y, model = fitted
     if kind in ("poisson", "gamma"):
         pytest.skip("a list of counts or amounts is fitted again approximately")
@@ -81,35 +81,35 @@ def test_given_rules_and_the_one_that_moves_most_stay():
         asked.append((kept.tolist(), lists))
         return weights[lists] * kept
 
-    assert sweep(weights, np.ones(4), rules, fit_again) == (1, 1, 0)
+    assert prune(weights, np.ones(4), rules, fit_again) == (1, 1, 0)
     assert asked == [([True, True, False, True], [0, 1])]  # lists without the same rules are fitted at once
     assert weights[:, 1].tolist() == [1e-9, 1e-9, 0.0] and weights[:, 0].tolist() == [1.0, 1e-5, 1e-5]
 
 
-def test_every_size_of_a_tuned_list_counts_its_dust(tmp_path):
+def test_every_size_of_a_tuned_list_counts_its_negligible_rules(tmp_path):
     X, score, rng = table()
     y = score[:400] + 0.05 * rng.normal(size=400)
     model = SirusRegressorCV(cv=2, n_repeats=1, max_rules=25, **FAST).fit(X[:400], y).model_
-    assert sum(size.n_dust for size in model.tuned.sizes) > 0
+    assert sum(size.n_pruned for size in model.tuned.sizes) > 0
     for size in model.tuned.sizes[::6]:
         own = model.at_size(size.n_rules)
-        assert own.facts.get("n_dust", 0) == size.n_dust <= size.weights.count(0)
+        assert own.facts.get("n_pruned", 0) == size.n_pruned <= size.weights.count(0)
         assert len(own.rules) == sum(weight > 0 for weight in size.weights)
         plain = SirusRegressor(n_rules=size.n_rules, **FAST).fit(X[:400], y).model_
-        assert plain.facts.get("n_dust", 0) == size.n_dust
+        assert plain.facts.get("n_pruned", 0) == size.n_pruned
         assert [rule.weight for rule in plain.selected] == list(size.weights)
     model.save(tmp_path / "model.json")
     assert pysirus.load(tmp_path / "model.json").tuned.sizes == model.tuned.sizes
 
 
-def test_more_dust_than_rules_of_weight_zero_is_damage(fitted, tmp_path):
+def test_more_negligible_rules_than_rules_of_weight_zero_is_damage(fitted, tmp_path):
     _, _, model = fitted
     path = tmp_path / "model.json"
     model.save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
-    document["facts"]["n_dust"] = 1 + sum(not rule["weight"] for rule in document["rules"])
+    document["facts"]["n_pruned"] = 1 + sum(not rule["weight"] for rule in document["rules"])
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(pysirus.ModelFileError, match="n_dust"):
+    with pytest.raises(pysirus.ModelFileError, match="n_pruned"):
         pysirus.load(path)
 
 
@@ -120,4 +120,14 @@ def test_a_model_says_how_many_rules_left(fitted, tmp_path, capsys):
     replace(model).save(tmp_path / "model.json")
     with pytest.raises(SystemExit):
         main(["show", str(tmp_path / "model.json")])
-    assert f"({model.facts['n_dust']} would have moved no prediction)" in "".join(capsys.readouterr())
+    assert f"({model.facts['n_pruned']} negligible)" in "".join(capsys.readouterr())
+
+
+def test_the_key_of_earlier_files_is_read_by_its_name_of_today(fitted, tmp_path):
+    _, _, model = fitted
+    path = tmp_path / "model.json"
+    model.save(path)
+    text = path.read_text(encoding="utf-8")
+    assert '"n_pruned"' in text
+    path.write_text(text.replace('"n_pruned"', '"n_dust"'), encoding="utf-8")
+    assert pysirus.load(path).facts == model.facts

@@ -1,7 +1,7 @@
-"""A part as it was read in, a mark of it out: numbers that would be others if its rows had changed between two passes.
+"""A part as it was read in, its fingerprint out: numbers that change if its rows change between two passes.
 
-A mark is a sum over rows of scrambled values, modulo 2**64. So it does not depend on the order of the rows, which a
-shuffle in Dask or Spark may change from one computation to the next, and it costs little beside reading the rows.
+A fingerprint is a sum over rows of scrambled values, modulo 2**64. So it does not depend on the order of the rows,
+which a shuffle in Dask or Spark may change from one computation to the next, and it costs little beside reading them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLOCK = 1 << 15  # rows that stay in the cache
 
 
 @dataclass(frozen=True)
-class Mark:
+class Fingerprint:
     """What a part held when it was read."""
 
     number: int
@@ -40,11 +40,11 @@ class Mark:
     columns: tuple[int, ...] = ()  # of a part whose columns were read
 
 
-Marks = Mapping[int, Mark]  # by number of the part
+Fingerprints = Mapping[int, Fingerprint]  # by number of the part
 
 
 def sum_of_numbers(values: NDArray[Any]) -> int:
-    """The mark of some numbers."""
+    """The fingerprint of some numbers."""
     total = 0
     for start in range(0, len(values), BLOCK):
         block = np.ascontiguousarray(values[start : start + BLOCK])
@@ -59,7 +59,7 @@ def sum_of_numbers(values: NDArray[Any]) -> int:
 
 
 def sum_of_labels(codes: NDArray[Any], labels: Sequence[Any]) -> int:
-    """The mark of codes of labels, -1 for missing."""
+    """The fingerprint of codes of labels, -1 for missing."""
     counts = np.bincount(codes.astype(np.intp) + 1, minlength=len(labels) + 1).tolist()
     total: int = sum(n * _number_of(label) for n, label in zip(counts, (None, *labels)))
     return total & MASK
@@ -71,61 +71,63 @@ def _number_of(label: Any) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _mark_of_column(column: Column) -> int:
+def _fingerprint_of_column(column: Column) -> int:
     return sum_of_numbers(column.values) if column.is_numeric else sum_of_labels(column.values, column.levels)
 
 
-def marks_of(part: Part, response: Response, columns: Sequence[Column] = ()) -> Marks:
-    """The mark of a part from its rows that weigh something; none without rows."""
+def fingerprints_of(part: Part, response: Response, columns: Sequence[Column] = ()) -> Fingerprints:
+    """The fingerprint of a part from its rows that weigh something; none without rows."""
     n_rows = response.n_rows
     if not n_rows:
         return {}
     if response.labels is None:
-        target = sum_of_numbers(response.answers)
+        target = sum_of_numbers(response.row_values)
     else:
-        target = sum_of_labels(response.answers, list(response.labels))
+        target = sum_of_labels(response.row_values, list(response.labels))
     weights = 0 if part.weights is None else sum_of_numbers(check_weights(part.weights, n_rows))
-    marks = tuple(map(_mark_of_column, columns))
-    return {part.number: Mark(part.number, part.name, n_rows, target, weights, marks)}
+    fingerprints = tuple(map(_fingerprint_of_column, columns))
+    return {part.number: Fingerprint(part.number, part.name, n_rows, target, weights, fingerprints)}
 
 
-def total_of(marks: Marks) -> int:
-    """One number for some marks; those of parts add up."""
-    return sum(_number_of((m.number, m.n_rows, m.target, m.weights, m.columns)) for m in marks.values()) & MASK
+def total_of(fingerprints: Fingerprints) -> int:
+    """One number for some fingerprints; those of parts add up."""
+    return sum(_number_of((m.number, m.n_rows, m.target, m.weights, m.columns)) for m in fingerprints.values()) & MASK
 
 
 # ---------------------------------------------------------------------------------------------------------- comparing
 
 
 @dataclass(frozen=True)
-class Marked(Generic[Answer]):
-    """The answer of some parts, and their marks."""
+class Fingerprinted(Generic[Answer]):
+    """The answer of some parts, and their fingerprints."""
 
     answer: Answer
-    marks: Marks
+    fingerprints: Fingerprints
 
-    def __add__(self, other: Marked[Answer]) -> Marked[Answer]:
-        return Marked(self.answer + other.answer, {**self.marks, **other.marks})  # type: ignore[operator]
+    def __add__(self, other: Fingerprinted[Answer]) -> Fingerprinted[Answer]:
+        both = {**self.fingerprints, **other.fingerprints}
+        return Fingerprinted(self.answer + other.answer, both)  # type: ignore[operator]
 
 
-class Watch:
-    """Sees to it that each pass over the parts finds the rows of the passes before."""
+class ChangeDetector:
+    """Checks that each pass over the parts finds the rows of the passes before."""
 
     def __init__(self, advice: str) -> None:
         self.advice = advice
         self.names: Sequence[str] = ()  # of the columns
-        self.marks: Marks | None = None
+        self.fingerprints: Fingerprints | None = None
 
-    def __call__(self, marked: Marked[Answer]) -> Answer:
-        """The answer of a pass, once its marks are those of the pass before."""
-        if self.marks is not None:
-            check_unchanged(self.marks, marked.marks, self.names, self.advice)
-        if self.marks is None or any(mark.columns for mark in marked.marks.values()):  # or columns would be forgotten
-            self.marks = marked.marks
-        return marked.answer
+    def __call__(self, fingerprinted: Fingerprinted[Answer]) -> Answer:
+        """The answer of a pass, once its fingerprints are those of the pass before."""
+        if self.fingerprints is not None:
+            check_unchanged(self.fingerprints, fingerprinted.fingerprints, self.names, self.advice)
+        found = fingerprinted.fingerprints
+        if self.fingerprints is None or any(own.columns for own in found.values()):  # or columns would be forgotten
+            self.fingerprints = found
+        return fingerprinted.answer
 
 
-def check_unchanged(before: Marks, now: Marks, names: Sequence[str], advice: str) -> None:
+def check_unchanged(before: Fingerprints, now: Fingerprints, names: Sequence[str], advice: str) -> None:
     """Reject parts that are not what they were in the pass before."""
     for number in sorted({*before, *now}):
         found = _difference(before.get(number), now.get(number), names)
@@ -138,7 +140,7 @@ def changed(part: str, found: str, advice: str) -> DataError:
     return DataError(f"{part} changed while the model was learned: {found}. {advice}".rstrip())
 
 
-def _difference(before: Mark | None, now: Mark | None, names: Sequence[str]) -> str | None:
+def _difference(before: Fingerprint | None, now: Fingerprint | None, names: Sequence[str]) -> str | None:
     if before is None or now is None:
         return "it had no rows in an earlier pass" if before is None else "it has no rows any more"
     if before.n_rows != now.n_rows:

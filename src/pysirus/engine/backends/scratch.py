@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pysirus._families.responses import Response
 from pysirus._parameters import ParameterError
-from pysirus.engine.marks import Marks
+from pysirus.engine.fingerprints import Fingerprints
 from pysirus.engine.parts import Answer, sum_of
 from pysirus.engine.shard import Shard
 
@@ -48,7 +48,7 @@ class _Stored:
     arrays: dict[str, _Place]  # of the response
     response: Response  # without its arrays
     first_row: int
-    marks: Marks
+    fingerprints: Fingerprints
 
     @property
     def end(self) -> int:
@@ -100,7 +100,7 @@ class Scratch:
             bins = self._append(shard.bins)
             places = {name: self._append(array) for name, array in response.row_arrays().items()}
             empty = response.take(np.zeros(0, dtype=np.intp))
-            self._stored.append(_Stored(bins, places, empty, shard.first_row, shard.marks))
+            self._stored.append(_Stored(bins, places, empty, shard.first_row, shard.fingerprints))
 
     def flush(self) -> None:
         """See that all of it was written."""
@@ -126,7 +126,7 @@ class Scratch:
         self._file.write(np.ascontiguousarray(array).data)
         return place
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
         if self._map is None:
             self.flush()
@@ -136,11 +136,11 @@ class Scratch:
                 if error.errno == errno.ENOMEM:
                     raise MemoryError("the rows in bins cannot be mapped into memory") from error
                 raise
-        return sum_of(self._answer(question, stored) for stored in self._stored)
+        return sum_of(self._answer(query, stored) for stored in self._stored)
 
-    def _answer(self, question: Callable[[Shard], Answer | None], stored: _Stored) -> Answer | None:
+    def _answer(self, query: Callable[[Shard], Answer | None], stored: _Stored) -> Answer | None:
         """The answer of a shard, whose pages are then given back: they stay in the cache of the system."""
-        answer = question(self._read(stored))
+        answer = query(self._read(stored))
         if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):  # not everywhere
             first = stored.bins.offset // mmap.PAGESIZE * mmap.PAGESIZE
             self._map.madvise(mmap.MADV_DONTNEED, first, stored.end - first)
@@ -148,7 +148,9 @@ class Scratch:
 
     def _read(self, stored: _Stored) -> Shard:
         arrays: dict[str, Any] = {name: self._array(place) for name, place in stored.arrays.items()}
-        return Shard(self._array(stored.bins), replace(stored.response, **arrays), stored.first_row, stored.marks)
+        return Shard(
+            self._array(stored.bins), replace(stored.response, **arrays), stored.first_row, stored.fingerprints
+        )
 
     def _array(self, place: _Place) -> NDArray[Any]:
         assert self._map is not None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysirus._bins.gaps import Gap, find_gaps, shortest_in
+from pysirus._bins.brackets import Bracket, find_brackets, shortest_in
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 
@@ -45,12 +45,12 @@ def table_of(values):
     ],
 )
 def test_the_shortest_number_of_a_gap(below, above, cut, shortest):
-    assert shortest_in(Gap(below, above), cut) == shortest
+    assert shortest_in(Bracket(below, above), cut) == shortest
 
 
 def test_a_number_that_is_not_in_its_gap_stays():
-    assert shortest_in(Gap(1.0, 2.0), 0.123456789) == 0.123456789
-    assert shortest_in(Gap(-math.inf, 2.0), 1.23456789) == 1.23456789
+    assert shortest_in(Bracket(1.0, 2.0), 0.123456789) == 0.123456789
+    assert shortest_in(Bracket(-math.inf, 2.0), 1.23456789) == 1.23456789
 
 
 numbers = st.one_of(
@@ -69,8 +69,8 @@ def test_the_number_found_parts_the_same_values_and_none_in_the_gap_is_shorter(v
     cut = low + share * (high / 2 - low / 2) * 2
     if not low < cut <= high:
         return
-    (gap,) = find_gaps(table_of(values), [(0, cut)]).gaps
-    assert gap == Gap(low, high)
+    (gap,) = find_brackets(table_of(values), [(0, cut)]).gaps
+    assert gap == Bracket(low, high)
     found = shortest_in(gap, cut)
     assert ((values < found) == (values < cut)).all()
     assert found in gap and n_digits(found) <= n_digits(cut) and str(found) != "-0.0"
@@ -92,9 +92,9 @@ def test_parts_of_a_column_have_the_gaps_of_the_whole(dtype):
         values = values + rng.random(len(values)).astype(dtype)
         values[rng.random(len(values)) < 0.1] = np.nan
     places = [(0, q) for q in (-40.0, -0.1, 0.1, 1 / 3, 17.0)]
-    whole = find_gaps(table_of(values), places)
+    whole = find_brackets(table_of(values), places)
     known = np.sort(values[values == values].astype(np.float64))
     assert [gap.below for gap in whole.gaps] == [known[known < q].max() for _, q in places]
     assert [gap.above for gap in whole.gaps] == [known[known >= q].min() for _, q in places]
-    parts = [find_gaps(table_of(part), places) for part in np.array_split(values, [0, 1, 20_000])]
+    parts = [find_brackets(table_of(part), places) for part in np.array_split(values, [0, 1, 20_000])]
     assert sum(parts[1:], parts[0]) == whole

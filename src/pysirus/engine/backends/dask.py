@@ -1,4 +1,4 @@
-"""Partitions on Dask: questions go to them, answers are added up where they are, the client sees the sum alone.
+"""Partitions on Dask: queries go to them, answers are added up where they are, the client sees the sum alone.
 
 Every task is a pure function of its partition, so Dask makes again what is lost with a worker. What is wrong with the
 data is an answer too and no exception: it comes back without the traces of the workers, and is not tried again.
@@ -34,7 +34,7 @@ TIMEOUT_KEY = "pysirus.worker-timeout"
 DEFAULT_TIMEOUT = "10 minutes"
 WARN_AFTER = 30.0  # seconds without a worker
 STEP = 5.0  # seconds between two looks at the workers
-LARGE = 1 << 20  # bytes of a question
+LARGE = 1 << 20  # bytes of a query
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Complaint:
+class RemoteError:
     """The answer of a partition that cannot be used."""
 
     error: DataError | ParameterError
@@ -72,36 +72,36 @@ def _part(number: int, X: Any, y: Any, weights: Any, groups: Any) -> Part:
     return Part(number, name, X, y, weights, groups)
 
 
-def _answer(question: bytes, number: int, *blocks: Any) -> Any:
+def _answer(query: bytes, number: int, *blocks: Any) -> Any:
     """What a partition answers."""
     try:
         part = _part(number, *blocks)
-        return pickle.loads(question)(part) if len(part.y) else None
+        return pickle.loads(query)(part) if len(part.y) else None
     except (DataError, ParameterError) as error:
-        return Complaint(error.with_traceback(None))
+        return RemoteError(error.with_traceback(None))
 
 
-def _encode(question: bytes, number: int, *blocks: Any) -> list[Shard] | Complaint:
+def _encode(query: bytes, number: int, *blocks: Any) -> list[Shard] | RemoteError:
     """A partition in bins; without rows there is nothing."""
-    shard = _answer(question, number, *blocks)
-    return shard if isinstance(shard, Complaint) else [] if shard is None or not shard.response.n_rows else [shard]
+    shard = _answer(query, number, *blocks)
+    return shard if isinstance(shard, RemoteError) else [] if shard is None or not shard.response.n_rows else [shard]
 
 
-def _answer_shards(question: bytes, shards: list[Shard] | Complaint) -> Any:
+def _answer_shards(query: bytes, shards: list[Shard] | RemoteError) -> Any:
     """What some partitions in bins answer together."""
-    return shards if isinstance(shards, Complaint) else _merge(map(pickle.loads(question), shards))
+    return shards if isinstance(shards, RemoteError) else _merge(map(pickle.loads(query), shards))
 
 
 def _merge(answers: Iterable[Any]) -> Any:
     """The sum of some answers: the first complaint, if there is one."""
     answers = [answer for answer in answers if answer is not None]
     for answer in answers:
-        if isinstance(answer, Complaint):
+        if isinstance(answer, RemoteError):
             return answer
     try:
         return sum_of_some(answers)
     except DataError as error:
-        return Complaint(error.with_traceback(None))
+        return RemoteError(error.with_traceback(None))
 
 
 # -------------------------------------------------------------------------------------------------------- the client
@@ -181,7 +181,7 @@ class Scheduler:
         """The sum of the answers of some tasks: first of those of a group, which are better added up where they are."""
         task = _sum_task([_sum_task(group) for group in groups])
         total = dask.compute(task)[0] if self.client is None else self._result(self.client.compute(task))
-        if isinstance(total, Complaint):
+        if isinstance(total, RemoteError):
             raise total.error
         return sum_of([total])
 
@@ -243,9 +243,9 @@ class DaskShards:
         self._scheduler = scheduler
         self._shards = scheduler.keep(shards)
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        answer, sent = dask.delayed(_answer_shards, pure=False), _sent(question)
+        answer, sent = dask.delayed(_answer_shards, pure=False), _sent(query)
         tasks = [answer(sent, shards) for shards in self._shards]
         total: Answer = self._scheduler.sum(self._scheduler.by_worker(tasks, self._shards))
         return total
@@ -259,7 +259,7 @@ class DaskShards:
 class DaskRows:
     """Rows as they came, in the partitions of Dask collections.
 
-    ``partitions`` have tables, ``responses`` have none, so that a question about the response reads nothing else.
+    ``partitions`` have tables, ``responses`` have none, so that a query about the response reads nothing else.
     """
 
     advice = (
@@ -272,19 +272,19 @@ class DaskRows:
         self.grouped = any(own.groups is not None for own in responses)
         self._scheduler = Scheduler()
 
-    def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
         """Ask every partition, and add up the answers."""
-        total: Answer = self._scheduler.sum([_tasks(_answer, question, self._partitions)])
+        total: Answer = self._scheduler.sum([_tasks(_answer, query, self._partitions)])
         return total
 
-    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
-        """Ask a question that reads the response and the weights alone."""
-        total: Answer = self._scheduler.sum([_tasks(_answer, question, self._responses)])
+    def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Run a query that reads the response and the weights alone."""
+        total: Answer = self._scheduler.sum([_tasks(_answer, query, self._responses)])
         return total
 
-    def encode(self, question: Callable[[Part], Shard]) -> DaskShards:
+    def encode(self, query: Callable[[Part], Shard]) -> DaskShards:
         """Put every partition into bins, and keep them on the workers."""
-        shards = _tasks(_encode, question, self._partitions)
+        shards = _tasks(_encode, query, self._partitions)
         size = -(-len(shards) // max(LEAST_GROUPS, GROUPS_A_THREAD * self._scheduler.n_threads))
         if size > 1:
             merge = dask.delayed(_merge, pure=False)  # the sum of lists is their shards in one list
@@ -292,13 +292,13 @@ class DaskRows:
         return DaskShards(self._scheduler, shards)
 
 
-def _sent(question: Callable[..., Any]) -> bytes | Block:
-    """A question as it is sent: with every task, or, if it is large as the folds of groups are, once to each worker."""
-    sent = cloudpickle.dumps(question)
+def _sent(query: Callable[..., Any]) -> bytes | Block:
+    """A query as it is sent: with every task, or, if it is large as the folds of groups are, once to each worker."""
+    sent = cloudpickle.dumps(query)
     return sent if len(sent) < LARGE else dask.delayed(sent)
 
 
-def _tasks(call: Callable[..., Any], question: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
+def _tasks(call: Callable[..., Any], query: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
     """A task a partition."""
-    sent, task = _sent(question), dask.delayed(call, pure=False)
+    sent, task = _sent(query), dask.delayed(call, pure=False)
     return [task(sent, p.number, p.X, p.y, p.weights, p.groups) for p in partitions]

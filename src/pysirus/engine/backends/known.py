@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pysirus._data.marks import POINT, KnownColumn
-from pysirus._data.read import Known
+from pysirus._data.read import KnownColumns
 from pysirus._model.model import Model
 
 
@@ -32,7 +32,7 @@ def known_columns(model: Model, truth: Sequence[str] = ()) -> dict[str, KnownCol
     return known
 
 
-def kept_columns(model: Model, keep: Sequence[str], numbers: Sequence[str]) -> tuple[Known, Known]:
+def kept_columns(model: Model, keep: Sequence[str], numbers: Sequence[str]) -> tuple[KnownColumns, KnownColumns]:
     """The features that are kept as they are written, and all columns that a model knows, these as text."""
     known = known_columns(model, numbers)
     kept = {name: known[name] for name in keep if name in model.columns and name in known}

@@ -8,7 +8,7 @@
 namespace pysirus {
 
 // Nothing set: any features may. Nothing here is owned.
-struct Together {
+struct InteractionConstraint {
   std::int32_t most = 0;                  // distinct features of a path; 0: any number
   std::int32_t n_words = 0;               // of 64 groups each; 0: there are no groups
   const std::uint64_t* groups = nullptr;  // [feature][word], the groups of a feature: those of a path share one
@@ -19,9 +19,9 @@ namespace PYSIRUS_ISA {
 
 constexpr int kMaxPath = 4;
 
-inline bool is_limited(const Together& together) { return together.most || together.n_words || together.apart; }
+inline bool is_limited(const InteractionConstraint& together) { return together.most || together.n_words || together.apart; }
 
-inline bool may_join(const Together& together, std::int32_t n_features, const std::int32_t* path, int length,
+inline bool may_join(const InteractionConstraint& together, std::int32_t n_features, const std::int32_t* path, int length,
                      std::int32_t feature) {
   if (together.apart && together.apart[std::int64_t{feature} * n_features + feature]) return false;
   int n_distinct = 0;
@@ -43,7 +43,7 @@ inline bool may_join(const Together& together, std::int32_t n_features, const st
 }
 
 // The features that may be tried below a path, in rising order; how many.
-inline std::int32_t list_allowed(const Together& together, std::int32_t n_features, const std::int32_t* path,
+inline std::int32_t list_allowed(const InteractionConstraint& together, std::int32_t n_features, const std::int32_t* path,
                                  int length, std::int32_t* allowed) {
   std::int32_t n = 0;
   for (std::int32_t feature = 0; feature < n_features; ++feature)
