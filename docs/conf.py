@@ -54,6 +54,7 @@ myst_heading_anchors = 4
 
 autosummary_generate = True
 autosummary_filename_map = {"pysirus.stability": "pysirus.stability-function"}  # beside pysirus.Stability on any disk
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's sections have the types
 templates_path = ["_templates"]
 numpydoc_show_class_members = False
@@ -97,6 +98,7 @@ html_theme_options = {
     "logo": {"text": "pysirus", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "github_url": "https://github.com/pysirus/pysirus",
     "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_toc_level": 2,
