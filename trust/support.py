@@ -117,11 +117,10 @@ class Attempts:
     @property
     def columns(self) -> dict[str, Callable[[], Any]]:
         """What is tried, under each heading."""
-        slopes = {"slopes": lambda: self.fit(slopes=True)} if "slopes" in pysirus.SirusRegressor().get_params() else {}
         return {
             "tuning": lambda: self.fit("CV"),
             "stages": lambda: self.fit(n_stages=2),
-            **slopes,
+            "slopes": lambda: self.fit(n_stages=2, slopes=True),
             "directions": lambda: self.fit(monotonic_cst={"a": 1}),
             "files": self.files,
             "Dask": self.dask,

@@ -110,7 +110,7 @@ TITLES = {
     "Weighting": "Weighting of classes",
     "Loss": "Loss",
     "Event": "Events",
-    "Stages": "Stages",
+    "Stages": "Stages and slopes",
     "Running": "Running",
 }
 
