@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import pysirus
-from pysirus._text.message import PlainError
+from pysirus._text.message import SafeTextError
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reference/support.md"
@@ -66,7 +66,7 @@ def tried(work: Callable[[], Any]) -> bool:
         warnings.simplefilter("ignore")
         try:
             work()
-        except PlainError:
+        except SafeTextError:
             return False
         except AttributeError as error:  # of a module that has no such estimator
             if "pysirus" not in str(error):
