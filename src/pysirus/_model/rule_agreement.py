@@ -53,6 +53,8 @@ def check_rules(rules: Sequence[Entry], document: Entry, family: Family, place: 
         for value in rule.get("observed") or ():
             check_output(value, family, inner(here, "observed"))
             ensure_none(family.output_fault(value), inner(here, "observed"))
+        found, of = rule.get("returned", (0, 0))
+        ensure(found <= of, inner(here, "returned"), f"is {found} of {of} folds")
         key = frozenset(_reading(c) for c in conditions)
         ensure(key not in seen, here, "is in the list twice")
         seen.add(key)

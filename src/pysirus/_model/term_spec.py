@@ -320,6 +320,9 @@ class RuleKeys:
     survival: tuple[OutcomeKeys, OutcomeKeys] | None = option(
         "Of survival: what became of the training rows inside and outside."
     )
+    returned: tuple[Count, Count] | None = option(
+        "Of a tuned list: in how many folds of all repetitions it was selected too, and how many there were."
+    )
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedRule:

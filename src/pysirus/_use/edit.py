@@ -114,7 +114,9 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
 def _settle(rule: FittedTerm, rows: Rows) -> FittedTerm:
     """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
     settled = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
-    nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
+    nothing: Any = dict.fromkeys(
+        ("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival", "returned")
+    )
     return replace(settled, frequency=1.0, given=True, stage=1, **nothing)
 
 

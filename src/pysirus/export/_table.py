@@ -1,4 +1,4 @@
-"""A model in, the cells of its rule table out, as the paper prints it, with numbers: frequency, rule, weight.
+"""A model in, the cells of its rule table out, as the paper prints it, with numbers: frequency, rule, weight, rows.
 
 A list with corrections has their stage in front. A model with a link has, instead of the weight, what a rule adds to
 the score where it holds and elsewhere; of two classes the positive one is named once, above the table.
@@ -52,6 +52,7 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
     staged, shown = model.is_staged, model.rules
+    support = list(zip(*shown.support().values())) or [()] * len(shown)
 
     def row(number: int, rule: FittedTerm) -> RuleRow:
         assert rule.inside is not None and rule.outside is not None
@@ -63,7 +64,10 @@ def rule_rows(model: Model) -> list[RuleRow]:
             conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
             inside=inside,
             outside=outside,
-            numbers=(format_number(rule.weight or 0.0, 2),) if read is None else model.family.numbers(rule),
+            numbers=(
+                *((format_number(rule.weight or 0.0, 2),) if read is None else model.family.numbers(rule)),
+                *support[number - 1],
+            ),
             stage=str(rule.stage) if staged else "",
         )
 
@@ -72,7 +76,8 @@ def rule_rows(model: Model) -> list[RuleRow]:
 
 def number_names(model: Model) -> tuple[str, ...]:
     """What stands right of the rules."""
-    return ("weight",) if model.rules.reading is None else model.family.number_names
+    shown = model.rules
+    return (*(("weight",) if shown.reading is None else model.family.number_names), *shown.support())
 
 
 def rule_lines(rules: Iterable[FittedTerm], model: Model) -> list[str]:

@@ -63,6 +63,7 @@ def _rule(rule: FittedTerm, model: Model, chosen: RuleSet) -> dict[str, Any]:
         **({} if rule.effect is None else {"effect": str(rule.effect)}),
         "nInside": rule.n_inside,
         "nOutside": rule.n_outside,
+        "rowsText": rule.support_text,
     }
 
 
@@ -85,6 +86,7 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
         "stability": short(model.facts.cv_stability),
         "p0": short(model.facts.p0),
         "sentence": "",
+        "returned": [rule.returned_text for rule in model.selected],
     }
     if whole.tuning is not None:
         numbers = whole.tuning.numbers(len(model.selected))
