@@ -8,6 +8,7 @@ from numbers import Integral
 
 import numpy as np
 
+from pysirus import _core
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts, bin_table
 from pysirus._data.table import Feature, Table
 from pysirus._families.responses import Response
@@ -45,6 +46,8 @@ class Settings:
     n_threads: int = 1
     verbose: int = 0
     device: str = "cpu"  # or "gpu"
+    continuous: frozenset[str] = frozenset()  # columns with cuts at quantiles, however few values some rows have
+    stop: _core.StopFlag | None = field(default=None, compare=False)  # that ends the forests of other threads
 
     def recipe(self, n_rows: int) -> Recipe:
         """How trees on this many rows are grown. Who says how many rows a tree draws is not held to a limit."""
@@ -60,6 +63,7 @@ class Settings:
             in_blocks=isinstance(self.max_samples, Integral) and self.max_samples < n_rows,
             n_threads=self.n_threads,
             device=self.device,
+            stop=self.stop,
         )
 
     def check_columns(self, n_columns: int) -> None:
@@ -85,6 +89,7 @@ def bin_rows(table: Table, response: Response, target: str, settings: Settings) 
         n_bins=settings.n_bins,
         discrete_limit=settings.discrete_limit,
         n_threads=settings.n_threads,
+        continuous=settings.continuous,
     )
     constraints, required = read_given(settings.known, constraints, binned.cuts)
     binned = with_given(binned, rows_of_given(required), table)

@@ -171,10 +171,11 @@ class RuleSet(Sequence[FittedTerm]):
         frame : DataFrame or Table
             Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``share_inside``,
             ``weight``, ``stage``, and ``effect`` where one is fixed. Of a tuned list ``n_returned``, the folds in which
-            the rule was selected too, and ``n_folds``, how many there were. Of numbers in stages then also ``adds_inside`` and
-            ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and ``mean_outside`` (what the
-            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
-            to an event ``median_inside``, ``events_inside`` and so on in place of means.
+            the rule was selected too, and ``n_folds``, how many there were. Of numbers in stages then also
+            ``adds_inside`` and ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and
+            ``mean_outside`` (what the data say; the outputs of corrections are residuals), ``adds_inside`` and
+            ``adds_outside`` (points). Of times to an event ``median_inside``, ``events_inside`` and so on in place of
+            means.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "share_inside", "weight", "stage"):

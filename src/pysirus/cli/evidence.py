@@ -1,0 +1,97 @@
+"""``pysirus evidence``: a model file and its training table in, what resamples say of each rule out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli._options import MODEL_HELP, TABLE_HELP, app
+from pysirus.cli.use import Json, Weights, load_model
+
+
+@app.command()
+def evidence(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " The training rows.")],
+    resamples: Annotated[
+        int, typer.Option("--resamples", metavar="N", help="Samples of half of the rows, in disjoint pairs.", min=4)
+    ] = 100,
+    periods: Annotated[
+        str | None,
+        typer.Option("--periods", metavar="COL", help="A list for each period in this column, instead of halves."),
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option("--groups", metavar="COL", help="Rows of a group stay in the same half.")
+    ] = None,
+    retune: Annotated[
+        bool, typer.Option("--retune", help="Tune the number of rules again in every sample. Takes long.")
+    ] = False,
+    weights: Weights = None,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Threads; -1 is all cores.")] = -1,
+    json: Json = False,
+) -> None:
+    """How sure a rule list is: which of its rules return in lists from other samples of the rows.
+
+    Half of the rows are drawn, without replacement, a list is learned from them, again and again. RETURNED is the share
+    of these lists that have the rule, NEARBY also counts rules whose cuts are one quantile away. Below the rules: how
+    many of them a list from an independent sample of half the size would have, and the stability between folds,
+    bootstrap samples and disjoint halves.
+
+    Example: [bold]pysirus evidence houses.json houses.csv[/bold]
+
+    Over time: [bold]pysirus evidence credit.json credit.csv --periods month[/bold]
+    """
+    from pysirus._text.message import naming
+    from pysirus.cli._known import known_columns
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_json, print_text
+    from pysirus.cli._table import check_named, open_table
+    from pysirus.cli._truth import Truth
+    from pysirus.estimators.sirus import SirusBase
+
+    loaded = load_model(model)
+    rules = model_of(loaded)
+    if not isinstance(loaded, SirusBase):
+        raise typer.BadParameter(
+            "was edited, or is of another method: evidence learns lists as SIRUS learned this one.", param_hint="MODEL"
+        )
+    truth = Truth(weights=weights).of(rules)
+    text, numbers = truth.kinds(rules)
+    given = [name for name in (periods, groups) if name is not None]
+    with naming(target=truth.target, weights=truth.weights):
+        rows = open_table(table, rules, labels=given, text=text, known=known_columns(rules, numbers))
+        y, sample_weight = truth.response(rows)
+        columns = {
+            name: check_named(rows, name, role) for name, role in ((periods, "time"), (groups, "groups")) if name
+        }
+        loaded.verbose = int(sys.stderr.isatty() and not json)
+        options: dict[str, Any] = {} if periods is None else {"how": "periods", "time": columns[periods]}
+        if groups is not None:
+            options["groups"] = columns[groups]
+        found = loaded.evidence(
+            _features(rows, rules, [*truth.names, *given]),
+            y,
+            sample_weight,
+            n_resamples=resamples,
+            retune=retune,
+            n_jobs=jobs,
+            **options,
+        )
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_text(found)
+
+
+def _features(rows: Any, model: Any, others: list[str]) -> Any:
+    """All columns that the model was learned from; by position, those that have no other role."""
+    from pysirus._data.read import check_column
+
+    if not model.named:
+        return rows.drop_columns(list(dict.fromkeys(others)))
+    for name in model.columns:
+        check_column(rows, name, "feature")
+    return rows.select(list(model.columns))
