@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pysirus._runtime.output import write_text
-
 from studies.evidence import coverage, datasets, laws, tables
 from studies.results import CHANGES, RESULTS
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from paper.problems import load, unavailable
+
 from pysirus import SirusRegressorCV
 
 NAMES = ("ozone", "mpg", "prostate", "housing", "diabetes", "machine", "abalone", "bones")

@@ -34,7 +34,15 @@ def returns(cells: Cells) -> str:
                 f"{np.corrcoef(own, fresh)[0, 1]:.2f}",
             ]
         )
-    head = ["law", "fresh samples", "`expected_return`", "bias", "spread of a list", "bias of `returned`", "correlation"]
+    head = [
+        "law",
+        "fresh samples",
+        "`expected_return`",
+        "bias",
+        "spread of a list",
+        "bias of `returned`",
+        "correlation",
+    ]
     return markdown(head, rows)
 
 
@@ -56,7 +64,7 @@ def ideal(cells: Cells) -> str:
     by = {(cell["dataset"], cell["target"], cell["weight"]): cell for cell in cells}
     rows = []
     for name in names:
-        found = [by[name, *own] for own in settings]
+        found = [by[(name, *own)] for own in settings]
         rows.append([name, *(f"{own['n_rules']}, {own['error']:.2f}, {own['stability']:.2f}" for own in found)])
     heads = [f"{target:g}" + ("" if weight == 1 else f", weight {weight:g}") for target, weight in settings]
     return markdown(["rules, error, stability", *heads], rows)

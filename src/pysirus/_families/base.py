@@ -189,6 +189,21 @@ class Family(Target):
         """Of two classes with scores the log-odds of the positive one, [...]; else the scores."""
         return scores
 
+    # ------------------------------------------------------------------------------------------------------ intervals
+
+    least_value: ClassVar[float] = -math.inf  # that the target may have
+
+    def spread(self, values: Floats) -> Floats:
+        """What errors of predictions are measured in: intervals are as wide as this is large."""
+        return np.ones_like(values)
+
+    def misfit(self, values: Floats, truth: Any) -> Floats:
+        """How far predictions [row, output] miss the truth, a number for each row."""
+        predicted = values[:, 0]
+        return np.asarray(np.abs(truth - predicted) / self.spread(predicted))
+
+    # ------------------------------------------------------------------------------------------------------- variance
+
     def variance(self, of_numbers: float | None) -> Floats | None:
         """That of the target, one for each output; of numbers it is known from elsewhere, or not at all."""
         return None if of_numbers is None else np.array([of_numbers])

@@ -144,6 +144,19 @@ class Folds:
             default=None,
         ),
     )
+    keep_folds: bool = parameter(
+        False,
+        "bool, default=False",
+        "Whether to keep the models of ten folds, with the size that was chosen, for ``predict_interval`` or "
+        "``predict_set``. They stay in memory; ``save_folds`` writes them to a file of their own.",
+        lambda name, value: check_choice(name, value, (True, False)),
+    )
+    nested: bool = parameter(
+        False,
+        "bool, default=False",
+        "With ``keep_folds``, whether each of these folds is tuned by itself: takes ten times as long.",
+        lambda name, value: check_choice(name, value, (True, False)),
+    )
 
 
 @dataclass(eq=False, repr=False)

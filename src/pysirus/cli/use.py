@@ -154,6 +154,15 @@ def predict(
         str | None,
         typer.Option("--at", metavar="T,...", help="Survival: also the probability of no event until these times."),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval", metavar="PERCENT", help="Also where the target lies in so many of 100 rows; with --folds."
+        ),
+    ] = None,
+    folds: Annotated[
+        Path | None, typer.Option("--folds", metavar="FILE", help="What `pysirus calibrate` wrote, for --interval.")
+    ] = None,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),
@@ -185,7 +194,7 @@ def predict(
     from pysirus._runtime.output import PARQUET
     from pysirus.cli._known import kept_columns
     from pysirus.cli._parts import predict_files
-    from pysirus.cli._predict import Wanted, check_replaced, is_parquet, predict_table, write_predictions
+    from pysirus.cli._predict import Wanted, check_replaced, coverage_of, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
@@ -200,7 +209,8 @@ def predict(
             f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
             param_hint="--probabilities",
         )
-    wanted = Wanted([], probabilities, at, exposure_of(rules, exposure))
+    coverage = coverage_of(loaded, interval, folds)
+    wanted = Wanted([], probabilities, at, exposure_of(rules, exposure), coverage=coverage)
     if in_batches:
         predict_files(loaded, paths_of(table), there or output, keep, wanted, spreadsheet)
         return

@@ -79,7 +79,7 @@ def gather(
     check_integer("n_resamples", n_resamples, 4)
     if (time is None) == (how == "periods"):
         raise ParameterError(
-            f"{Parameter('time')} goes with {setting('how', 'periods')}: a column of X by its name, or an entry per row."
+            f"{Parameter('time')} goes with {setting('how', 'periods')}: a column of X, or an entry per row."
         )
     model = estimator._as_model()
     if not model.rules:

@@ -34,6 +34,7 @@ from pysirus._parameters.table import Folds, ListSize
 from pysirus._runtime.console import warn_user
 from pysirus._text.message import Parameter
 from pysirus.estimators.in_parts import InParts
+from pysirus.estimators.intervals import Calibrated
 from pysirus.estimators.rule_model import RuleModel
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class TunedSirus(InParts, Folds):
         self : estimator
         """
         settings = self._settings()
+        calibrated = self._calibrated
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
@@ -161,6 +163,17 @@ class TunedSirus(InParts, Folds):
         settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
         self._keep(self._tune(table, response, target, settings, chain([first], splits)))
         self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
+        if calibrated is not None:
+            calibrated.calibrate(X, y, sample_weight, groups=groups, nested=self.nested)
+        return self
+
+    @property
+    def _calibrated(self) -> Calibrated | None:
+        """The estimator as one that has intervals; None where nobody asks for them."""
+        if not self.keep_folds:
+            return None
+        if not isinstance(self, Calibrated):
+            raise ParameterError(f"{Parameter('keep_folds')} is not for times to an event: they have no intervals.")
         return self
 
     def _tune(
@@ -245,6 +258,8 @@ class TunedSirus(InParts, Folds):
         from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.tune import fit_folds_of_parts
 
+        if self.keep_folds:
+            raise ParameterError(f"{Parameter('keep_folds')} takes rows in memory: fit without it, and calibrate.")
         plan = self._plan(settings)
         repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
         folds = partial(fit_folds_of_parts, parts, plan, options, repetitions)

@@ -41,6 +41,7 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._text.message import Parameter, setting
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
+from pysirus.estimators.intervals import ClassSets, NumberIntervals
 
 if TYPE_CHECKING:
     from pysirus._use.evidence import Evidence
@@ -112,6 +113,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
     def _keep(self, fitted: Fitted) -> None:
         """Keep the model, and what its rules were selected from."""
         self._set_model(fitted.model)
+        self.__dict__.pop("_kept", None)  # intervals of an earlier fit
         self._paths, self._cuts = fitted.paths, fitted.cuts
 
     @property
@@ -201,7 +203,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         return RuleSet(rules_of(self._paths, range(len(self._paths.counts)), self._cuts))
 
 
-class RegressionBase(RuleRegressor, SirusBase):
+class RegressionBase(NumberIntervals, RuleRegressor, SirusBase):
     """Estimators of numbers."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
@@ -250,7 +252,7 @@ class RegressionBase(RuleRegressor, SirusBase):
         return self.model_.score(X, y, sample_weight)
 
 
-class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
+class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
     """Estimators of classes."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")
