@@ -1,4 +1,4 @@
-"""Coverage of 90% intervals and sets on ten tables: numbers, a count, an amount and classes; half of the rows are new."""
+"""Coverage of 90% intervals and sets on ten tables: numbers, a count, an amount, classes. Half of the rows are new."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from paper.problems import load
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from paper.problems import load
 from pysirus import SirusClassifierCV, SirusRegressorCV
 
 COVERAGE, N_SPLITS, MOST_ROWS = 0.9, 4, 2000
