@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# How much faster forests grow on more threads: seconds, factor over one thread, and a hash that must not change.
-# Needs a C++20 compiler and nothing else. benchmarks/threads.sh [1 2 4 8 16]
+# How much faster forests grow on more threads: seconds, processor seconds, factor over one thread, and a hash that must
+# not change; then how much the machine gives to as many forests at once. Needs a C++20 compiler and nothing else.
+# benchmarks/threads.sh [1 2 4 8 16]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(mktemp -d)
@@ -36,7 +37,8 @@ for job in "${jobs[@]}"; do wait "$job"; done
 
 [ $# -gt 0 ] || set -- 1 2 4 8 16
 echo "$(nproc) processors: $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)"
-for table in "2000000 50 128" "100000 50 2048" "1000000 20 64"; do
+lscpu | grep -E '^(Thread|Core|Socket|NUMA|L2|L3)' || true
+for table in "2000000 50 128 0" "100000 50 2048 0" "1000000 20 64 0" "100000 20 10000 5000" "1000000 20 10000 5000"; do
   read -r -a shape <<<"$table"
   echo
   "$build/threads" "${shape[@]}" "$@"

@@ -122,7 +122,7 @@ def test_evidence_does_not_depend_on_threads_and_prints_frames_and_json(model, r
 def test_a_tuned_list_keeps_its_stages_or_is_tuned_again(rows):
     X, y = rows
     given = {"n_trees": 100, "n_repeats": 1, "cv": 3, "max_rules": 6, "random_state": 0}
-    staged = SirusRegressorCV(n_stages=3, **given).fit(X, y)
+    staged = SirusRegressorCV(n_stages=3, slopes="auto", **given).fit(X, y)
     table, response, _ = staged._read(X, y, None)
     again = staged._learn_again(table, response, staged._settings_again(1), retune=False)
     assert (again.facts.n_stages or 1) == (staged.model_.facts.n_stages or 1)

@@ -58,7 +58,7 @@ def test_returned_of_another_size_is_that_of_lists_above_its_p0(model, rows, spl
 
 def test_returned_of_stages_counts_lists_of_as_many_stages(rows, splits):
     X, y = rows
-    model = SirusRegressorCV(cv=splits, n_repeats=2, n_stages=3, **QUICK).fit(X, y)
+    model = SirusRegressorCV(cv=splits, n_repeats=2, n_stages=3, slopes=False, **QUICK).fit(X, y)
     assert model.model_.is_staged
     n_stages = model.model_.facts.n_stages
     lists = list(lists_of_folds(rows, splits, n_rules=1, n_stages=n_stages))

@@ -191,3 +191,33 @@ def to_share(name: str, value: Any, n_rows: int) -> float:
         f"{Parameter(name)} must be a share of the rows from {LEAST_SHARE:g} to 1.0 or a whole number of rows of at "
         f"least 1{OR_NONE}, got {value!r}."
     )
+
+
+def yes_or_auto(text: str) -> bool | str:
+    """Typed yes, no or auto."""
+    if text not in ("yes", "no", "auto"):
+        raise ValueError(f"must be yes, no or auto, got {text!r}")
+    return text if text == "auto" else text == "yes"
+
+
+def count_or_auto(text: str) -> int | str:
+    """A typed number, or auto."""
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise ValueError(f"a whole number or auto, got '{text}'.") from None
+
+
+def share_or_count(value: float) -> float:
+    """A typed share of the rows, or a number of them: whole numbers above 1 are rows."""
+    return int(value) if value > 1 and value == int(value) else value
+
+
+def support(value: float) -> float:
+    """A typed number of rows, or a share of them: whole numbers are rows."""
+    return int(value) if value == int(value) else value
+
+
+def yes_or_no(name: str, value: Any) -> None:
+    """True or False."""
+    check_choice(name, value, (True, False))

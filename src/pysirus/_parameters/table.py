@@ -21,8 +21,13 @@ from pysirus._parameters.check import (
     check_jobs,
     check_real,
     check_support,
+    count_or_auto,
     parameter,
+    share_or_count,
+    support,
     to_share,
+    yes_or_auto,
+    yes_or_no,
 )
 from pysirus._parameters.responses import ClassWeight, Event, Loss, PositiveClass, Weighting
 
@@ -59,24 +64,6 @@ def columns_tried(text: str) -> int | float | str:
         return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:
         raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
-
-
-def count_or_auto(text: str) -> int | str:
-    """A typed number, or auto."""
-    try:
-        return text if text == "auto" else int(text)
-    except ValueError:
-        raise ValueError(f"a whole number or auto, got '{text}'.") from None
-
-
-def share_or_count(value: float) -> float:
-    """A typed share of the rows, or a number of them: whole numbers above 1 are rows."""
-    return int(value) if value > 1 and value == int(value) else value
-
-
-def support(value: float) -> float:
-    """A typed number of rows, or a share of them: whole numbers are rows."""
-    return int(value) if value == int(value) else value
 
 
 def share_of_rows(name: str, value: Any) -> None:
@@ -147,15 +134,11 @@ class Folds:
     keep_folds: bool = parameter(
         False,
         "bool, default=False",
-        "Whether to keep the models of ten folds, with the size that was chosen, for ``predict_interval`` or "
-        "``predict_set``. They stay in memory; ``save_folds`` writes them to a file of their own.",
-        lambda name, value: check_choice(name, value, (True, False)),
+        "Whether to keep the models of ten folds, of the chosen size, for intervals and sets; see ``save_folds`` too.",
+        yes_or_no,
     )
     nested: bool = parameter(
-        False,
-        "bool, default=False",
-        "With ``keep_folds``, whether each of these folds is tuned by itself: takes ten times as long.",
-        lambda name, value: check_choice(name, value, (True, False)),
+        False, "bool, default=False", "With ``keep_folds``: whether each fold is tuned by itself.", yes_or_no
     )
 
 
@@ -269,7 +252,7 @@ class Growing:
         "weekday, hour and the date itself, written numbers (`$1,234.50`, `12 km`, `0.4%`) are read, rare levels are "
         "grouped, and a column of which nothing can be made is set aside; rows without a target are left out. Warnings "
         "say what was left out. False refuses such tables.",
-        lambda name, value: check_choice(name, value, (True, False)),
+        yes_or_no,
         Option(
             "--strict",
             "",
@@ -376,6 +359,23 @@ class Stages:
             "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
             type=str,
             parse=count_or_auto,
+        ),
+    )
+    slopes: bool | str = parameter(
+        False,
+        'bool or "auto", default=False',
+        "Whether a list with stages may hold slopes beside rules: terms that are linear in one numeric column. A slope "
+        'is selected where it explains more often than a cut. "auto", when tuned: where cross-validation prefers it; '
+        "with one stage there are none.",
+        lambda name, value: check_choice(name, value, (True, False, "auto")),
+        Option(
+            "--slopes",
+            "yes|no|auto",
+            "With --stages: whether the list may hold slopes, linear in one column. Default: no; with tune auto, as "
+            "cross-validation prefers.",
+            type=str,
+            default=None,
+            parse=yes_or_auto,
         ),
     )
 

@@ -250,7 +250,11 @@ def _term_evidence(
         values = np.atleast_1d(np.asarray(side, dtype=np.float64))
         return float(values[k if len(values) > 1 else 0])
 
-    sides = [_interval([output(own.means[i]) for own in found]) for i in (0, 1)] if term.has_sides else [None, None]
+    sides = (
+        [_interval([output(own.means[i]) for own in found]) for i in (0, 1)]
+        if term.has_sides and term.is_binary
+        else [None, None]
+    )
     thresholds = []
     for c, condition in enumerate(term.conditions):
         for end in ("lower", "upper"):

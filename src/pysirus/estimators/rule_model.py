@@ -243,21 +243,21 @@ class Actions(ABC):
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
+        X : data frame, array, path, query or stream
             Rows that the model was not fitted on.
-        y : array of shape (n_rows,)
-            Their targets.
-        sample_weight : array of shape (n_rows,), optional
-            Their weights.
+        y : array of shape (n_rows,) or str
+            Their targets, or the name of their column.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Their weights, or the name of their column.
 
         Returns
         -------
         score : Score
             Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too.
         """
-        from pysirus._use.score import score
+        from pysirus.estimators.door import score_anywhere
 
-        return score(self._as_model(), X, y, sample_weight)
+        return score_anywhere(self._as_model(), X, y, sample_weight)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules stayed, moved, came or went.
