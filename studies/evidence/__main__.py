@@ -17,7 +17,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
 PARTS: dict[str, tuple[Callable[[], Iterator[dict[str, Any]]], Callable[[list[dict[str, Any]]], str]]] = {
     "returns": (laws.measure_all, tables.returns),
     "stability": (datasets.measure_all, tables.stability),
-    "ideal": (datasets.measure_ideals, tables.ideal),
     "coverage": (coverage.measure_all, tables.coverage),
 }
 

@@ -57,19 +57,6 @@ def stability(cells: Cells) -> str:
     return markdown([*head, "halves, with neighbours", "expected return"], rows)
 
 
-def ideal(cells: Cells) -> str:
-    """Lists by the stability of the ideal point and its weight."""
-    settings = list(dict.fromkeys((cell["target"], cell["weight"]) for cell in cells))
-    names = list(dict.fromkeys(cell["dataset"] for cell in cells))
-    by = {(cell["dataset"], cell["target"], cell["weight"]): cell for cell in cells}
-    rows = []
-    for name in names:
-        found = [by[(name, *own)] for own in settings]
-        rows.append([name, *(f"{own['n_rules']}, {own['error']:.2f}, {own['stability']:.2f}" for own in found)])
-    heads = [f"{target:g}" + ("" if weight == 1 else f", weight {weight:g}") for target, weight in settings]
-    return markdown(["rules, error, stability", *heads], rows)
-
-
 def coverage(cells: Cells) -> str:
     """How often intervals and sets hold the truth, and the rule whose rows fare worst."""
     rows = []

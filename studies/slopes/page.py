@@ -24,7 +24,7 @@ QUANTITIES = {
 
 INTRO = f"""# Slopes beside rules: a study
 
-[Slopes](stages.md#slopes) were sketched on eight tables that are named below. The other 24 were drawn by a rule
+[Slopes](slopes.md) were sketched on eight tables that are named below. The other 24 were drawn by a rule
 that was written down before the first result (`studies/slopes/problems.py`), from tables that the project had not
 used. Every list has {N_TERMS} terms in {N_TERMS} stages, all else by default; the linear model, the forest and the
 EBM stand beside them with their defaults (`studies/slopes/methods.py`).

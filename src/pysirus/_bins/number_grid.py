@@ -6,6 +6,7 @@ the bins, so rows in memory and in parts, held-out rows too, have the same value
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,15 +51,20 @@ class NumberGrid:
 
     def place(self, value: float) -> int:
         """The place of a number."""
-        return int(self.places(np.array([value]))[0])
+        held = min(max(value, self.lower), self.upper)
+        return round(math.ldexp(held - self.fixed.centre, self.fixed.exponent)) + MIDDLE
+
+    @cached_property
+    def ends(self) -> dict[int, float]:
+        """The places of the ends of the range."""
+        return {self.place(self.upper): self.upper, self.place(self.lower): self.lower}
 
     def number(self, place: float) -> float:
         """The number at a place; that of an end is the end."""
-        if place in (self.place(self.lower), self.place(self.upper)):
-            return self.lower if place == self.place(self.lower) else self.upper
-        return min(
-            max(self.fixed.centre + float(np.ldexp(place - MIDDLE, -self.fixed.exponent)), self.lower), self.upper
-        )
+        if place in self.ends:
+            return self.ends[int(place)]
+        found = self.fixed.centre + math.ldexp(place - MIDDLE, -self.fixed.exponent)
+        return min(max(found, self.lower), self.upper)
 
     def write(self, values: NDArray[Any], bins: NDArray[np.uint8]) -> None:
         """Write the places of numbers into their two rows of the bins."""

@@ -198,10 +198,10 @@ def _slopes(training: Training, paths: Paths, limits: Limits, answering: Trainin
     least, lines, binned = to_rows(limits.min_rows, training.n_rows), training.lines, training.binned
     above = [int(i) for i in np.argsort(-frequencies, kind="stable") if frequencies[i] > (limits.p0 or 0.0)]
     order = [i for i in above if i in training.may_slope]
+    order = [i for i in order if lines[i].rows >= least]
     found: list[FittedTerm] = [
         slope_of(binned.cuts[i].column.name, i, lines[i], binned.grids[i], float(frequencies[i]))
-        for i in order
-        if lines[i].rows >= least
+        for i in (order[: limits.n_rules] if constraints is None else order)
     ]
     steered = [term for term in found if constraints is not None and constraints.steers(term)]
     fitted = with_outputs(steered, answering.moments(steered), answering.response) if steered else []

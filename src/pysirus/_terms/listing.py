@@ -98,8 +98,8 @@ class RuleSet(Sequence[FittedTerm]):
     def output_texts(self, rule: FittedTerm, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """A rule's outputs, or the means in the data, inside and outside; labels cut to ``longest`` characters."""
         labels, k = fold_labels(rule.classes, longest), self.shown
-        shares = (rule.inside, rule.outside)
-        if self.reading is None and k is not None and labels and all(isinstance(side, tuple) for side in shares):
+        shares = [side for side in (rule.inside, rule.outside) if isinstance(side, tuple)]
+        if self.reading is None and k is not None and labels and len(shares) == 2:
             texts = format_percents(*(side[k] for side in shares))
             return f"{format_label(labels[k])} {texts[0]}", texts[1]
         return rule.read_by(self.reading, named=named, longest=longest)

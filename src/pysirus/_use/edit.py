@@ -124,7 +124,7 @@ def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
     """No rule twice, none that all rows or none satisfy, none that others make up."""
     for i, rule in enumerate(new):
         if rule in model.selected or rule in new[:i]:
-            raise ParameterError(f"The rule '{rule.condition_text}' is in the list already.")
+            raise ParameterError(f"The {rule.kind.lower()} '{rule.condition_text}' is in the list already.")
     every = [rule for rule in (*model.selected, *new) if rule.is_binary]
     fresh = independent_columns(training_on(model, every, rows).moment_sums(every).gram())[1:]
     added = [rule for rule in new if rule.is_binary]

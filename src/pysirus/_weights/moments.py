@@ -46,6 +46,12 @@ class Moments:
         return len(self.rows)
 
     @property
+    def variance(self) -> float:
+        """That of the response, where it is numbers."""
+        mean = self.y_sum.sum() / self.fold_weight.sum()
+        return max(0.0, float(self.y_square.sum() / self.fold_weight.sum() - mean * mean))
+
+    @property
     def term_weight(self) -> NDArray[np.float64]:
         """[fold, rule] the sum of its values, by weight: of a rule the weight of the rows inside."""
         return np.einsum("fii->fi", self.pair_weight) if self.value_sum is None else self.value_sum

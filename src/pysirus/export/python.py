@@ -99,8 +99,8 @@ def _body(model: Model, listing: Listing) -> list[str]:
         own, cell = date_of(model, i), f"row.get({column_of(model, i)!r})"
         read = "_number" if model.features[i].kind == "numeric" else "_known"
         lines.append(f"    x{i} = {read}({cell})" if own is None else f"    x{i} = {_date_call(own, cell)}")
-    for r, (own, line) in enumerate(zip(listing.addends, part_lines(listing.addends, model)), start=1):
-        lines += [f"    # {one_line(line)}", f"    rule{r} = {VALUES[type(own)](own)}"]
+    for r, (addend, line) in enumerate(zip(listing.addends, part_lines(listing.addends, model)), start=1):
+        lines += [f"    # {one_line(line)}", f"    rule{r} = {VALUES[type(addend)](addend)}"]
     return lines
 
 

@@ -5,6 +5,7 @@ A model and rows in, which of its rules apply together out. The other figures ta
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any
 
@@ -124,20 +125,21 @@ def _output(value: Any, k: int) -> float:
     return float(value[k]) if isinstance(value, tuple) else float(value)
 
 
+def _sides(rule: FittedTerm, model: Model, k: int, start: float) -> list[float]:
+    """What the data say inside and outside, from a start; of a slope what is predicted at its upper and lower end."""
+    if not rule.line_values:
+        return [start + _output(side, k) for side in rule.means]
+    if model.family.is_scored:  # what it adds is drawn beside
+        return [math.nan, math.nan]
+    return [_output(model.mean, k) + float(side) for side in rule.added_ends or ()]
+
+
 def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     mean = _output(model.mean, k)
     residual = [rule.stage > 1 and rule.observed is None for rule in shown]
     starts = [mean if own else 0.0 for own in residual]
-    nothing = (float("nan"), float("nan"))  # of a slope of scores, which has no means: what it adds is drawn beside
-    sides = [
-        [start + _output(side, k) for side in rule.means]
-        if rule.is_binary
-        else nothing
-        if model.family.is_scored
-        else [mean + float(side) for side in rule.added_ends or ()]
-        for rule, start in zip(shown, starts)
-    ]
+    sides = [_sides(rule, model, k, start) for rule, start in zip(shown, starts)]
     inside, outside = ([pair[i] for pair in sides] for i in (0, 1))
     places = range(len(shown))
     single = len({rule.stage for rule in shown}) == len(shown)  # one rule in each: lines would separate every rule
@@ -150,10 +152,10 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
-    sides = "● where the rule holds, ○ where not"
+    marks = "● where the rule holds, ○ where not"
     if any(rule.line_values for rule in shown):
-        sides = "● rule holds, or upper end of a slope; ○ not, or lower end"
-    whole.set_xlabel(plain(f"{what}  ({sides}, {dotted})"), labelpad=22, loc="left")
+        marks = "● rule holds, or upper end of a slope; ○ not, or lower end"
+    whole.set_xlabel(plain(f"{what}  ({marks}, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")

@@ -194,7 +194,7 @@ class ByRidge(Weighing):
     def spread_of(self, training: Training, weighted: WeightedPrefixes, term: FittedTerm) -> float:
         """That of the numbers."""
         assert weighted.moments is not None
-        return math.sqrt(max(gram_of(weighted.moments, weighted.rules).variance, 0.0))
+        return math.sqrt(weighted.moments.variance)
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Deviation:
         """The response minus the mean and the shrunk prediction."""
