@@ -25,7 +25,7 @@ from pysirus._learn.grow import Settings
 from pysirus._learn.tuning.folds import StratifiedFolds, derive, fold_of_groups
 from pysirus._model.model import Model
 from pysirus._runtime.console import show_folds
-from pysirus._runtime.pool import crew
+from pysirus._runtime.pool import cancellable_pool
 
 Rows = NDArray[np.intp]
 Learn = Callable[[Table, Response, Settings], Model]  # some rows and how to learn from them in, their model out
@@ -94,7 +94,7 @@ def fit_samples(
 
     with (
         warnings.catch_warnings(),
-        crew(settings.n_threads, stop.set) as pool,
+        cancellable_pool(settings.n_threads, stop.set) as pool,
         show_folds(settings.verbose, "resampling", "samples") as progress,
     ):
         warnings.simplefilter("ignore")

@@ -23,7 +23,7 @@ from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits
 from pysirus._learn.stages import LEAST_ROWS
 from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, Split, TuningPlan, draw_folds, fit_folds
-from pysirus._learn.tuning.held_out import FoldPrediction, judge
+from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
 from pysirus._learn.weighing import weighing_of
 from pysirus._model.facts import ColumnRoles
@@ -39,7 +39,7 @@ from pysirus.estimators.intervals import Calibrated
 from pysirus.estimators.rule_model import RuleModel
 
 if TYPE_CHECKING:
-    from pysirus.engine.holders.sources import Paths
+    from pysirus.engine.backends.sources import Paths
     from pysirus.engine.parts import EngineOptions
     from pysirus.engine.read import PartRows
 
@@ -108,7 +108,7 @@ class FixedSizeSirus(InParts, ListSize):
     def cross_validate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
     ) -> HeldOut:
-        """Learn a list of this size in each fold, and judge it by the rows that are held out.
+        """Learn a list of this size in each fold, and evaluate it on the rows that are held out.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class FixedSizeSirus(InParts, ListSize):
             model = fit(put_in_bins, plan, strict=False).model
             values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
             folds.append(FoldPrediction(test, response.take(test), values, model.mean))
-        found = judge([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
+        found = evaluate([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
         if self.__sklearn_is_fitted__():
             self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found
@@ -264,10 +264,10 @@ class TunedSirus(InParts, Folds):
             splits = draw_folds(self.cv, n_repeats, response=response, groups=None, kept=kept, seed=seed)
             return self._tune(table, response, model.target, settings, splits).model
         plan, n_stages = self._plan(settings), model.facts.n_stages or 1
-        size = replace(plan.each(PER_STAGE, staged=True), n_rules=PER_STAGE)
-        if n_stages == 1:
-            size = replace(plan.each(2 * self.max_rules, staged=False), p0=model.facts.p0)
         slopes = settings.slopes and any(term.line_values for term in model.selected)
+        size = plan.each(PER_STAGE, staged=True)
+        if n_stages == 1 and not slopes:
+            size = replace(plan.each(2 * self.max_rules, staged=False), p0=model.facts.p0)
         settings = replace(settings, slopes=slopes)
         again = FitPlan(plan.weighing, settings, size, 2 * self.max_rules, n_stages, STAGE_TREES)
         return fit(partial(bin_rows, table, response, model.target), again, strict=False).model

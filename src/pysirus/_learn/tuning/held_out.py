@@ -58,7 +58,7 @@ class Use:
 
     rows: HeldRows
     entry: int
-    judged: Any
+    held_out_loss: Any
     rules: frozenset[Hashable]
 
 
@@ -72,16 +72,16 @@ class FoldPrediction:
     mean: Any  # of the rows that it learned from
 
 
-def judge_choice(repetitions: Sequence[Sequence[Use]], family: Family, n_rules: int) -> HeldOut:
+def evaluate_choice(repetitions: Sequence[Sequence[Use]], family: Family, n_rules: int) -> HeldOut:
     """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
 
     def predict(rows: HeldRows, entry: int) -> FoldPrediction:
         return FoldPrediction(rows.index, rows.response, rows.predictions(entry, family), rows.weighted.mean)
 
-    return judge([[predict(use.rows, use.entry) for use in folds] for folds in repetitions], family, n_rules)
+    return evaluate([[predict(use.rows, use.entry) for use in folds] for folds in repetitions], family, n_rules)
 
 
-def judge(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rules: int) -> HeldOut:
+def evaluate(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rules: int) -> HeldOut:
     """Figures of predictions of held-out rows, averaged over repetitions."""
     predicted = [
         [Predicted(f.values, f.response.truth, family.metric_weights(f.response)) for f in own] for own in repetitions
