@@ -72,6 +72,17 @@ class LogMean(NumberTarget, Family):
         """Its loss."""
         return self.loss
 
+    least_value: ClassVar[float] = 0.0
+
+    @property
+    def variance_power(self) -> float:
+        """The variance is taken to be the mean to this power, but for a factor."""
+        return 1.0
+
+    def spread(self, values: Floats) -> Floats:
+        """The standard deviation that the loss takes for granted, but for a factor."""
+        return np.asarray(np.maximum(values, 1e-300) ** (self.variance_power / 2))
+
     @property
     def score_of_mean(self) -> float:
         """The logarithm."""
@@ -135,6 +146,11 @@ class Gamma(LogMean):
     advice: ClassVar[str] = f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
     loss: ClassVar[Loss] = GAMMA
 
+    @property
+    def variance_power(self) -> float:
+        """The standard deviation is a share of the mean."""
+        return 2.0
+
 
 @dataclass(frozen=True)
 class Tweedie(LogMean):
@@ -148,6 +164,11 @@ class Tweedie(LogMean):
     def loss(self) -> Loss:
         """Of its power."""
         return Loss(self.name, self.power)
+
+    @property
+    def variance_power(self) -> float:
+        """Its power."""
+        return self.power
 
     @classmethod
     def from_facts(cls, target: str, mean: Any, facts: Mapping[str, Any]) -> Tweedie:
