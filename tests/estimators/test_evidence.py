@@ -197,3 +197,14 @@ def test_the_command_prints_evidence_as_text_and_json(rows, tmp_path, run):
     load(path).without(1).save(tmp_path / "edited.json")
     code, _, err = run("evidence", tmp_path / "edited.json", table)
     assert code == 2 and "was edited" in err
+
+
+def test_a_list_of_a_slope_alone_is_learned_again_with_slopes():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(100, 3))
+    given = {"n_trees": 100, "n_repeats": 1, "cv": 3, "n_stages": "auto", "slopes": True, "random_state": 0}
+    model = SirusRegressorCV(**given).fit(X, X[:, 0] + draw.normal(size=100))
+    table, response, _ = model._read(X, X[:, 0], None)
+    again = model._learn_again(table, response, model._settings_again(1), retune=False)
+    assert any(term.line_values for term in model.rules_)
+    assert any(term.line_values for term in again.rules)
