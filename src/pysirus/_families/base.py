@@ -138,6 +138,10 @@ class Family(Target):
         """The part of class k in scores [..., output], of two classes its log-odds; numbers as they are."""
         return values
 
+    def points_of(self, values: Floats, k: int) -> Floats:
+        """Parts of a score [..., output] as they count for class k; of several classes less the mean of all."""
+        return self.of_class(values, k)
+
     @property
     def adds_up(self) -> bool:
         """Whether a prediction follows from what rules add, one by one; in a weighted mean they share it."""

@@ -193,6 +193,10 @@ class Multinomial(ClassFamily):
         """Less their mean: only differences between classes matter."""
         return np.asarray(values - values.mean(axis=-1, keepdims=True))
 
+    def points_of(self, values: Floats, k: int) -> Floats:
+        """Less the mean of all classes, as they are told."""
+        return self.of_class(self.contributions(values), k)
+
     def scale_of(self, k: int) -> str:
         """The score."""
         return f"score of {self.labels[k]}"
@@ -300,6 +304,10 @@ class Binomial(Multinomial):
     def of_class(self, values: Floats, k: int) -> Floats:
         """The log-odds of the class."""
         return np.asarray(values[..., k] - values[..., 1 - k])
+
+    def points_of(self, values: Floats, k: int) -> Floats:
+        """The log-odds of the class."""
+        return self.of_class(values, k)
 
     def scale_of(self, k: int) -> str:
         """The log-odds."""

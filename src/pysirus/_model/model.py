@@ -287,7 +287,11 @@ class Model:
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict each row: a number, or the most probable class."""
         decision = self.raw_predict(X)
-        return np.asarray(self.labels[decision.argmax(axis=1)]) if self.family.shape else decision
+        return np.asarray(self.labels[self.choose(decision)]) if self.family.shape else decision
+
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of the class that is decided for in each row, by the probabilities of all classes."""
+        return np.asarray(probabilities.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, one column per class."""

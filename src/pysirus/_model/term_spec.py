@@ -320,6 +320,12 @@ class RuleKeys:
     survival: tuple[OutcomeKeys, OutcomeKeys] | None = option(
         "Of survival: what became of the training rows inside and outside."
     )
+    reason: tuple[str, ...] = key(
+        "What people are told where it counts: one text, or one where it applies and one where it does not.",
+        absent=(),
+        least=1,
+        most=2,
+    )
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedRule:

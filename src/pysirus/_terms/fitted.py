@@ -159,6 +159,9 @@ class FittedTerm(Term):
         ``observed`` has the mean target.
     survival : tuple of two Outcome, or None
         Of times to an event: events and median time of the training rows inside and outside.
+    reason : tuple of str
+        What people are told where the term counts: one text, or one where it holds and one where it does not. Empty
+        where nobody set it: then its conditions are told.
     """
 
     frequency: float = float("nan")
@@ -173,6 +176,7 @@ class FittedTerm(Term):
     given: bool = False
     effect: Effect | None = None
     survival: tuple[Outcome, Outcome] | None = None
+    reason: tuple[str, ...] = ()
 
     def with_effect(self: Self, effect: str | Effect) -> Self:
         """The rule with what it adds: ``"+2"``, ``"-0.5 for good"`` or, as a factor, ``"×1.5"``."""
@@ -259,6 +263,10 @@ class FittedTerm(Term):
     def text(self) -> str:
         """What is said of the rule where it is asked for: the conditions, and its effect if that is fixed."""
         return self.condition_text if self.effect is None else one_line(f"{self.effect} if {self.condition_text}")
+
+    def said(self, holds: bool) -> str:
+        """The reason that was set for it, or what is true of a row where it holds, or does not."""
+        return self.reason[0 if holds else -1] if self.reason else super().said(holds)
 
     def folded(self, width: int = LINE) -> str:
         """``text`` for display, at most ``width`` characters: long sets and names are shortened."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,15 @@ class Slope(Term):
     def holds(self, table: Table) -> NDArray[np.bool_]:
         """The rows where its column is known."""
         return np.asarray(~np.isnan(table.columns[self.index].values.astype(np.float64)))
+
+    @property
+    def value_ends(self) -> tuple[float, float]:
+        """The ends of its range, less its mean."""
+        return self.lower - self.mean, self.upper - self.mean
+
+    def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
+        """Its value times what a unit has; at 0 there is nothing."""
+        return np.asarray(values * inside)
 
     def bin_values(self, binned: Binned) -> BinValues:
         """None: rows need their own value."""

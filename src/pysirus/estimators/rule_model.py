@@ -6,7 +6,7 @@ A method imports its module when it is called, so that fitting and predicting do
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from types import FunctionType
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
+from pysirus.estimators.decisions import Decisions
 
 if TYPE_CHECKING:
     from pysirus._terms.fitted import FittedTerm
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pysirus._use.score import Score
 
 
-class Actions(ABC):
+class Actions(Decisions):
     """Methods that rule models and estimators share."""
 
     def __init_subclass__(cls, **given: Any) -> None:

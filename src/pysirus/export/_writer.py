@@ -118,13 +118,14 @@ class Writer:
 
     # ------------------------------------------------------------------------------------------------------- addends
 
-    def _when(self, branch: Branch) -> str:
+    def when(self, branch: Branch) -> str:
+        """Where a rule holds."""
         return " AND ".join(map(self._test, branch.tests)) or "1 = 1"
 
     def branch(self, branch: Branch, k: int) -> str:
         """A rule: what it adds to sum ``k`` where it holds and elsewhere."""
         inside, outside = self._part(branch.inside[k]), self._part(branch.outside[k])
-        return f"CASE WHEN {self._when(branch)} THEN {inside} ELSE {outside} END"
+        return f"CASE WHEN {self.when(branch)} THEN {inside} ELSE {outside} END"
 
     def line(self, line: Line, k: int) -> str:
         """A linear term: the column within its limits, less its centre, times its slope."""
@@ -151,6 +152,10 @@ class Writer:
             if not isinstance(value, str)
             else self.dialect.literal(value, self.dialect.level, "Level")
         )
+
+    def reason_text(self, text: str) -> str:
+        """What people are told, as a text."""
+        return self.dialect.literal(text, self.dialect.text, "Reason")
 
     def _label(self, value: Any) -> str:
         if isinstance(value, bool):
@@ -183,7 +188,7 @@ class Writer:
         if listing.weights is None or not addends:
             return f"({self._added(start, addends)})"
         zero, branches = number(0.0), zip(listing.branches, listing.weights)
-        weigh = [f"CASE WHEN {self._when(own)} THEN {number(w)} ELSE {zero} END" for own, w in branches]
+        weigh = [f"CASE WHEN {self.when(own)} THEN {number(w)} ELSE {zero} END" for own, w in branches]
         total, weight = self._added(0.0, addends), self._added(listing.root, weigh)
         mean = f"CASE WHEN ({weight}) > {zero} THEN ({total})\n / ({weight}) ELSE {zero} END"
         return f"({self._added(start, [mean])})"

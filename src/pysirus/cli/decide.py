@@ -1,0 +1,94 @@
+"""``pysirus reasons``: a model file and rows in, what decided about them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli._options import app, check_output
+from pysirus.cli.ship import Rows
+from pysirus.cli.use import Json, Model, load_model
+
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv, .parquet) instead of printing.")
+]
+Row = Annotated[int | None, typer.Option("--row", "-r", metavar="N", help="One row alone, in words; the first is 1.")]
+
+
+def rows_of(model: Any, table: str) -> Any:
+    """The features of a table that a model reads."""
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._table import open_table
+
+    return features_of(open_table(table, model), model)
+
+
+def one_row(rows: Any, row: int, option: str) -> Any:
+    """A row of a table by its number from 1."""
+    if not 1 <= row <= rows.num_rows:
+        raise typer.BadParameter(f"the table has rows 1 to {rows.num_rows}, got {row}.", param_hint=option)
+    return rows.slice(row - 1, 1)
+
+
+@app.command()
+def reasons(
+    model: Model,
+    table: Rows,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Reasons of a row, at most.")] = 4,
+    row: Row = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="for, against or both. Default: for with classes, both with numbers."),
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="The class that reasons are for or against. Default: the predicted one."),
+    ] = None,
+    reference: Annotated[
+        str,
+        typer.Option(
+            metavar="FROM", help="What they are measured from: average, best (of each term), or the number of a row."
+        ),
+    ] = "average",
+    by: Annotated[str, typer.Option(metavar="WHAT", help="rule, or column to sum by column.")] = "rule",
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """List the terms that count most for or against the decision about each row: row, rank, text and contribution.
+
+    Contributions are parts of the score, and with everything else add up to it. Texts of rules are set by
+    [bold]pysirus edit --reason[/bold].
+
+    Example: [bold]pysirus reasons credit.json new.csv --outcome bad -o reasons.csv[/bold]
+
+    One row: [bold]pysirus reasons credit.json new.csv --row 12[/bold]
+    """
+    if json and row is None:
+        raise typer.BadParameter("is for one row: say which with --row N.", param_hint="--json")
+    if output is not None and (row is not None or output.suffix.lower() not in (".csv", ".parquet")):
+        wrong = "is for all rows: leave --row out" if row is not None else f"'{output}' must end in .csv or .parquet"
+        raise typer.BadParameter(f"{wrong}.", param_hint="--output")
+    from pysirus._runtime.output import PARQUET
+    from pysirus.cli._predict import is_parquet, write_predictions
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_json, print_text
+    from pysirus.cli._table import paths_of
+
+    check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
+    rules = model_of(load_model(model))
+    rows = rows_of(rules, table)
+    from_: Any = one_row(rows, int(reference), "--reference") if reference.isdecimal() else reference
+    taken = rows if row is None else one_row(rows, row, "--row")
+    found = rules.reasons(taken, k, direction=direction, outcome=outcome, reference=from_, by=by)
+    if json:
+        print_json({"row": row, **found.to_dict()})
+    elif row is not None:
+        print_text(found)
+    else:
+        frame = found.to_frame("pyarrow")
+        numbered = [number + 1 for number in frame["row"].to_pylist()]  # rows count from 1 on the command line
+        import pyarrow as pa
+
+        write_predictions(frame.set_column(0, "row", pa.array(numbered, pa.int64())), output, spreadsheet=False)

@@ -1,0 +1,95 @@
+"""A model in, decisions and what people ask about them out: each method hands the model to the module of that name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pysirus._use.reasons import Reasons
+    from pysirus.estimators.rule_model import RuleModel
+
+
+class Decisions(ABC):
+    """Methods about decisions that rule models and estimators share."""
+
+    @abstractmethod
+    def _as_model(self) -> RuleModel:
+        """The rule model to act on."""
+
+    def reasons(
+        self,
+        X: Any,
+        k: int = 4,
+        *,
+        direction: str | None = None,
+        outcome: Any = None,
+        reference: Any = "average",
+        by: str = "rule",
+    ) -> Reasons:
+        """The terms that count most for the decision about each row, or against it: exactly those of its score.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+        k : int, default=4
+            How many reasons each row has at most. Terms that count nothing, or the other way, are no reasons.
+        direction : {"for", "against", "both"}, optional
+            Whether to list what raises the score, what lowers it, or both by size. Default: "for" with classes, "both"
+            with numbers.
+        outcome : label, optional
+            The class whose score is meant. Default: the one that is predicted for the row.
+        reference : {"average", "best"} or a row, default="average"
+            What contributions are measured from: the average training row; the best value that each term can have,
+            which is the highest with ``direction="against"`` and the lowest with "for"; or a row of the same columns.
+        by : {"rule", "column"}, default="rule"
+            Whether to sum by column: a rule of several columns counts for each of them in equal parts.
+
+        Returns
+        -------
+        reasons : Reasons
+            Prints row by row; ``to_frame()`` has a line for each reason, ``base``, ``contributions`` and ``rest`` add
+            up to the score.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> reasons = model.reasons(X, k=2, direction="against", reference="best")
+        >>> bool(abs(reasons.scores - model.predict(X)).max() < 1e-9)
+        True
+        """
+        from pysirus._use.reasons import reasons
+
+        return reasons(self._as_model(), X, k, direction=direction, outcome=outcome, reference=reference, by=by)
+
+    def with_reasons(self, texts: Mapping[Any, Any]) -> RuleModel:
+        """Set what people are told where a rule is a reason, such as a reason code; kept in the model file.
+
+        Parameters
+        ----------
+        texts : dict
+            From rules, by number in the printed list (from 1), text, or as such, to a text, or to a pair of texts: one
+            where the rule applies and one where it does not. None removes the text of a rule.
+
+        Returns
+        -------
+        model : RuleModel
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=1, random_state=0).fit(X, y)
+        >>> model = model.with_reasons({1: ("T1: a cool day", "T1: a warm day")})
+        >>> model.reasons(X[:1]).to_frame("pandas")["text"][0]
+        'T1: a cool day'
+        """
+        from pysirus._use.reasons import with_reasons
+
+        return with_reasons(self._as_model(), texts)
