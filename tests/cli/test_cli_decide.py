@@ -54,9 +54,23 @@ def test_texts_are_set_and_removed_on_the_command_line(run, files):
     assert pysirus.load("less.json").rules_[0].reason == ()
 
 
+def test_change_is_that_of_python(run, files):
+    model = pysirus.load("m.json")
+    wanted = "high" if model.predict(files[:1])[0] == "low" else "low"
+    found = model.nearest_change(files[:1], wanted, X=files, fixed=["vis"])
+    code, out, _ = run("change", "m.json", "days.csv", "--to", wanted, "--fixed", "vis")
+    assert code == 0 and out.splitlines() == str(found).splitlines()
+    code, out, _ = run("change", "m.json", "days.csv", "--to", wanted, "--fixed", "vis", "--json")
+    assert json.loads(out)["change"]["changes"] == found.changes
+    code, out, _ = run("change", "m.json", "days.csv", "--to", wanted, "--fixed", ",".join(files.columns))
+    assert code == 0 and "no change of the columns" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["change", "m.json", "days.csv", "--to", "x"], "--to must be one of the classes"),
+        (["change", "m.json", "days.csv", "--to", "low", "--fixed", "x"], "--fixed"),
         (["reasons", "m.json", "days.csv", "--json"], "say which with --row"),
         (["reasons", "m.json", "days.csv", "--row", "999"], "rows 1 to 330"),
         (["reasons", "m.json", "days.csv", "--reference", "worst"], "--reference must be one of 'average', 'best'"),

@@ -142,6 +142,14 @@ class Family(Target):
         """Parts of a score [..., output] as they count for class k; of several classes less the mean of all."""
         return self.of_class(values, k)
 
+    def score_at(self, prediction: float) -> float:
+        """The score that stands for a prediction."""
+        return prediction
+
+    def winning_margins(self, k: int, weights: Sequence[float]) -> tuple[Floats, Floats]:
+        """By how much class k wins over each other one, its probability times its weight: ``start + mix @ scores``."""
+        raise AttributeError("Only classes win over each other.")
+
     @property
     def adds_up(self) -> bool:
         """Whether a prediction follows from what rules add, one by one; in a weighted mean they share it."""

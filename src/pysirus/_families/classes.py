@@ -168,6 +168,11 @@ class Multinomial(ClassFamily):
     sum_word: ClassVar[str] = "score"
     start_name: ClassVar[str] = "scores at the start"
 
+    def winning_margins(self, k: int, weights: Sequence[float]) -> tuple[Floats, Floats]:
+        """Differences of scores and of logarithms of weights."""
+        mix = np.delete(np.eye(len(self.labels))[k] - np.eye(len(self.labels)), k, axis=0)
+        return mix, np.asarray(mix @ _core.log(np.asarray(weights, dtype=np.float64)))
+
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The logarithmic loss."""
         return log_losses(values, truth)
@@ -375,6 +380,12 @@ class ClassShares(ClassFamily):
     start_name: ClassVar[str] = "intercept"
 
     criterion: ClassVar[str] = "error"
+
+    def winning_margins(self, k: int, weights: Sequence[float]) -> tuple[Floats, Floats]:
+        """Differences of weighted shares."""
+        own = np.diag(np.asarray(weights, dtype=np.float64))
+        mix = np.delete(own[k] - own, k, axis=0)
+        return mix, np.zeros(len(mix))
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """Brier's: a mean of proportions ranks rows, and is no probability to take the logarithm of."""

@@ -7,6 +7,7 @@ The variance is the mean to a power between 1 and 2: a Poisson number of gamma a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -50,6 +51,10 @@ class LogMean(NumberTarget, Family):
     def facts(self) -> dict[str, Any]:
         """What a model remembers of its family."""
         return {"loss": self.name}
+
+    def score_at(self, prediction: float) -> float:
+        """Its logarithm."""
+        return math.log(prediction) if prediction > 0 else -math.inf
 
     def check(self, values: Floats) -> None:
         """Reject what the loss is not for."""

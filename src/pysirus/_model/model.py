@@ -289,6 +289,11 @@ class Model:
         decision = self.raw_predict(X)
         return np.asarray(self.labels[self.choose(decision)]) if self.family.shape else decision
 
+    @property
+    def class_weights(self) -> tuple[float, ...]:
+        """What the probability of each class is multiplied by before the largest decides."""
+        return (1.0,) * len(self.classes or ())
+
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of the class that is decided for in each row, by the probabilities of all classes."""
         return np.asarray(probabilities.argmax(axis=1))

@@ -46,6 +46,7 @@ OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", 
     "k": "-k",
     "texts": "--reason",
 }
+OPTIONS |= {"to": "--to", "fixed": "--fixed", "directions": "--up/--down", "category_step": "--category-step"}
 SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""

@@ -1,4 +1,4 @@
-"""``pysirus reasons``: a model file and rows in, what decided about them out."""
+"""``pysirus reasons`` and ``change``: a model file and rows in, why it decided so and what would change it out."""
 
 from __future__ import annotations
 
@@ -92,3 +92,50 @@ def reasons(
         import pyarrow as pa
 
         write_predictions(frame.set_column(0, "row", pa.array(numbered, pa.int64())), output, spreadsheet=False)
+
+
+@app.command()
+def change(
+    model: Model,
+    table: Rows,
+    to: Annotated[
+        str, typer.Option("--to", metavar="WHAT", help="The class that is wanted, or '>= 20', '<= 5', '20 to 30'.")
+    ],
+    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to change; the first is 1.")] = 1,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--fixed", metavar="COL,...", help="Columns that stay as they are.")
+    ] = None,
+    up: Annotated[list[str] | None, typer.Option("--up", metavar="COL,...", help="Columns that may only rise.")] = None,
+    down: Annotated[
+        list[str] | None, typer.Option("--down", metavar="COL,...", help="Columns that may only fall.")
+    ] = None,
+    category_step: Annotated[
+        float, typer.Option(metavar="S", help="What a changed category counts, in quantiles.")
+    ] = 0.25,
+    json: Json = False,
+) -> None:
+    """Find the smallest change of a row that changes its decision: fewest columns first, then nearest in quantiles.
+
+    Quantiles are those of the TABLE. Where no change does it, that is said, and JSON has null.
+
+    Example: [bold]pysirus change credit.json new.csv --row 12 --to good --fixed age --up income[/bold]
+    """
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_json, print_text
+    from pysirus.cli._table import names_of
+
+    rules = model_of(load_model(model))
+    rows = rows_of(rules, table)
+    ways = {name: way for way, names in (("up", up), ("down", down)) for name in names_of(rows, names, f"--{way}")}
+    found = rules.nearest_change(
+        one_row(rows, row, "--row"),
+        to,
+        fixed=names_of(rows, fixed, "--fixed"),
+        directions=ways,
+        X=rows,
+        category_step=category_step,
+    )
+    if json:
+        print_json({"row": row, "change": None if found is None else found.to_dict()})
+    else:
+        print_text(f"no change of the columns that may change brings {to} about" if found is None else found)

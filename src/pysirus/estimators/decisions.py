@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pysirus._use.nearest_change import NearestChange
     from pysirus._use.reasons import Reasons
     from pysirus.estimators.rule_model import RuleModel
 
@@ -66,6 +67,56 @@ class Decisions(ABC):
         from pysirus._use.reasons import reasons
 
         return reasons(self._as_model(), X, k, direction=direction, outcome=outcome, reference=reference, by=by)
+
+    def nearest_change(
+        self,
+        row: Any,
+        to: Any,
+        *,
+        fixed: Sequence[str] | str | None = None,
+        directions: Mapping[str, str] | None = None,
+        X: Any = None,
+        category_step: float = 0.25,
+    ) -> NearestChange | None:
+        """The smallest change of a row that changes its decision: exact, fewest columns first, then nearest.
+
+        Parameters
+        ----------
+        row : data frame of one row, dict, or array of shape (1, n_columns)
+            The row.
+        to : label, or a range
+            The class that is wanted. Of numbers a range of predictions: ``">= 20"``, ``"<= 5.5"``, ``"20 to 30"``, or
+            a pair such as ``(20, None)``.
+        fixed : list of str, optional
+            Columns that must stay as they are, such as age.
+        directions : dict, optional
+            Columns that may only go ``"up"`` or ``"down"``.
+        X : data frame or array, optional
+            Rows in whose quantiles distances are measured, such as the training rows. By default they are measured by
+            the shares of training rows that the model keeps with its conditions, which is coarser.
+        category_step : float, default=0.25
+            What a changed category, or a missing value that is filled in, counts in quantiles.
+
+        Returns
+        -------
+        change : NearestChange or None
+            ``changes`` has the new values by column, ``row`` the changed row, of which ``predict`` says what was
+            wanted. None where no change of the columns that may change does it.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> change = model.nearest_change(X[:1], ">= 12", X=X)
+        >>> bool(model.predict(change.row)[0] >= 12)
+        True
+        """
+        from pysirus._use.nearest_change import nearest_change
+
+        options: dict[str, Any] = {"fixed": fixed, "directions": directions, "X": X, "category_step": category_step}
+        return nearest_change(self._as_model(), row, to, **options)
 
     def with_reasons(self, texts: Mapping[Any, Any]) -> RuleModel:
         """Set what people are told where a rule is a reason, such as a reason code; kept in the model file.
