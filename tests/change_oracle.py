@@ -60,7 +60,7 @@ def margins_of(model, to, rows):
     scores = model.scores(rows)
     if model.classes is not None:
         k = list(model.classes).index(to)
-        weights = np.array(model.class_weights)
+        weights = np.array(model.family.decision_weights)
         own = scores * weights if model.link == "identity" else scores + np.log(weights)
         return np.delete(own[:, [k]] - own, k, axis=1)
     low, high = to

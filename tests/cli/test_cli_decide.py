@@ -17,7 +17,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def files(tmp_path, ozone):
     X, y = ozone
-    level = (y > 14).map({True: "high", False: "low"})
+    level = (y > 14).map({True: "high", False: "low"}).rename("level")
     X.assign(level=level).to_csv(tmp_path / "days.csv", index=False)
     pysirus.SirusClassifier(n_rules=6, n_trees=500, random_state=0).fit(X, level).save(tmp_path / "m.json")
     return X
@@ -54,6 +54,16 @@ def test_texts_are_set_and_removed_on_the_command_line(run, files):
     assert pysirus.load("less.json").rules_[0].reason == ()
 
 
+def test_costs_are_set_and_taken_off(run, files):
+    code, out, _ = run("decide", "m.json", "--costs", "high=1,low=5", "-o", "careful.json")
+    assert code == 0 and out.startswith("decides for low above a probability of 0.1667")
+    assert pysirus.load("careful.json").decision_rule.costs == (1.0, 5.0)
+    code, out, _ = run("decide", "careful.json", "days.csv", "--rate", "0.5", "-o", "half.json")
+    assert code == 0 and "chosen on given rows" in out
+    code, out, _ = run("decide", "careful.json", "-o", "plain.json")
+    assert code == 0 and "the most likely class" in out and pysirus.load("plain.json").decision_rule is None
+
+
 def test_change_is_that_of_python(run, files):
     model = pysirus.load("m.json")
     wanted = "high" if model.predict(files[:1])[0] == "low" else "low"
@@ -69,6 +79,8 @@ def test_change_is_that_of_python(run, files):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["decide", "m.json", "--costs", "high", "-o", "x.json"], "such as good=1,bad=5"),
+        (["decide", "m.json", "--rate", "0.5", "-o", "x.json"], "A --rate needs rows"),
         (["change", "m.json", "days.csv", "--to", "x"], "--to must be one of the classes"),
         (["change", "m.json", "days.csv", "--to", "low", "--fixed", "x"], "--fixed"),
         (["reasons", "m.json", "days.csv", "--json"], "say which with --row"),

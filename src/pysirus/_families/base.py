@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from pysirus._families.decision import Decision
 from pysirus._families.links import INVERSE, ON_NUMBERS, EffectScale, Floats, Form, Link
 from pysirus._families.outputs import Part, RulePart
 from pysirus._families.target import Target
@@ -91,6 +92,24 @@ class Family(Target):
         """The family whose texts and metrics speak of a class; of the one that it has where none is said."""
         return self
 
+    @property
+    def decides_by(self) -> Decision | None:
+        """How a class is decided for, where it is not the most likely one."""
+        return None
+
+    @property
+    def decision_text(self) -> str:
+        """How a class is decided for, in words; empty where it is the most likely one."""
+        return ""
+
+    def deciding_by(self: Self, decision: Decision | None) -> Self:
+        """The family that decides so."""
+        return self
+
+    def deciding(self, k: int) -> tuple[float, float]:
+        """By what the sum of class k is multiplied, and what is added to it, before the largest decides."""
+        return 1.0, 0.0
+
     def of_last(self: Self) -> Self:
         """The family that speaks of the last class."""
         return self
@@ -146,9 +165,13 @@ class Family(Target):
         """The score that stands for a prediction."""
         return prediction
 
-    def winning_margins(self, k: int, weights: Sequence[float]) -> tuple[Floats, Floats]:
-        """By how much class k wins over each other one, its probability times its weight: ``start + mix @ scores``."""
+    def winning_margins(self, k: int) -> tuple[Floats, Floats]:
+        """By how much class k wins over each other one, ``start + mix @ scores``: the matrix and the start."""
         raise AttributeError("Only classes win over each other.")
+
+    def choose(self, probabilities: Floats) -> Any:
+        """The number of the class that is decided for in each row."""
+        raise AttributeError("Only classes are decided for.")
 
     @property
     def adds_up(self) -> bool:

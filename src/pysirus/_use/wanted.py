@@ -49,7 +49,7 @@ def read_wish(model: Model, to: Any) -> Wish:
     """What is wanted, checked."""
     outcome = None if model.classes is None else class_number(model, to, "to")
     if outcome is not None:
-        mix, start = model.family.winning_margins(outcome, model.class_weights)
+        mix, start = model.family.winning_margins(outcome)
         return Wish(mix, start, format_label(model.labels[outcome]), outcome)
     if model.classes is not None:
         raise ParameterError(f"{Parameter('to')} must be the class that is wanted, got {to!r}.")

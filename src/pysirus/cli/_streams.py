@@ -46,7 +46,14 @@ OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", 
     "k": "-k",
     "texts": "--reason",
 }
-OPTIONS |= {"to": "--to", "fixed": "--fixed", "directions": "--up/--down", "category_step": "--category-step"}
+OPTIONS |= {
+    "to": "--to",
+    "fixed": "--fixed",
+    "costs": "--costs",
+    "rate": "--rate",
+    "directions": "--up/--down",
+    "category_step": "--category-step",
+}
 SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""

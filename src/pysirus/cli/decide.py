@@ -1,4 +1,4 @@
-"""``pysirus reasons`` and ``change``: a model file and rows in, why it decided so and what would change it out."""
+"""``pysirus reasons``, ``change`` and ``decide``: a model file and rows in, why and how it decides out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._options import app, check_output
+from pysirus.cli._options import TABLE_HELP, app, check_output
 from pysirus.cli.ship import Rows
 from pysirus.cli.use import Json, Model, load_model
 
@@ -92,6 +92,60 @@ def reasons(
         import pyarrow as pa
 
         write_predictions(frame.set_column(0, "row", pa.array(numbered, pa.int64())), output, spreadsheet=False)
+
+
+@app.command()
+def decide(
+    model: Model,
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model has not seen, with the target."),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS=N,...", help="What a mistake about a row of each class costs: good=1,bad=5."),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="S", help="The share of rows for which the positive class is decided.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
+    ] = None,
+) -> None:
+    """Set how a class is decided for: by the cost of mistakes, or by a rate. The model file keeps it.
+
+    The cut-off of two classes is chosen on the rows of TABLE, or on the held-out rows that a tuned model keeps. Without
+    --costs and --rate the most likely class is decided for again.
+
+    Example: [bold]pysirus decide credit.json --costs good=1,bad=5 -o careful.json[/bold]
+    """
+    if output is None:
+        raise typer.BadParameter("say which file to write.", param_hint="--output")
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import deliver, print_text
+    from pysirus.cli._table import paths_of
+    from pysirus.cli.edit import training_rows
+    from pysirus.cli.fit import MODEL
+
+    check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
+    rules = model_of(load_model(model))
+    X, y, sample_weight = (None, None, None) if table is None else training_rows(table, rules, None)
+    found = rules.decide(_costs(costs), rate=rate, X=X, y=y, sample_weight=sample_weight)
+    said = found.family.decision_text or "the most likely class"
+    deliver([(lambda: found.save(output), f"Model written to {output}")], lambda: print_text(f"decides for {said}"))
+
+
+def _costs(given: str | None) -> dict[str, float] | None:
+    """Costs by class, as they were typed."""
+    if given is None:
+        return None
+    pairs = [text.rpartition("=") for text in given.split(",")]
+    try:
+        return {label.strip(): float(cost) for label, _, cost in pairs if label.strip() or cost}
+    except ValueError:
+        raise typer.BadParameter(
+            f"classes and numbers such as good=1,bad=5, got '{given}'.", param_hint="--costs"
+        ) from None
 
 
 @app.command()

@@ -71,7 +71,7 @@ def edit(
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
     found: Any = model_of(load_model(model))
     signed = _note(note, by)
-    X, y, sample_weight = (None, None, None) if table is None else _rows(table, found, weights)
+    X, y, sample_weight = (None, None, None) if table is None else training_rows(table, found, weights)
     if without:
         found = edits.without(found, [_which(text, len(found.rules)) for text in without], X, y, sample_weight, signed)
     if add:
@@ -115,7 +115,7 @@ def _reason(text: str, n_rules: int) -> tuple[int | str, Any]:
     return _which(number, n_rules, "--reason"), tuple(map(str.strip, said.split("|"))) if said.strip() else None
 
 
-def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
+def training_rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
     from pysirus._data.frame import rows_that_count
     from pysirus.cli._known import known_columns

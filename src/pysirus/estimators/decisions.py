@@ -118,6 +118,52 @@ class Decisions(ABC):
         options: dict[str, Any] = {"fixed": fixed, "directions": directions, "X": X, "category_step": category_step}
         return nearest_change(self._as_model(), row, to, **options)
 
+    def decide(
+        self,
+        costs: Mapping[Any, float] | None = None,
+        *,
+        rate: float | None = None,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> RuleModel:
+        """Set how a class is decided for: by the cost of mistakes, or by a rate; kept in the model file.
+
+        Parameters
+        ----------
+        costs : dict, optional
+            What a mistake about a row of each class costs, such as ``{"good": 1, "bad": 5}``: to take a bad one for
+            good costs five times as much as the other way round.
+        rate : float, optional
+            Of two classes: the share of rows for which the positive class is to be decided.
+        X, y : optional
+            Rows that the model was not fitted on, to choose the cut-off of two classes on. By default it is chosen on
+            the held-out rows of cross-validation, which a tuned model keeps; without those by the costs alone.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of these rows.
+
+        Returns
+        -------
+        model : RuleModel
+            ``predict``, metrics, SQL, scorecards and the report decide so. ``decision_rule`` says how. Without costs
+            and rate the most likely class is decided for again.
+
+        Examples
+        --------
+        >>> from pysirus import SirusClassifier
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusClassifier(n_rules=5, random_state=0).fit(X, y > 14)
+        >>> careful = model.decide({False: 1, True: 4})
+        >>> careful.decision_rule.cutoff(1)
+        0.2
+        >>> bool(careful.predict(X).mean() > model.predict(X).mean())
+        True
+        """
+        from pysirus._use.decide import decide
+
+        return decide(self._as_model(), costs, rate, X, y, sample_weight)
+
     def with_reasons(self, texts: Mapping[Any, Any]) -> RuleModel:
         """Set what people are told where a rule is a reason, such as a reason code; kept in the model file.
 

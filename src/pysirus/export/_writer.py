@@ -234,6 +234,13 @@ class Writer:
         low, high = map(self.dialect.number, (-LARGEST_EXPONENT, LARGEST_EXPONENT))
         return f"EXP(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"
 
+    def deciding(self, value: str, k: int) -> str:
+        """A sum of class ``k`` as it is compared with the others."""
+        if self.model.family.decides_by is None:
+            return value
+        factor, addend = map(self.dialect.number, self.model.family.deciding(k))
+        return f"({factor} * {value} + {addend})"
+
     @property
     def labels(self) -> list[str]:
         """The classes, as the engine writes them."""
@@ -256,6 +263,7 @@ def _exponential(writer: Writer, sums: list[str], prediction: str) -> dict[str, 
 def _largest(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
     """The class of the largest share or score, the first of those that are equal."""
     labels, cases = writer.labels, []
+    sums = [writer.deciding(own, k) for k, own in enumerate(sums)]
     for k, share in enumerate(sums[:-1]):
         wins = " AND ".join(f"{share} >= {other}" for other in sums[k + 1 :])
         cases.append(f"WHEN {wins} THEN {labels[k]}")
@@ -278,10 +286,10 @@ def _softmax(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]
 def _odds(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
     """Probabilities and the class that the log-odds decide for."""
     (score,), pair, labels = sums, pair_of(writer.model.family), writer.labels
-    one, zero = map(writer.dialect.number, (1.0, 0.0))
+    one, cutoff = map(writer.dialect.number, (1.0, pair.cutoff))
     low, high = (f"({one} / ({one} + {writer.exp(value)}))" for value in (score, f"(-{score})"))
     found = [low, high] if pair.positive == 1 else [high, low]
-    wins = f"CASE WHEN {score} {pair.sign} {zero} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
+    wins = f"CASE WHEN {score} {pair.sign} {cutoff} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
     return {**writer.shares(found), prediction: wins}
 
 
