@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pysirus._use.coverage import Coverage
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
+    from pysirus._use.groups import GroupMetrics
     from pysirus._use.score import Score
 
 
@@ -237,7 +238,11 @@ class Actions(Decisions):
         model = self._as_model()
         return coverage(model, model.align(X))
 
-    def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
+    @overload
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score: ...
+    @overload
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any) -> GroupMetrics: ...
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any = None) -> Score | GroupMetrics:
         """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
 
         Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
@@ -250,14 +255,21 @@ class Actions(Decisions):
             Their targets.
         sample_weight : array of shape (n_rows,), optional
             Their weights.
+        by : str or array of shape (n_rows,), optional
+            A column of X, which need not be a feature, or a value for each row: compares groups of rows.
 
         Returns
         -------
         score : Score
-            Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too.
+            Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too. With ``by`` a
+            ``GroupMetrics``: these metrics, the selection rate and the calibration of each group with intervals,
+            differences between groups, and the terms that make them.
         """
+        from pysirus._use.groups import group_metrics
         from pysirus._use.score import score
 
+        if by is not None:
+            return group_metrics(self._as_model(), X, y, sample_weight, by)
         return score(self._as_model(), X, y, sample_weight)
 
     def diff(self, new: Any) -> Diff:
