@@ -41,6 +41,7 @@ class Family(Target):
     task: ClassVar[Task] = "regression"
     link: ClassVar[Link] = "identity"
     error_name: ClassVar[str]  # what tuning measures
+    row_loss_name: ClassVar[str] = "deviance"  # what a held-out row loses
     score_metric: ClassVar[str]  # what ``score`` answers with
     edit_metric: ClassVar[str]  # what the trail of edits tells
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence

@@ -25,6 +25,7 @@ class ClassShares(ClassFamily):
     weighs_equally: ClassVar[bool] = True
     effect_scale: ClassVar[EffectScale | None] = None
     error_name: ClassVar[str] = "1 - AUC"
+    row_loss_name: ClassVar[str] = "Brier score"
     form: ClassVar[Form] = "shares"
     sum_word: ClassVar[str] = "probability"
     start_name: ClassVar[str] = "intercept"

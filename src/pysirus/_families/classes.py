@@ -200,6 +200,7 @@ class Multinomial(ClassFamily):
     name: ClassVar[str] = "multinomial"
     link: ClassVar[Link] = "softmax"
     error_name: ClassVar[str] = "unexplained deviance"
+    row_loss_name: ClassVar[str] = "log loss"
     form: ClassVar[Form] = "softmax"
     sum_word: ClassVar[str] = "score"
     start_name: ClassVar[str] = "scores at the start"

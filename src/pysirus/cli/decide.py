@@ -1,4 +1,4 @@
-"""``pysirus reasons``, ``change`` and ``decide``: a model file and rows in, why and how it decides out."""
+"""``pysirus reasons``, ``change``, ``decide`` and ``alternatives``: a model or rows in, why and how it decides out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._options import TABLE_HELP, app, check_output
+from pysirus._parameters.table import (
+    ClassWeight,
+    Constraining,
+    Folds,
+    Growing,
+    Loss,
+    PositiveClass,
+    Running,
+    Weighting,
+)
+from pysirus.cli import _options as options
+from pysirus.cli._options import TABLE_HELP, app, check_output, takes
 from pysirus.cli.ship import Rows
 from pysirus.cli.use import Json, Model, load_model
 
@@ -146,6 +157,90 @@ def _costs(given: str | None) -> dict[str, float] | None:
         raise typer.BadParameter(
             f"classes and numbers such as good=1,bad=5, got '{given}'.", param_hint="--costs"
         ) from None
+
+
+@app.command()
+@takes(Folds, ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Running)
+def alternatives(
+    table: options.TableArgument,
+    target: options.Target = None,
+    *,
+    parameters: dict[str, Any],
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="COL,...", help="Columns to do without: each by itself, and all together."),
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", metavar="N,...", help="Lengths to compare besides the tuned one.")
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option("--monotone", metavar="COL=1|-1", help="A column in which predictions only rise or fall."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw loss against stability to this PNG, PDF or SVG file.")
+    ] = None,
+    json: Json = False,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    groups: options.Groups = None,
+    task: options.Task = "auto",
+) -> None:
+    """Compare what restrictions and lengths of a rule list cost, each tuned on the same folds.
+
+    The price is the held-out loss less that of the tuned list without restriction, with its paired standard error.
+
+    Example: [bold]pysirus alternatives credit.csv --target Status --without age,sex --rules 5,8,12[/bold]
+    """
+    from pysirus.cli._streams import deliver, print_json, print_text
+    from pysirus.cli._table import Roles, Training, names_of, open_rows, paths_of
+    from pysirus.estimators.alternatives import alternatives as compare
+
+    options.check_figure(plot, "--plot", paths_of(table))
+    roles = Roles(categorical, drop, weights, task, strict=not parameters["prepare"], groups=groups)
+    training = open_rows(table, target, roles, None)
+    if not isinstance(training, Training) or training.task == "survival":
+        raise typer.BadParameter("takes one table with a target of classes or numbers.", param_hint="TABLE")
+    estimator = options.make_estimator(training.task, parameters, training, tuned=True, silent=True)
+    columns = names_of(training.features, without, "--without")
+    found = compare(
+        estimator,
+        training.features,
+        training.target,
+        without=[*columns, *([columns] if len(columns) > 1 else [])],
+        monotone=_monotone(monotone),
+        n_rules=_lengths(rules),
+        sample_weight=training.weights,
+        groups=training.groups,
+    )
+    files = [] if plot is None else [(lambda: _draw(found, plot), f"Figure written to {plot}")]
+    deliver(files, lambda: print_json(found.to_dict()) if json else print_text(found))
+
+
+def _lengths(given: str | None) -> list[int]:
+    words = [] if given is None else given.split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise typer.BadParameter(f"whole numbers such as 5,8,12, got '{given}'.", param_hint="--rules")
+    return [int(word) for word in words]
+
+
+def _monotone(given: list[str] | None) -> dict[str, int]:
+    pairs = [text.rpartition("=") for text in given or []]
+    if not all(equals and sign in ("1", "+1", "-1") for _, equals, sign in pairs):
+        raise typer.BadParameter("a column and 1 or -1, such as income=-1.", param_hint="--monotone")
+    return {name: int(sign) for name, _, sign in pairs}
+
+
+def _draw(found: Any, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from pysirus._runtime.output import writing
+    from pysirus.plot import front
+
+    with writing(path) as file:
+        front(found).figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
 
 @app.command()

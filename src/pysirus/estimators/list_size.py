@@ -122,6 +122,7 @@ class TunedSirus(InParts, Folds):
     """Tuning by cross-validation, for any kind of response."""
 
     _is_tuned: ClassVar[bool] = True
+    _watch: Callable[..., None] | None = None  # of what held-out rows say, while they are there
 
     def fit(self: Tuned, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Tuned:
         """Choose the number of rules and learn them.
@@ -239,6 +240,7 @@ class TunedSirus(InParts, Folds):
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
             post_treatment=self.post_treatment,
             min_samples_leaf=self.min_samples_leaf,
+            watch=self._watch,
         )
 
     def _keep(self, fitted: Fitted) -> None:

@@ -181,6 +181,7 @@ class TuningPlan:
     n_stages: int | None = 1  # None: as many as it takes
     post_treatment: str = "sample"
     min_samples_leaf: int | float | None = None
+    watch: Callable[..., None] | None = None  # is given the model and what lists of a p0 predict of held-out rows
 
     @property
     def with_stages(self) -> bool:

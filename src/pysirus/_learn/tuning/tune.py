@@ -27,7 +27,7 @@ from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan
-from pysirus._learn.tuning.held_out import Use, judge_choice
+from pysirus._learn.tuning.held_out import FoldPrediction, Use, judge, predictions_of
 from pysirus._learn.tuning.path import (
     Steps,
     average,
@@ -276,7 +276,15 @@ def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: 
     """The model of the best choice, with what the held-out rows say of it; they are gone when it is returned."""
     chosen, repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
-    found = judge_choice(chosen.uses(repetitions), plan.weighing.family, len(model.selected))
+    family = plan.weighing.family
+
+    def predict(p0: float | None) -> list[list[FoldPrediction]]:
+        uses = chosen.uses(repetitions) if p0 is None else [[f.use(p0) for f in own.folds] for own in repetitions]
+        return predictions_of(uses, family)
+
+    found = judge(predict(None), family, len(model.selected))
+    if plan.watch is not None:
+        plan.watch(model, predict)
     return replace(model, facts=replace(model.facts, max_rules=plan.max_rules, out_of_fold=found.to_facts()))
 
 
