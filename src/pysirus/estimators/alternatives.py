@@ -22,11 +22,12 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._parameters.check import to_seed
 from pysirus._text.format import make_frame, one_line, text_table
-from pysirus._text.message import Parameter
+from pysirus._text.message import InPython, Parameter, setting
 from pysirus.estimators.list_size import TunedSirus
 from pysirus.estimators.rule_model import RuleModel
 
 Floats = NDArray[np.float64]
+RESEEDED = "none, another seed"
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ def alternatives(
     without: Sequence[str | Sequence[str]] = (),
     monotone: Mapping[str, int] | None = None,
     n_rules: Sequence[int] = (),
+    reseed: bool = True,
     sample_weight: Any = None,
     groups: Any = None,
 ) -> Alternatives:
@@ -208,6 +210,9 @@ def alternatives(
         Columns in which the prediction may only rise (1) or fall (-1), each by itself.
     n_rules : list of int
         Lengths to compare, besides the one that tuning chooses; for every restriction.
+    reseed : bool, default=True
+        Whether to add the list without restriction from another seed, so with other trees and folds: its price is what
+        chance alone does, which the standard errors, over rows, do not count.
     sample_weight, groups : optional
         As in ``fit``.
 
@@ -223,14 +228,16 @@ def alternatives(
     >>> estimator = pysirus.SirusRegressorCV(n_trees=200, n_repeats=1, random_state=0)
     >>> found = pysirus.alternatives(estimator, X, y, without=["temp"])
     >>> [own.restriction for own in found]
-    ['none', 'without temp']
+    ['none', 'none, another seed', 'without temp']
     """
     _check(estimator, X, without, monotone, n_rules)
     seed, lengths = to_seed(estimator.random_state), [int(k) for k in n_rules]
     found: list[Alternative] = []
     base: RowLosses | None = None
-    for restriction, columns, directions in _restrictions(estimator, without, monotone):
+    for restriction, columns, directions in _restrictions(estimator, without, monotone, reseed):
         own, watch = clone(estimator).set_params(random_state=seed), _Collector(lengths)
+        if restriction == RESEEDED:
+            own.set_params(random_state=(seed + 1) % 2**64)
         if directions is not None:
             own.set_params(monotonic_cst=directions)
         own._watch = watch
@@ -254,7 +261,8 @@ def alternatives(
 def _check(estimator: Any, X: Any, without: Any, monotone: Any, n_rules: Any) -> None:
     if not isinstance(estimator, TunedSirus) or estimator._family.has_hazard:
         raise ParameterError(
-            f"{Parameter('estimator')} must be SirusRegressorCV or SirusClassifierCV, got {type(estimator).__name__}."
+            f"{Parameter('estimator')} must tune a list for classes or numbers"
+            f"{InPython(' (SirusClassifierCV, SirusRegressorCV)')}, got {type(estimator).__name__}."
         )
     frame = as_frame(X)
     if frame is None:
@@ -267,14 +275,18 @@ def _check(estimator: Any, X: Any, without: Any, monotone: Any, n_rules: Any) ->
     for k in n_rules:
         check_integer("n_rules", k, 1)
     if len(n_rules) and estimator.n_stages != 1:
-        raise ParameterError(f"{Parameter('n_rules')} compares lengths of lists without stages: set n_stages=1.")
+        raise ParameterError(
+            f"{Parameter('n_rules')} compares lengths of lists without stages: use {setting('n_stages', 1)}."
+        )
 
 
 def _restrictions(
-    estimator: Any, without: Sequence[str | Sequence[str]], monotone: Mapping[str, int] | None
+    estimator: Any, without: Sequence[str | Sequence[str]], monotone: Mapping[str, int] | None, reseed: bool
 ) -> Iterator[tuple[str, list[str], dict[str, int] | None]]:
     """Nothing, then each restriction: its name, the columns that are left out, and all directions."""
     yield "none", [], None
+    if reseed:
+        yield RESEEDED, [], None
     for own in without:
         columns = [own] if isinstance(own, str) else list(own)
         yield f"without {', '.join(columns)}", columns, None

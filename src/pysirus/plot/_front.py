@@ -41,6 +41,7 @@ def front(alternatives: Any, ax: Any = None) -> Any:
             ms=7 if own.tuned else 5,
             color=colours[k % len(colours)],
             lw=1,
+            zorder=20 - k,  # the first restrictions lie on top
             label=own.restriction if own.tuned else None,
         )
         ax.annotate(str(own.n_rules), (own.stability, own.loss), xytext=(5, 4), textcoords="offset points", fontsize=8)
