@@ -13,7 +13,9 @@ import pytest
 
 import oracle
 from pysirus._bins.cuts import Binned, bin_table
+from pysirus._bins.lines import line_sums, lines_of, may_slope, with_grids
 from pysirus._data.table import read_table
+from pysirus._families.integer_rows import IntegerRows
 from pysirus._families.responses import NumberResponse
 
 SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[2] / "shared"))
@@ -66,3 +68,10 @@ def reference_paths(binned: Binned, reference: dict):
     codes = np.array([codes_of(binned, p["conditions"]) for p in reference["paths"]], dtype=np.int32)
     counts = np.array([round(p["frequency"] * reference["trees"]) for p in reference["paths"]], dtype=np.int64)
     return oracle.order_paths(codes, counts, reference["trees"])
+
+
+def column_lines(table, binned, response):
+    """What lines in the columns of a table in bins are made of, None for each that may not be one."""
+    beside = with_grids(binned, table, [i for i, own in enumerate(binned.cuts) if may_slope(own)])
+    lines = lines_of(binned.cuts, beside.grids, line_sums(beside, IntegerRows(response)))
+    return tuple(lines.get(i) for i in range(len(binned.cuts)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
+from hand_made import grafted
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, SirusSurvival
 
 MARKUP = "<script>window.hacked = 1</script>"
@@ -66,6 +68,10 @@ def make_model(kind: str):
         labels = np.array(CLASSES, dtype=object)[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
         equal = SirusClassifier(n_rules=30, n_trees=2000, weighting="equal", random_state=1)
         return equal.set_params(categorical_features=["grade"]).fit(X, labels)
+    if kind in SLOPED:
+        sloped = copy(make_model(SLOPED[kind]))
+        sloped.model_ = grafted(sloped.model_, X, NUMBERS[::2])
+        return sloped
     if kind in SCORES:
         return _fit_scores(kind, X, y)
     if kind == "counts":
@@ -80,7 +86,9 @@ def make_model(kind: str):
 
 
 SCORES = {"two scores": 2, "four scores": 4, "staged scores": 2, "four staged scores": 4}
-SCORED = [*SCORES, "counts", "survival"]
+SLOPED = {"slopes": "stages", "sloped scores": "two scores", "four sloped scores": "four staged scores"}
+SLOPED |= {"sloped counts": "counts", "sloped survival": "survival"}
+SCORED = [*SCORES, "counts", "survival", *list(SLOPED)[1:]]
 
 
 def _fit_scores(kind: str, X: pd.DataFrame, y: np.ndarray) -> SirusClassifier:
@@ -93,4 +101,4 @@ def _fit_scores(kind: str, X: pd.DataFrame, y: np.ndarray) -> SirusClassifier:
     return model.fit(X, labels[np.digitize(y, cuts)])
 
 
-KINDS = ["regression", "stages", "classes", "linear terms", "weighted mean"]
+KINDS = ["regression", "stages", "slopes", "classes", "linear terms", "weighted mean"]

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from hand_made import grafted
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
 from pysirus._families.class_shares import ClassShares
@@ -96,13 +97,18 @@ def new_rows():
 
 MODELS = ["numbers", "two classes", "several classes", "linear terms", "weighted mean"]
 MODELS += ["two scores", "four scores", "staged scores"]
-TWO = ("two classes", "two scores", "staged scores")
+SLOPED = {"slopes": "numbers", "sloped scores": "staged scores", "four sloped scores": "four scores"}
+MODELS += SLOPED
+TWO = ("two classes", "two scores", "staged scores", "sloped scores")
 TOLERANCE = 1e-12  # of probabilities that an engine computes from scores by its own exponential
 
 
 def fit_model(kind, X, y, weights, labels) -> RuleModel:
     """A model of one kind: with stages and weights, of classes, with linear terms, of nodes."""
     options = {"random_state": 1, "categorical_features": CATEGORIES}
+    if kind in SLOPED:
+        names = [name for name in ("x", GAPS, "real's", REAL, BIG, "wide") if name in X.column_names]
+        return grafted(fit_model(SLOPED[kind], X, y, weights, labels), X, names)
     if kind == "numbers":
         staged = SirusRegressor(n_rules=20, n_stages=3, max_rules=40, n_trees=400, **options)
         return staged.fit(X, y, sample_weight=weights).model_
@@ -122,7 +128,7 @@ def fit_model(kind, X, y, weights, labels) -> RuleModel:
 @cache
 def make_model(kind) -> RuleModel:
     """A model on the hostile table."""
-    labels = LABELS[:4] if kind == "four scores" else LABELS
+    labels = LABELS[:4] if kind in ("four scores", "four sloped scores") else LABELS
     return fit_model(kind, *training(), ["it's \\ 'so", "no"] if kind in TWO else labels)
 
 
@@ -193,8 +199,7 @@ def wrong_rows(model, rows, columns):
 
 def used(model):
     """The names of the columns that a model looks at."""
-    terms = {term.feature for term in model.terms}
-    return {c.feature for rule in model.rules for c in rule.conditions} | terms
+    return {name for term in (*model.rules, *model.terms) for name in term.features}
 
 
 def python_rows(rows, nan=True):

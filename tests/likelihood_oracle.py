@@ -8,6 +8,7 @@ from pysirus import _core
 from pysirus._families.links import Loss
 from pysirus._families.responses import ClassResponse, NumberResponse
 from pysirus._weights.likelihood import Patterns
+from pysirus._weights.moments import lines_in
 
 SEED = 5
 POWER = 1.5  # of Tweedie's
@@ -34,6 +35,7 @@ def patterns_of(holds, response, first_row=0, seed=SEED):
         seed,
         10,
         first_row,
+        **lines_in([]),
     )
     return Patterns(n_rules, response.by_class, response.moment_scale(), arrays)
 

@@ -22,7 +22,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of a model file."""
     definitions: dict[str, Any] = {}
     own = DOCUMENT.schema(definitions)
-    title = f"pysirus model, versions {' and '.join(map(str, VERSIONS))}"
+    title = f"pysirus model, versions {VERSIONS[0]} to {VERSIONS[-1]}"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **own, "$defs": definitions}
 
 

@@ -59,7 +59,10 @@ std::vector<Fitted> fit_sizes(const CoxTable& table, const std::vector<std::int3
 nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, Bytes event, Bytes fold,
                      std::optional<Numbers> weight, int n_times, std::vector<double> gap,
                      std::vector<std::int32_t> sizes, std::vector<double> grid,
-                     std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads, int n_held) {
+                     std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads, int n_held,
+                     Array<std::int32_t, 2> values, const std::vector<std::int32_t>& line_terms) {
+  require(values.shape(0) == bits.shape(0), "values must have an entry per row");
+  check_line_terms(line_terms, values.shape(1), bits.shape(1));
   const std::size_t n_rows = bits.shape(0), n_words = bits.shape(1), n_rules = gap.size(), n_sizes = sizes.size();
   check_rows(span, event, n_times);
   require(n_words >= 1 && n_rules <= 64 * n_words, "too few words for the rules");
@@ -78,8 +81,14 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
   std::vector<Fitted> fitted;
   {
     nb::gil_scoped_release release;
-    const CoxRows rows{
-        static_cast<std::int64_t>(n_rows), n_times, n_folds, span.data(), event.data(), fold.data(), pointer(weight)};
+    const CoxRows rows{static_cast<std::int64_t>(n_rows),
+                       n_times,
+                       n_folds,
+                       span.data(),
+                       event.data(),
+                       fold.data(),
+                       pointer(weight),
+                       {line_terms, {values.data(), values.data() + n_rows * values.shape(1)}}};
     const CoxTable table(rows, static_cast<std::int32_t>(n_rules), static_cast<std::int32_t>(n_words),
                          {bits.data(), bits.data() + n_rows * n_words});
     for (std::size_t r = 0; r < n_rules; ++r)
@@ -141,8 +150,8 @@ void bind_cox(nb::module_& m) {
   m.def("row_bits", &row_bits, "bins"_a, "features"_a, "tables"_a, "n_rules"_a,
         "Which rules hold in each row [row, word].");
   m.def("cox_weights", &cox_weights, "bits"_a, "span"_a, "event"_a, "fold"_a, "weight"_a.none(), "n_times"_a, "gap"_a,
-        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a = 0,
-        "Weights [size, rule] by Cox's penalised partial likelihood.");
+        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a, "values"_a,
+        "line_terms"_a, "Weights [size, rule] by Cox's penalised partial likelihood.");
   m.def("cox_rows", &cox_rows, "span"_a, "event"_a, "weight"_a.none(), "n_times"_a, "eta"_a,
         "Minus the partial log-likelihood, martingale residuals [row] and rises of the cumulative hazard [time].");
   m.def("concordance", &concordance_of, "time"_a, "event"_a, "score"_a, "weight"_a.none(),

@@ -249,6 +249,33 @@ nb::tuple search(const Plan& plan, std::uint64_t first_tree, const Splits& split
                         to_numpy(std::move(without_gain), {n_without_gain, per_node}));
 }
 
+// The lines that win trees, from the sums of all bins of all columns at their roots.
+void root_lines(const Plan& plan, std::uint64_t first_tree, Array<std::int64_t, 1> drawn, Array<std::int64_t, 3> sums,
+                const WinningLines& lines) {
+  Table table = plan.table();
+  if (plan.classes) table.class_code = plan.has_missing.data();  // not read: it says that there are classes
+  const std::size_t n_trees = drawn.shape(0), per_bin = static_cast<std::size_t>(1 + table.n_sums);
+  std::vector<std::size_t> first_bin{0};
+  for (const std::int32_t n : plan.n_bins) first_bin.push_back(first_bin.back() + static_cast<std::size_t>(n));
+  require(sums.shape(0) == n_trees && sums.shape(1) == first_bin.back() && sums.shape(2) == per_bin,
+          "sums must be [tree][bin of all columns][size and sums]");
+  std::int32_t* won = check_lines(plan, lines, n_trees);
+  nb::gil_scoped_release release;
+  const Level level(table, plan.recipe, first_tree, static_cast<std::int64_t>(n_trees), 0, nullptr);
+  std::vector<std::int64_t> own;
+  own.reserve(static_cast<std::size_t>(level.n_sums()));
+  for (std::size_t tree = 0; tree < n_trees; ++tree) {
+    own.push_back(drawn.data()[tree]);
+    const std::int64_t* all = sums.data() + tree * first_bin.back() * per_bin;
+    const auto m = static_cast<std::size_t>(plan.recipe.max_features);
+    for (std::size_t k = 0; k < m; ++k)
+      if (const std::int32_t column = level.candidates[tree * m + k]; column >= 0)
+        own.insert(own.end(), all + first_bin[column] * per_bin, all + first_bin[column + 1] * per_bin);
+  }
+  std::vector<std::int32_t> found(n_trees);
+  search_level(table, plan.recipe, level, own.data(), found.data(), won);
+}
+
 Out<std::int64_t> other_values(const Plan& plan, const Rows& rows, std::uint64_t first_tree, const Splits& splits,
                                Array<std::int64_t, 2> nodes, int n_threads) {
   const Table table = rows.table(plan);
@@ -324,6 +351,8 @@ void bind_forest(nb::module_& m) {
       "The splits of the next level from its sums over all rows; and nodes (tree, node, a value per column) whose best "
       "split gains nothing, not to be split if all their rows answer these values. At the root `lines` is written as "
       "by grow.");
+  m.def("root_lines", &root_lines, "plan"_a, "first_tree"_a, "drawn"_a, "sums"_a, "lines"_a.noconvert(),
+        "Write the column whose line wins each tree, or -1, from rows drawn and sums [tree, bin, size and sums].");
   m.def("count_other_values", &other_values, "plan"_a, "rows"_a, "first_tree"_a, "splits"_a, "nodes"_a,
         "n_threads"_a = 1, "How many rows in each of these nodes answer other values than the node's.");
   nb::class_<PathCounts>(m, "PathCounts", "How often each path occurs in a growing forest.")

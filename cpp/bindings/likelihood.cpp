@@ -18,6 +18,8 @@ nb::dict to_dict(Patterns&& table) {
   result["class_code"] = to_numpy(std::move(table.class_code), {n});
   result["weight"] = to_numpy(std::move(table.weight), {n});
   result["sum"] = to_numpy(halves(table.sum), {n, 2});
+  const auto n_lines = static_cast<std::size_t>(table.lines.size());
+  result["values"] = to_numpy(std::move(table.lines.values), {n, n_lines});
   return result;
 }
 
@@ -26,13 +28,19 @@ using Bytes = Array<std::uint8_t, 1>;
 
 constexpr int kMaxPatternFolds = 256;  // a byte
 
+using Values = Array<std::int32_t, 2>;
+
 Patterns from_arrays(const Bits& bits, const Bytes& fold, const Bytes& class_code, const Array<std::int64_t, 1>& weight,
-                     const Array<std::int64_t, 2>& sum) {
+                     const Array<std::int64_t, 2>& sum, const Values& values,
+                     const std::vector<std::int32_t>& line_terms) {
   const std::size_t n = bits.shape(0);
   require(
       fold.shape(0) == n && class_code.shape(0) == n && weight.shape(0) == n && sum.shape(0) == n && sum.shape(1) == 2,
       "patterns must have a fold, a class code, a weight and both halves of a sum each");
-  Patterns table{static_cast<std::int32_t>(bits.shape(1)), {}, {}, {}, {}, {}};
+  require(values.shape(0) == n, "patterns must have the values of their lines");
+  check_line_terms(line_terms, values.shape(1), bits.shape(1));
+  Patterns table{static_cast<std::int32_t>(bits.shape(1)), {}, {}, {}, {}, {}, {line_terms, {}}};
+  table.lines.values.assign(values.data(), values.data() + n * values.shape(1));
   table.bits.assign(bits.data(), bits.data() + n * bits.shape(1));
   table.fold.assign(fold.data(), fold.data() + n);
   table.class_code.assign(class_code.data(), class_code.data() + n);
@@ -47,8 +55,11 @@ Patterns from_arrays(const Bits& bits, const Bytes& fold, const Bytes& class_cod
 nb::dict rule_patterns_of(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
                           int n_rules, std::optional<Array<std::int64_t, 1>> value, std::optional<Bytes> class_code,
                           std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
-                          std::uint64_t first_row) {
+                          std::uint64_t first_row, Array<std::int32_t, 1> line_rows, Array<std::int32_t, 1> centres,
+                          const std::vector<std::int32_t>& line_terms) {
   const RuleTables rules = rule_tables(bins, features, tables, n_rules);
+  const LineColumns lines = line_columns(bins, line_rows, centres);
+  check_line_terms(line_terms, line_rows.shape(0), tables.shape(2));
   const std::size_t n_rows = bins.shape(1);
   require((!value || value->shape(0) == n_rows) && (!class_code || class_code->shape(0) == n_rows) &&
               (!weight || weight->shape(0) == n_rows),
@@ -60,14 +71,15 @@ nb::dict rule_patterns_of(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> fe
   {
     nb::gil_scoped_release release;
     const Response response{pointer(value), pointer(class_code), 1, pointer(weight)};
-    table = rule_patterns(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, first_row, n_folds);
+    table = rule_patterns(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, first_row, n_folds,
+                          lines, line_terms);
   }
   return to_dict(std::move(table));
 }
 
 nb::dict merge_patterns(Bits bits, Bytes fold, Bytes class_code, Array<std::int64_t, 1> weight,
-                        Array<std::int64_t, 2> sum) {
-  Patterns table = from_arrays(bits, fold, class_code, weight, sum);
+                        Array<std::int64_t, 2> sum, Values values, const std::vector<std::int32_t>& line_terms) {
+  Patterns table = from_arrays(bits, fold, class_code, weight, sum, values, line_terms);
   {
     nb::gil_scoped_release release;
     table = in_order(table);
@@ -124,11 +136,12 @@ std::vector<Fitted> fit_sizes(const Patterns& table, const Reading& reading, con
 }
 
 nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::int64_t, 1> weight,
-                            Array<std::int64_t, 2> sum, const std::string& loss, bool classes, double centre,
-                            int exponent, Array<double, 2> gap, std::vector<std::int32_t> sizes,
-                            std::vector<double> grid, std::optional<Array<double, 1>> penalties, int n_folds,
-                            double near, int n_threads, int n_held, double power) {
-  const Patterns table = from_arrays(bits, fold, class_code, weight, sum);
+                            Array<std::int64_t, 2> sum, Values values, const std::vector<std::int32_t>& line_terms,
+                            const std::string& loss, bool classes, double centre, int exponent, Array<double, 2> gap,
+                            std::vector<std::int32_t> sizes, std::vector<double> grid,
+                            std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads,
+                            int n_held, double power) {
+  const Patterns table = from_arrays(bits, fold, class_code, weight, sum, values, line_terms);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
   require(table.size() > 0, "no rows");
   require(n_folds >= 1 && n_folds <= kMaxPatternFolds, "n_folds must be from 1 to 256");
@@ -171,22 +184,32 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
 
 // The scores of rows, from the rules that hold.
 Out<double> rule_scores(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
-                        Array<double, 2> gap, std::vector<double> point) {
+                        Array<double, 2> gap, std::vector<double> point, Array<std::int32_t, 1> line_rows,
+                        Array<std::int32_t, 1> centres, const std::vector<std::int32_t>& line_terms) {
   const std::size_t n_rows = bins.shape(1), n_rules = gap.shape(0), n_scores = gap.shape(1);
   const RuleTables rules = rule_tables(bins, features, tables, static_cast<int>(n_rules));
+  const LineColumns lines = line_columns(bins, line_rows, centres);
+  check_line_terms(line_terms, line_rows.shape(0), tables.shape(2));
+  for (const std::int32_t term : line_terms) require(static_cast<std::size_t>(term) < n_rules, "no such term");
   require(point.size() == n_scores + n_rules, "an intercept for each score, then a weight for each rule");
   std::vector<double> scores(n_rows * n_scores);
   {
     nb::gil_scoped_release release;
     const std::vector<double> gaps(gap.data(), gap.data() + n_rules * n_scores);
     const auto k = static_cast<std::int32_t>(n_rules);
-    Prefix row{k, (k + 7) / 8, static_cast<std::int32_t>(n_scores), {}, {}, {}, {}, {}};
+    Prefix row{k, (k + 7) / 8, static_cast<std::int32_t>(n_scores), {}, {}, {}, {}, {}, line_terms};
     row.bytes.resize(row.n_bytes);
+    row.values.resize(line_terms.size());
     Scores sums;
     sums.set(row, gaps, point.data());
     std::vector<std::uint64_t> bits(rules.n_words);
     for (std::size_t i = 0; i < n_rows; ++i) {
       clean_bits(rules, bins.data(), static_cast<std::int64_t>(n_rows), static_cast<std::int64_t>(i), bits.data());
+      for (std::int32_t l = 0; l < lines.n_lines; ++l) {
+        bits[line_terms[l] / 64] &= ~(std::uint64_t{1} << (line_terms[l] % 64));
+        row.values[l] =
+            line_value(lines, bins.data(), static_cast<std::int64_t>(n_rows), static_cast<std::int64_t>(i), l);
+      }
       for (std::int32_t b = 0; b < row.n_bytes; ++b)
         row.bytes[b] = static_cast<std::uint8_t>(bits[b / 8] >> (8 * (b % 8)));
       for (std::size_t c = 0; c < n_scores; ++c)
@@ -319,16 +342,17 @@ Out<double> of_each(Array<double, 1> x) {
 
 void bind_likelihood(nb::module_& m) {
   m.def("rule_patterns", &rule_patterns_of, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
-        "class_code"_a.none(), "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
+        "class_code"_a.none(), "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a, "line_rows"_a, "centres"_a,
+        "line_terms"_a,
         "Which rules hold together, in which fold and with which response: exact sums, in the order of the patterns.");
-  m.def("merge_patterns", &merge_patterns, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a,
-        "Patterns in order, equal ones added up.");
-  m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "loss"_a,
-        "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a,
-        "near"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
+  m.def("merge_patterns", &merge_patterns, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "values"_a,
+        "line_terms"_a, "Patterns in order, equal ones added up.");
+  m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "values"_a,
+        "line_terms"_a, "loss"_a, "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a,
+        "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
         "Intercepts and weights [size, score + rule] by penalised likelihood.");
-  m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a,
-        "Scores [row, score] from intercepts and weights.");
+  m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a, "line_rows"_a, "centres"_a,
+        "line_terms"_a, "Scores [row, score] from intercepts and weights.");
   m.def("loss_of_rows", &loss_of_rows, "loss"_a, "eta"_a, "y"_a, "power"_a = 0.0,
         "Loss [row] and its slope [row, score].");
   m.def("deviance_of_rows", &deviance_of_rows, "loss"_a, "eta"_a, "y"_a, "power"_a = 0.0, "Deviance [row] of scores.");

@@ -68,13 +68,10 @@ void for_each_type(Call call) {
   (call.template operator()<Types>(), ...);
 }
 
-nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
-                      int n_rules, std::optional<AnyArray<std::int64_t>> value,
-                      std::optional<Array<std::uint8_t, 1>> class_code, int n_outputs,
-                      std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
-                      std::uint64_t first_row) {
-  const auto rules = rule_tables(bins, features, tables, n_rules);
-  const std::size_t n_rows = bins.shape(1), columns = value ? n_columns(*value) : 1;
+void check_response(std::size_t n_rows, const std::optional<AnyArray<std::int64_t>>& value,
+                    const std::optional<Array<std::uint8_t, 1>>& class_code, int n_outputs,
+                    const std::optional<Array<std::int64_t, 1>>& weight, int n_folds) {
+  const std::size_t columns = value ? n_columns(*value) : 1;
   require(!value || !class_code, "give value for numbers or class_code for classes, not both");
   require(has_rows(value, n_rows) && (!class_code || class_code->shape(0) == n_rows) &&
               (!weight || weight->shape(0) == n_rows),
@@ -83,10 +80,20 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
   require(n_outputs >= 1 && n_outputs <= pysirus::kMaxBins &&
               (class_code || static_cast<std::size_t>(n_outputs) == columns),
           "n_outputs must be from 1 to 256, and the number of columns of value");
-  require(n_rules <= kMaxRidgeRules, "too many rules for moments of their pairs");
   check_range("class_code", range_of(class_code), 0, n_outputs - 1);
   check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);
   check_range("weight", range_of(weight), 0, kMaxMomentWeight);
+}
+
+nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
+                      int n_rules, std::optional<AnyArray<std::int64_t>> value,
+                      std::optional<Array<std::uint8_t, 1>> class_code, int n_outputs,
+                      std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
+                      std::uint64_t first_row) {
+  const auto rules = rule_tables(bins, features, tables, n_rules);
+  const std::size_t n_rows = bins.shape(1);
+  require(n_rules <= kMaxRidgeRules, "too many rules for moments of their pairs");
+  check_response(n_rows, value, class_code, n_outputs, weight, n_folds);
   const pysirus::Response response{pointer(value), pointer(class_code), n_outputs, pointer(weight)};
   pysirus::Moments m;
   {
@@ -103,6 +110,32 @@ nb::dict rule_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> featur
   result["sum"] = to_numpy(halves(m.sum), {f, s, 2});
   result["rule_sum"] = to_numpy(halves(m.rule_sum), {f, r, s, 2});
   result["square"] = to_numpy(halves(m.square), {f, 3, 2});
+  return result;
+}
+
+nb::dict line_moments(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> features, Array<std::uint64_t, 3> tables,
+                      int n_rules, Array<std::int32_t, 1> line_rows, Array<std::int32_t, 1> centres,
+                      std::optional<AnyArray<std::int64_t>> value, std::optional<Array<std::uint8_t, 1>> class_code,
+                      int n_outputs, std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
+                      std::uint64_t first_row) {
+  const auto rules = rule_tables(bins, features, tables, n_rules);
+  const auto lines = line_columns(bins, line_rows, centres);
+  check_response(bins.shape(1), value, class_code, n_outputs, weight, n_folds);
+  const pysirus::Response response{pointer(value), pointer(class_code), n_outputs, pointer(weight)};
+  pysirus::LineMoments m;
+  {
+    nb::gil_scoped_release release;
+    m = pysirus::line_moments(rules, lines, bins.data(), static_cast<std::int64_t>(bins.shape(1)), response, seed,
+                              first_row, n_folds);
+  }
+  const std::size_t r = static_cast<std::size_t>(n_rules), f = static_cast<std::size_t>(n_folds),
+                    s = static_cast<std::size_t>(n_outputs), l = line_rows.shape(0);
+  nb::dict result;
+  result["rows"] = to_numpy(std::move(m.rows), {l});
+  result["sum"] = to_numpy(halves(m.sum), {f, l, 2});
+  result["pair"] = to_numpy(halves(m.pair), {f, l, l, 2});
+  result["rule"] = to_numpy(halves(m.rule), {f, l, r, 2});
+  result["value_sum"] = to_numpy(halves(m.value_sum), {f, l, s, 2, 2});
   return result;
 }
 
@@ -369,6 +402,9 @@ NB_MODULE(_core, m) {
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
         "class_code"_a.none(), "n_outputs"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
         "Sizes, pair sizes and response sums of rules in each fold; the last as halves, high * 2**48 + low.");
+  m.def("line_moments", &line_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "line_rows"_a, "centres"_a,
+        "value"_a.none(), "class_code"_a.none(), "n_outputs"_a, "weight"_a.none(), "seed"_a, "n_folds"_a,
+        "first_row"_a = 0, "Moments of lines, with each other, with rules and with the response.");
   m.def("ridge_errors", &ridge_errors, "train_gram"_a, "train_cross"_a, "test_gram"_a, "test_cross"_a, "test_square"_a,
         "penalties"_a, "Cross-validated squared error of the first 1, 2, ... rules at each of their penalties.");
   m.def("ridge_weights", &ridge_weights, "gram"_a, "cross"_a, "penalties"_a,

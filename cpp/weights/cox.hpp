@@ -54,13 +54,18 @@ class OuterProducts {
 // Sums over the rules that hold, from a number a pattern: through tables of each eight rules.
 class RuleSums {
  public:
-  void clear(const Prefix& patterns) { table_.assign(std::size_t(patterns.n_bytes) * 256, 0.0); }
+  void clear(const Prefix& patterns) {
+    table_.assign(std::size_t(patterns.n_bytes) * 256, 0.0);
+    lines_.assign(patterns.lines.size(), 0.0);
+  }
   void add(const Prefix& patterns, std::int64_t pattern, double value) {
     const std::uint8_t* bytes = patterns.bytes.data() + pattern * patterns.n_bytes;
     for (std::int32_t b = 0; b < patterns.n_bytes; ++b) table_[b * 256 + bytes[b]] += value;
+    for (std::size_t l = 0; l < lines_.size(); ++l) lines_[l] += value * patterns.values[pattern * lines_.size() + l];
   }
   // The sum of each rule. Most of the 256 entries are zero, and adding them would change no bit.
-  void give(std::int32_t n_rules, std::vector<double>& sums) const {
+  void give(const Prefix& patterns, std::vector<double>& sums) const {
+    const std::int32_t n_rules = patterns.n_rules;
     sums.assign((n_rules + 7) / 8 * 8, 0.0);
     for (std::int32_t first = 0; first < n_rules; first += 8) {
       const double* table = table_.data() + first / 8 * 256;
@@ -69,10 +74,11 @@ class RuleSums {
           for (unsigned left = v; left; left &= left - 1) sums[first + std::countr_zero(left)] += table[v];
     }
     sums.resize(n_rules);
+    for (std::size_t l = 0; l < lines_.size(); ++l) sums[patterns.lines[l]] = lines_[l];
   }
 
  private:
-  std::vector<double> table_;
+  std::vector<double> table_, lines_;
 };
 
 // The rows of all folds but one (`without`; n_folds for all of them).
@@ -203,7 +209,7 @@ class CoxLikelihood {
   void add_slopes(std::vector<double>& slope) {
     sums_.clear(prefix_.patterns);
     for (std::int64_t p = 0; p < prefix_.size(); ++p) sums_.add(prefix_.patterns, p, lived_[p] * risk_[p] - events_[p]);
-    sums_.give(prefix_.n_rules(), slope);
+    sums_.give(prefix_.patterns, slope);
     for (std::int32_t i = 0; i < prefix_.n_rules(); ++i) slope[i] *= gap_[i];
   }
 
@@ -211,8 +217,9 @@ class CoxLikelihood {
     const double value = lived_[pattern] * risk_[pattern];
     const std::int32_t begin = prefix_.first_rule[pattern], end = prefix_.first_rule[pattern + 1];
     for (std::int32_t i = begin; i < end; ++i) {
+      const double along = value * prefix_.values[i];
       double* row = model.curvature.data() + prefix_.rules[i] * model.n;
-      for (std::int32_t j = begin; j <= i; ++j) row[prefix_.rules[j]] += value;
+      for (std::int32_t j = begin; j <= i; ++j) row[prefix_.rules[j]] += along * prefix_.values[j];
     }
   }
 
@@ -239,7 +246,7 @@ class CoxLikelihood {
 
   void add_rules(std::int32_t pattern, double value, std::vector<double>& sum) const {
     for (std::int32_t at = prefix_.first_rule[pattern]; at < prefix_.first_rule[pattern + 1]; ++at)
-      sum[prefix_.rules[at]] += value;
+      sum[prefix_.rules[at]] += value * prefix_.values[at];
   }
 
   // One event has one mean. The means of tied ones are (rest + (1 - r / n) tied) by z_r: their products add up to those

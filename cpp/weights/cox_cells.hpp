@@ -20,6 +20,7 @@ struct CoxRows {
   const std::int32_t* span;
   const std::uint8_t *event, *fold;
   const std::int64_t* weight;  // null: 1 each
+  LineTerms lines = {};        // their values [row][line]
 };
 
 // How many rows have an event at each time, [time][n_folds + 1]: without each of the folds, then all.
@@ -38,7 +39,8 @@ inline std::vector<std::int32_t> count_events(const CoxRows& rows) {
 struct CoxPrefix {
   Prefix patterns;                       // their bytes alone
   std::vector<std::int32_t> first_rule;  // [pattern + 1] into rules
-  std::vector<std::int32_t> rules;       // those that hold, pattern by pattern
+  std::vector<std::int32_t> rules;       // those that hold, and lines, pattern by pattern
+  std::vector<double> values;            // the value of each of them: 1 of a rule
   std::vector<std::int64_t> first_cell;  // [n_times + 1]: place 0 is the last time
   std::vector<std::int32_t> pattern;     // [cell]
   std::vector<std::uint8_t> fold;        // [cell]
@@ -58,7 +60,7 @@ class CoxTable {
     std::vector<std::int64_t> order;
     for (std::int64_t i = 0; i < rows.n_rows; ++i)
       if (rows.span[i] > 0) order.push_back(i);
-    number_patterns(order, bits);
+    number_patterns(order, bits, rows.lines);
     std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t k) {
       if (rows.span[i] != rows.span[k]) return rows.span[i] > rows.span[k];
       if (row_pattern_[i] != row_pattern_[k]) return row_pattern_[i] < row_pattern_[k];
@@ -72,6 +74,8 @@ class CoxTable {
   CoxPrefix make(std::int32_t n_rules, bool folds) const {
     CoxPrefix prefix;
     prefix.patterns = {n_rules, (n_rules + 7) / 8, 1, {}, {}, {}, {}, {}};
+    for (const std::int32_t term : lines_.terms)
+      if (term < n_rules) prefix.patterns.lines.push_back(term);
     const std::vector<std::int32_t> to = add_patterns(n_rules, prefix);
     std::vector<std::int64_t> weight(n_folds), event(n_folds);
     std::size_t at = 0;
@@ -113,19 +117,22 @@ class CoxTable {
   }
 
   // Patterns in the order of the first rule in which they differ: those of the first k rules are runs of neighbours.
-  void number_patterns(std::vector<std::int64_t> order, const std::vector<std::uint64_t>& bits) {
+  void number_patterns(std::vector<std::int64_t> order, const std::vector<std::uint64_t>& bits,
+                       const LineTerms& lines) {
+    lines_.terms = lines.terms;
     const auto of = [&](std::int64_t i) { return bits.data() + i * n_words_; };
     std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t k) {
-      for (std::int32_t w = 0; w < n_words_; ++w)
-        if (const std::uint64_t change = of(i)[w] ^ of(k)[w]) return (change & (~change + 1) & of(k)[w]) != 0;
-      return false;
+      const std::int32_t differs = first_difference(of(i), of(k), n_words_, lines, i, k);
+      return differs < 64 * n_words_ && comes_before(of(k), lines, i, k, differs);
     });
     row_pattern_.resize(n_words_ > 0 ? bits.size() / n_words_ : 0);
     for (std::size_t at = 0; at < order.size(); ++at) {
-      const std::int32_t differs = at == 0 ? -1 : first_difference(of(order[at - 1]), of(order[at]), n_words_);
+      const std::int32_t differs =
+          at == 0 ? -1 : first_difference(of(order[at - 1]), of(order[at]), n_words_, lines, order[at - 1], order[at]);
       if (differs < 64 * n_words_) {
         differs_.push_back(differs);
         bits_.insert(bits_.end(), of(order[at]), of(order[at]) + n_words_);
+        lines_.values.insert(lines_.values.end(), lines.of(order[at]), lines.of(order[at]) + lines.size());
       }
       row_pattern_[order[at]] = static_cast<std::int32_t>(differs_.size()) - 1;
     }
@@ -153,9 +160,15 @@ class CoxTable {
       if (differs_[p] < n_rules) {
         prefix.first_rule.push_back(static_cast<std::int32_t>(prefix.rules.size()));
         for (std::int32_t b = 0; b < prefix.patterns.n_bytes; ++b) prefix.patterns.bytes.push_back(0);
+        std::size_t line = 0;
         for (std::int32_t r = 0; r < n_rules; ++r)
-          if (bits_[p * n_words_ + r / 64] >> (r % 64) & 1) {
+          if (line < prefix.patterns.lines.size() && prefix.patterns.lines[line] == r) {
             prefix.rules.push_back(r);
+            prefix.values.push_back(lines_.of(static_cast<std::int64_t>(p))[line++]);
+            prefix.patterns.values.push_back(prefix.values.back());
+          } else if (bits_[p * n_words_ + r / 64] >> (r % 64) & 1) {
+            prefix.rules.push_back(r);
+            prefix.values.push_back(1.0);
             prefix.patterns.bytes[prefix.patterns.bytes.size() - prefix.patterns.n_bytes + r / 8] |= 1u << (r % 8);
           }
       }
@@ -182,6 +195,7 @@ class CoxTable {
   std::int64_t total_ = 0;
   std::vector<std::int32_t> row_pattern_;     // [row], while cells are made
   std::vector<std::uint64_t> bits_;           // [pattern][word]
+  LineTerms lines_;                           // their values [pattern][line]
   std::vector<std::int32_t> differs_;         // [pattern] the first rule in which it differs from the one before
   std::vector<std::int32_t> span_, pattern_;  // [cell]
   std::vector<std::uint8_t> fold_;            // [cell]

@@ -26,6 +26,30 @@ inline std::int64_t list_rules(const Prefix& prefix, std::int64_t pattern, std::
   return n;
 }
 
+// The terms of a pattern that are not 0, as places after `first` ones, and their values: 1 for a rule.
+inline std::int64_t list_terms(const Prefix& prefix, std::int64_t pattern, std::int32_t first, std::int32_t* places,
+                               double* values) {
+  const std::int64_t n_lines = prefix.n_lines();
+  const std::uint8_t* bytes = prefix.bytes.data() + pattern * prefix.n_bytes;
+  std::int64_t n = 0, line = 0;
+  const auto add_lines = [&](std::int32_t before) {
+    for (; line < n_lines && prefix.lines[line] < before; ++line)
+      if (const double value = prefix.values[pattern * n_lines + line]; value != 0.0) {
+        places[n] = first + prefix.lines[line];
+        values[n++] = value;
+      }
+  };
+  for (std::int32_t b = 0; b < prefix.n_bytes; ++b)
+    for (unsigned left = bytes[b]; left; left &= left - 1) {
+      const std::int32_t rule = 8 * b + std::countr_zero(left);
+      add_lines(rule);
+      places[n] = first + rule;
+      values[n++] = 1.0;
+    }
+  add_lines(prefix.n_rules);
+  return n;
+}
+
 template <Loss L>
 struct OneScore {
   static constexpr bool kQuadratic = L::kQuadratic;
@@ -53,15 +77,24 @@ struct OneScore {
     const std::int64_t n = prefix.n_rules + 1;
     Curve curves[kPatternBlock];
     std::vector<std::int32_t> place(n);
+    std::vector<double> value(n, 1.0);
     for (std::int64_t start = 0; start < prefix.size(); start += kPatternBlock) {
       const std::int64_t end = std::min(prefix.size(), start + kPatternBlock);
       for (std::int64_t i = start; i < end; ++i) curves[i - start] = loss.curve(eta[i]);
       for (std::int64_t i = start; i < end; ++i) {
         place[0] = 0;
-        const std::int64_t m = 1 + list_rules(prefix, i, 1, place.data() + 1);
-        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell)
-          if (const std::int32_t at = target[prefix.fold[cell]]; at >= 0)
-            add_cell(curves[i - start], prefix.weight[cell], prefix.sum[cell], place.data(), m, models[at]);
+        const bool lines = prefix.n_lines() > 0;
+        const std::int64_t m = 1 + (lines ? list_terms(prefix, i, 1, place.data() + 1, value.data() + 1)
+                                          : list_rules(prefix, i, 1, place.data() + 1));
+        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
+          const std::int32_t at = target[prefix.fold[cell]];
+          if (at < 0) continue;
+          const double weight = prefix.weight[cell], sum = prefix.sum[cell];
+          if (lines)
+            add_cell(curves[i - start], weight, sum, place.data(), value.data(), m, models[at]);
+          else
+            add_cell(curves[i - start], weight, sum, place.data(), m, models[at]);
+        }
       }
     }
     for (Quadratic& model : models)
@@ -82,6 +115,20 @@ struct OneScore {
       model.slope[place[i]] += slope;
       double* row = model.curvature.data() + place[i] * model.n;
       for (std::int64_t j = 0; j <= i; ++j) row[place[j]] += curvature;
+    }
+  }
+
+  // The same where terms have values.
+  static void add_cell(const Curve& c, double weight, double sum, const std::int32_t* place, const double* value,
+                       std::int64_t m, Quadratic& model) {
+    const double slope = weight * c.a1 + sum * c.b1, curvature = weight * c.a2 + sum * c.b2;
+    model.size += weight;
+    model.value += weight * c.a + sum * c.b;
+    for (std::int64_t i = 0; i < m; ++i) {
+      const double bend = curvature * value[i];
+      model.slope[place[i]] += slope * value[i];
+      double* row = model.curvature.data() + place[i] * model.n;
+      for (std::int64_t j = 0; j <= i; ++j) row[place[j]] += bend * value[j];
     }
   }
 };
@@ -132,12 +179,15 @@ struct Softmax {
   void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
               const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
     const std::int64_t C = n_classes;
-    std::vector<double> p(C), bend(prefix.n_rules * C), pair, slope(C);
+    std::vector<double> p(C), bend(prefix.n_rules * C), pair, slope(C), value(prefix.n_rules), step;
     std::vector<std::int32_t> place(prefix.n_rules);
     for (std::int64_t i = 0; i < prefix.size(); ++i) {
       const double log_sum = shares(eta + i * C, p.data());
-      const std::int64_t m = list_rules(prefix, i, 0, place.data());
-      bend_pairs(p, gap, place.data(), m, bend, pair);
+      const std::int64_t m = list_terms(prefix, i, 0, place.data(), value.data());
+      step.resize(m * C);
+      for (std::int64_t k = 0; k < m; ++k)
+        for (std::int64_t c = 0; c < C; ++c) step[k * C + c] = value[k] * gap[place[k] * C + c];
+      bend_pairs(p, step, m, bend, pair);
       for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
         const std::int32_t at = target[prefix.fold[cell]];
         if (at < 0) continue;
@@ -153,24 +203,25 @@ struct Softmax {
           row[c] += weight * p[c];
           for (std::int64_t d = 0; d <= c; ++d) row[d] -= weight * p[c] * p[d];
         }
-        add_rules(weight, slope, gap, place.data(), m, bend, pair, model);
+        add_rules(weight, slope, step, place.data(), m, bend, pair, model);
       }
     }
   }
 
  private:
-  // With M = diag(p) - p p': M gap for each rule of a pattern, and gap' M gap for each pair of them.
-  void bend_pairs(const std::vector<double>& p, const std::vector<double>& gap, const std::int32_t* place,
-                  std::int64_t m, std::vector<double>& bend, std::vector<double>& pair) const {
+  // With M = diag(p) - p p': M step for each term of a pattern, its step being its value times its gap, and
+  // step' M step for each pair of them.
+  void bend_pairs(const std::vector<double>& p, const std::vector<double>& step, std::int64_t m,
+                  std::vector<double>& bend, std::vector<double>& pair) const {
     const std::int64_t C = n_classes;
     pair.clear();
     for (std::int64_t i = 0; i < m; ++i) {
-      const double* own = gap.data() + place[i] * C;
+      const double* own = step.data() + i * C;
       double mean = 0.0;
       for (std::int64_t c = 0; c < C; ++c) mean += p[c] * own[c];
       for (std::int64_t c = 0; c < C; ++c) bend[i * C + c] = p[c] * (own[c] - mean);
       for (std::int64_t j = 0; j <= i; ++j) {
-        const double* other = gap.data() + place[j] * C;
+        const double* other = step.data() + j * C;
         double sum = 0.0;
         for (std::int64_t c = 0; c < C; ++c) sum += bend[i * C + c] * other[c];
         pair.push_back(sum);
@@ -178,14 +229,14 @@ struct Softmax {
     }
   }
 
-  void add_rules(double weight, const std::vector<double>& slope, const std::vector<double>& gap,
+  void add_rules(double weight, const std::vector<double>& slope, const std::vector<double>& step,
                  const std::int32_t* place, std::int64_t m, const std::vector<double>& bend,
                  const std::vector<double>& pair, Quadratic& model) const {
     const std::int64_t C = n_classes;
     const double* next = pair.data();
     for (std::int64_t i = 0; i < m; ++i) {
       double along = 0.0;
-      for (std::int64_t c = 0; c < C; ++c) along += gap[place[i] * C + c] * slope[c];
+      for (std::int64_t c = 0; c < C; ++c) along += step[i * C + c] * slope[c];
       model.slope[C + place[i]] += along;
       double* row = model.curvature.data() + (C + place[i]) * model.n;
       for (std::int64_t c = 0; c < C; ++c) row[c] += weight * bend[i * C + c];

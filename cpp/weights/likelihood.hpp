@@ -24,6 +24,9 @@ class Scores {
     const std::int64_t C = prefix.n_scores;
     table_.resize(std::size_t(C) * prefix.n_bytes * 256);
     start_.assign(C, 0.0);
+    lines_.clear();
+    for (std::int64_t c = 0; c < C; ++c)
+      for (const std::int32_t term : prefix.lines) lines_.push_back(point[C + term] * gap[term * C + c]);
     for (std::int64_t c = 0; c < C; ++c) {
       if (intercepts) start_[c] = point[c];
       for (std::int32_t b = 0; b < prefix.n_bytes; ++b) {
@@ -43,11 +46,13 @@ class Scores {
     const double* table = table_.data() + c * prefix.n_bytes * 256;
     double eta = start_[c];
     for (std::int32_t b = 0; b < prefix.n_bytes; ++b) eta += table[b * 256 + bytes[b]];
+    const std::int64_t n_lines = prefix.n_lines();
+    for (std::int64_t l = 0; l < n_lines; ++l) eta += lines_[c * n_lines + l] * prefix.values[pattern * n_lines + l];
     return eta;
   }
 
  private:
-  std::vector<double> table_, start_;
+  std::vector<double> table_, start_, lines_;
 };
 
 // What is being fitted: the patterns of the first rules and their gaps [rule][score].

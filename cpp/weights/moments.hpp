@@ -36,6 +36,32 @@ struct Moments {
   std::vector<Wide> square;        // [fold][3]: of value = a 2^22 + b the sums of a a, a b and b b, over all columns
 };
 
+// Columns whose numbers count, not only their bins: two bytes of each row tell its place on the grid of its column, and
+// its value is that place less a centre; 0 where the number is missing.
+struct LineColumns {
+  std::int32_t n_lines;
+  const std::int32_t* rows;     // [line] the row of the bins with the upper bytes; the lower ones follow
+  const std::int32_t* centres;  // [line] from 0 to kNoPlace
+};
+
+constexpr std::int32_t kNoPlace = 0xFFFF;  // of a missing number
+
+inline std::int32_t line_value(const LineColumns& lines, const std::uint8_t* bins, std::int64_t n_rows,
+                               std::int64_t row, std::int32_t line) {
+  const std::uint8_t* upper = bins + lines.rows[line] * n_rows + row;
+  const std::int32_t place = upper[0] << 8 | upper[n_rows];
+  return place == kNoPlace ? 0 : place - lines.centres[line];
+}
+
+// What the moments of rules lack where a list has lines too.
+struct LineMoments {
+  std::vector<std::int64_t> rows;  // [line] rows with a number, over all folds
+  std::vector<Wide> sum;           // [fold][line] of its values
+  std::vector<Wide> pair;          // [fold][line][line], lower triangle and diagonal
+  std::vector<Wide> rule;          // [fold][line][rule] over the rows where the rule holds
+  std::vector<Wide> value_sum;     // [fold][line][column or class][2]: of value = a 2^22 + b with a and with b
+};
+
 inline void rule_bits(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows, std::int64_t row,
                       std::uint64_t* bits) {
   for (std::int32_t w = 0; w < rules.n_words; ++w) bits[w] = ~std::uint64_t{0};
@@ -160,6 +186,59 @@ inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, s
     }
   }
   signatures.flush(n, m);
+  return m;
+}
+
+// Adds a row to the moments of lines; `value` has those of the lines there.
+inline void add_line_row(const RuleTables& rules, const std::uint64_t* bits, const Response& response,
+                         std::int64_t n_rows, std::int64_t row, std::int64_t fold,
+                         const std::vector<std::int32_t>& value, LineMoments& m) {
+  const auto L = static_cast<std::int64_t>(value.size());
+  const std::int64_t weight = response.weight ? response.weight[row] : 1;
+  for (std::int64_t i = 0; i < L; ++i) {
+    const std::int64_t along = weight * value[i], at = fold * L + i;
+    if (along == 0) continue;
+    m.sum[at] += wide_product(along, 1);
+    for (std::int64_t j = 0; j <= i; ++j) m.pair[at * L + j] += wide_product(along, value[j]);
+    for (std::int32_t w = 0; w < rules.n_words; ++w)
+      for (std::uint64_t left = bits[w]; left; left &= left - 1)
+        if (const std::int32_t rule = 64 * w + std::countr_zero(left); rule < rules.n_rules)
+          m.rule[at * rules.n_rules + rule] += wide_product(along, 1);
+    Wide* sums = m.value_sum.data() + 2 * at * response.n_sums;
+    if (response.value) {
+      for (std::int32_t column = 0; column < response.n_sums; ++column) {
+        const std::int64_t y = response.value[column * n_rows + row];
+        sums[2 * column] += wide_product(along, y >> 22);
+        sums[2 * column + 1] += wide_product(along, y & ((1 << 22) - 1));
+      }
+    } else {
+      sums[2 * (response.class_code ? response.class_code[row] : 0) + 1] += wide_product(along, 1);
+    }
+  }
+}
+
+inline LineMoments line_moments(const RuleTables& rules, const LineColumns& lines, const std::uint8_t* bins,
+                                std::int64_t n_rows, const Response& response, std::uint64_t seed,
+                                std::uint64_t first_row, std::int32_t n_folds) {
+  const std::int64_t L = lines.n_lines;
+  LineMoments m;
+  m.rows.resize(L);
+  m.sum.resize(n_folds * L);
+  m.pair.resize(n_folds * L * L);
+  m.rule.resize(n_folds * L * rules.n_rules);
+  m.value_sum.resize(n_folds * L * response.n_sums * 2);
+  std::vector<std::uint64_t> bits(rules.n_words);
+  std::vector<std::int32_t> value(L);
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    rule_bits(rules, bins, n_rows, row, bits.data());
+    for (std::int32_t line = 0; line < lines.n_lines; ++line) {
+      value[line] = line_value(lines, bins, n_rows, row, line);
+      const std::uint8_t* upper = bins + lines.rows[line] * n_rows + row;
+      m.rows[line] += (upper[0] & upper[n_rows]) != 0xFF;
+    }
+    const std::int64_t fold = fold_of_row(seed, first_row + static_cast<std::uint64_t>(row), n_folds);
+    add_line_row(rules, bits.data(), response, n_rows, row, fold, value, m);
+  }
   return m;
 }
 

@@ -1,5 +1,5 @@
-// Rows in, patterns out: which rules hold together, in which fold, with how much weight and response. Rows enter
-// weights by likelihood through this table alone. Its sums are exact integers and its order is that of the patterns,
+// Rows in, patterns out: which rules hold together, in which fold, with how much weight and response, and the values of
+// lines where a list has some. Rows enter weights by likelihood through this table alone. Its sums are exact integers and its order is that of the patterns,
 // so rows in any order and in any parts give the same table, and what is computed from it in a fixed order is the
 // same everywhere.
 #pragma once
@@ -15,14 +15,24 @@
 
 namespace pysirus {
 
-// Entries in the order of (pattern, fold, class). Patterns are ordered by the first rule in which they differ, those
-// where it does not hold first: the patterns of the first k rules are then runs of neighbours, for every k.
+// Which of the terms are lines, and where their values are: of [entry][line].
+struct LineTerms {
+  std::vector<std::int32_t> terms;  // [line] its place among all terms, rising; no bit of it is set
+  std::vector<std::int32_t> values;
+  std::int64_t size() const { return static_cast<std::int64_t>(terms.size()); }
+  const std::int32_t* of(std::int64_t entry) const { return values.data() + entry * size(); }
+};
+
+// Entries in the order of (pattern, fold, class). Patterns are ordered by the first term in which they differ, those
+// where it does not hold, or has the smaller value, first: the patterns of the first k terms are then runs of
+// neighbours, for every k.
 struct Patterns {
   std::int32_t n_words;
   std::vector<std::uint64_t> bits;  // [entry][word]; rule r is bit r % 64 of word r / 64
   std::vector<std::uint8_t> fold, class_code;
   std::vector<std::int64_t> weight;
   std::vector<Wide> sum;  // weight times response; for classes the weight
+  LineTerms lines = {};
   std::int64_t size() const { return static_cast<std::int64_t>(weight.size()); }
 };
 
@@ -31,6 +41,23 @@ inline std::int32_t first_difference(const std::uint64_t* a, const std::uint64_t
   for (std::int32_t w = 0; w < n_words; ++w)
     if (const std::uint64_t change = a[w] ^ b[w]) return 64 * w + std::countr_zero(change);
   return 64 * n_words;
+}
+
+// The same with lines, of which the first that differs counts as a term; `entry_a` and `entry_b` have their values.
+inline std::int32_t first_difference(const std::uint64_t* a, const std::uint64_t* b, std::int32_t n_words,
+                                     const LineTerms& lines, std::int64_t entry_a, std::int64_t entry_b) {
+  const std::int32_t of_rules = first_difference(a, b, n_words);
+  for (std::int64_t l = 0; l < lines.size() && lines.terms[l] < of_rules; ++l)
+    if (lines.of(entry_a)[l] != lines.of(entry_b)[l]) return lines.terms[l];
+  return of_rules;
+}
+
+// Whether a pattern comes before another one that differs first in a term.
+inline bool comes_before(const std::uint64_t* b, const LineTerms& lines, std::int64_t entry_a, std::int64_t entry_b,
+                         std::int32_t term) {
+  for (std::int64_t l = 0; l < lines.size(); ++l)
+    if (lines.terms[l] == term) return lines.of(entry_a)[l] < lines.of(entry_b)[l];
+  return (b[term / 64] >> (term % 64) & 1) != 0;
 }
 
 inline std::uint64_t reversed_bits(std::uint64_t bits) {
@@ -70,15 +97,15 @@ inline Patterns in_order(const Patterns& given) {
   const auto before = [&](std::uint32_t i, std::uint32_t k) {
     const std::uint64_t *a = given.bits.data() + std::size_t{i} * n_words,
                         *b = given.bits.data() + std::size_t{k} * n_words;
-    for (std::int32_t w = 0; w < n_words; ++w)
-      if (const std::uint64_t change = a[w] ^ b[w]) return (change & (~change + 1) & b[w]) != 0;
-    return place(i) < place(k);
+    const std::int32_t differs = first_difference(a, b, n_words, given.lines, i, k);
+    return differs < 64 * n_words ? comes_before(b, given.lines, i, k, differs) : place(i) < place(k);
   };
   std::vector<std::uint32_t> order(static_cast<std::size_t>(given.size()));
   std::iota(order.begin(), order.end(), 0u);
   constexpr int kPlaceBits = 16;  // of fold and class
-  const bool fits = n_words == 1 && std::all_of(given.bits.begin(), given.bits.end(),
-                                                [](std::uint64_t bits) { return bits >> (64 - kPlaceBits) == 0; });
+  const bool fits = n_words == 1 && given.lines.size() == 0 &&
+                    std::all_of(given.bits.begin(), given.bits.end(),
+                                [](std::uint64_t bits) { return bits >> (64 - kPlaceBits) == 0; });
   if (fits) {
     std::vector<std::uint64_t> keys(order.size());
     for (const std::uint32_t i : order) keys[i] = reversed_bits(given.bits[i]) | static_cast<std::uint64_t>(place(i));
@@ -86,7 +113,7 @@ inline Patterns in_order(const Patterns& given) {
   } else {
     std::sort(order.begin(), order.end(), before);
   }
-  Patterns result{n_words, {}, {}, {}, {}, {}};
+  Patterns result{n_words, {}, {}, {}, {}, {}, {given.lines.terms, {}}};
   std::uint32_t last = 0;
   for (const std::uint32_t i : order) {
     if (result.size() > 0 && !before(last, i)) {
@@ -100,6 +127,7 @@ inline Patterns in_order(const Patterns& given) {
     result.class_code.push_back(given.class_code[i]);
     result.weight.push_back(given.weight[i]);
     result.sum.push_back(given.sum[i]);
+    result.lines.values.insert(result.lines.values.end(), given.lines.of(i), given.lines.of(i) + given.lines.size());
     last = i;
   }
   return result;
@@ -117,8 +145,9 @@ inline void clean_bits(const RuleTables& rules, const std::uint8_t* bins, std::i
 
 inline Patterns rule_patterns(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows,
                               const Response& response, std::uint64_t seed, std::uint64_t first_row,
-                              std::int32_t n_folds) {
-  Patterns rows{rules.n_words, {}, {}, {}, {}, {}};
+                              std::int32_t n_folds, const LineColumns& lines = {},
+                              const std::vector<std::int32_t>& line_terms = {}) {
+  Patterns rows{rules.n_words, {}, {}, {}, {}, {}, {line_terms, {}}};
   const auto n = static_cast<std::size_t>(n_rows);
   rows.bits.resize(n * rules.n_words);
   rows.fold.resize(n);
@@ -126,7 +155,12 @@ inline Patterns rule_patterns(const RuleTables& rules, const std::uint8_t* bins,
   rows.weight.resize(n);
   rows.sum.resize(n);
   for (std::size_t row = 0; row < n; ++row) {
-    clean_bits(rules, bins, n_rows, static_cast<std::int64_t>(row), rows.bits.data() + row * rules.n_words);
+    std::uint64_t* bits = rows.bits.data() + row * rules.n_words;
+    clean_bits(rules, bins, n_rows, static_cast<std::int64_t>(row), bits);
+    for (std::int32_t l = 0; l < lines.n_lines; ++l) {
+      bits[line_terms[l] / 64] &= ~(std::uint64_t{1} << (line_terms[l] % 64));
+      rows.lines.values.push_back(line_value(lines, bins, n_rows, static_cast<std::int64_t>(row), l));
+    }
     rows.fold[row] = static_cast<std::uint8_t>(fold_of_row(seed, first_row + row, n_folds));
     rows.class_code[row] = response.class_code ? response.class_code[row] : 0;
     rows.weight[row] = response.weight ? response.weight[row] : 1;
@@ -143,7 +177,7 @@ struct Reading {
   double centre;
 };
 
-// The patterns of the first rules: cells [pattern][fold], as real numbers, in units of the whole weight.
+// The patterns of the first terms: cells [pattern][fold], as real numbers, in units of the whole weight.
 struct Prefix {
   std::int32_t n_rules, n_bytes, n_scores;
   std::vector<std::uint8_t> bytes;       // [pattern][byte]
@@ -151,6 +185,9 @@ struct Prefix {
   std::vector<std::uint8_t> fold;        // [cell]
   std::vector<double> weight;            // [cell]
   std::vector<double> sum;               // [cell][score]
+  std::vector<std::int32_t> lines = {};  // those of the terms that are lines
+  std::vector<double> values = {};       // [pattern][line]
+  std::int64_t n_lines() const { return static_cast<std::int64_t>(lines.size()); }
   std::int64_t size() const { return static_cast<std::int64_t>(first_cell.size()) - 1; }
 };
 
@@ -166,13 +203,16 @@ class PrefixMaker {
       total_ += patterns.weight[i];
       differs_.push_back(i == 0 ? -1
                                 : first_difference(patterns.bits.data() + (i - 1) * patterns.n_words,
-                                                   patterns.bits.data() + i * patterns.n_words, patterns.n_words));
+                                                   patterns.bits.data() + i * patterns.n_words, patterns.n_words,
+                                                   patterns.lines, i - 1, i));
     }
   }
 
   // `folds` keeps them apart; else they are all fold 0.
   Prefix make(std::int32_t n_rules, bool folds) const {
     Prefix prefix{n_rules, (n_rules + 7) / 8, reading_.n_scores, {}, {}, {}, {}, {}};
+    for (const std::int32_t term : patterns_.lines.terms)
+      if (term < n_rules) prefix.lines.push_back(term);
     std::vector<std::int64_t> weight(n_folds_);
     std::vector<Wide> sum(std::size_t(n_folds_) * reading_.n_scores);
     for (std::int64_t i = 0; i < patterns_.size();) {
@@ -195,6 +235,7 @@ class PrefixMaker {
       const auto byte = static_cast<std::uint8_t>(patterns_.bits[i * patterns_.n_words + b / 8] >> (8 * (b % 8)));
       prefix.bytes.push_back(left < 8 ? byte & ((1 << left) - 1) : byte);
     }
+    for (std::int64_t l = 0; l < prefix.n_lines(); ++l) prefix.values.push_back(patterns_.lines.of(i)[l]);
   }
 
   void add_entry(std::int64_t i, std::int32_t fold, std::vector<std::int64_t>& weight, std::vector<Wide>& sum) const {

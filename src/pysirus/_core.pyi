@@ -12,12 +12,20 @@ class MomentArrays(TypedDict):
     rule_sum: NDArray[np.int64]
     square: NDArray[np.int64]
 
+class LineMomentArrays(TypedDict):
+    rows: NDArray[np.int64]
+    sum: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    rule: NDArray[np.int64]
+    value_sum: NDArray[np.int64]
+
 class PatternArrays(TypedDict):
     bits: NDArray[np.uint64]
     fold: NDArray[np.uint8]
     class_code: NDArray[np.uint8]
     weight: NDArray[np.int64]
     sum: NDArray[np.int64]
+    values: NDArray[np.int32]
 
 class LikelihoodArrays(TypedDict):
     points: NDArray[np.float64]
@@ -86,6 +94,13 @@ def search(
     sums: NDArray[np.int64],
     lines: NDArray[np.int32] | None = None,  # [tree], written at the root
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def root_lines(
+    plan: Plan,
+    first_tree: int,
+    drawn: NDArray[np.int64],
+    sums: NDArray[np.int64],  # [tree, bin of all columns, size and sums]
+    lines: NDArray[np.int32],
+) -> None: ...
 def count_other_values(
     plan: Plan,
     rows: Rows,
@@ -117,6 +132,21 @@ def rule_moments(
     n_folds: int,
     first_row: int = 0,
 ) -> MomentArrays: ...
+def line_moments(
+    bins: NDArray[np.uint8],
+    features: NDArray[np.int32],
+    tables: NDArray[np.uint64],
+    n_rules: int,
+    line_rows: NDArray[np.int32],
+    centres: NDArray[np.int32],
+    value: NDArray[np.int64] | None,  # [row], or [column, row]
+    class_code: NDArray[np.uint8] | None,
+    n_outputs: int,
+    weight: NDArray[np.int64] | None,
+    seed: int,
+    n_folds: int,
+    first_row: int = 0,
+) -> LineMomentArrays: ...
 def ridge_errors(
     train_gram: NDArray[np.float64],
     train_cross: NDArray[np.float64],
@@ -139,7 +169,10 @@ def rule_patterns(
     weight: NDArray[np.int64] | None,
     seed: int,
     n_folds: int,
-    first_row: int = 0,
+    first_row: int,
+    line_rows: NDArray[np.int32],
+    centres: NDArray[np.int32],
+    line_terms: list[int],
 ) -> PatternArrays: ...
 def merge_patterns(
     bits: NDArray[np.uint64],
@@ -147,6 +180,8 @@ def merge_patterns(
     class_code: NDArray[np.uint8],
     weight: NDArray[np.int64],
     sum: NDArray[np.int64],
+    values: NDArray[np.int32],
+    line_terms: list[int],
 ) -> PatternArrays: ...
 def likelihood_weights(
     bits: NDArray[np.uint64],
@@ -154,6 +189,8 @@ def likelihood_weights(
     class_code: NDArray[np.uint8],
     weight: NDArray[np.int64],
     sum: NDArray[np.int64],
+    values: NDArray[np.int32],
+    line_terms: list[int],
     loss: str,
     classes: bool,
     centre: float,
@@ -174,6 +211,9 @@ def rule_scores(
     tables: NDArray[np.uint64],
     gap: NDArray[np.float64],
     point: list[float],
+    line_rows: NDArray[np.int32],
+    centres: NDArray[np.int32],
+    line_terms: list[int],
 ) -> NDArray[np.float64]: ...
 def loss_of_rows(
     loss: str, eta: NDArray[np.float64], y: NDArray[np.float64], power: float = 0.0
@@ -205,8 +245,9 @@ def cox_weights(
     n_folds: int,
     near: float,
     n_threads: int,
-    n_held: int = 0,
-    power: float = 0.0,
+    n_held: int,
+    values: NDArray[np.int32],
+    line_terms: list[int],
 ) -> LikelihoodArrays: ...
 def cox_rows(
     span: NDArray[np.int32],

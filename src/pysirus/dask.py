@@ -1,10 +1,15 @@
-"""SIRUS on Dask DataFrames and Dask arrays: ``pip install pysirus[dask]``."""
+"""Other names of the estimators of pysirus, which take Dask DataFrames and arrays: ``pip install pysirus[dask]``.
+
+Importing this module says at once whether Dask is there.
+"""
 
 from typing import Any
 
 from pysirus._families.target import IN_MEMORY
 from pysirus._text.message import say
-from pysirus.estimators.dask import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
+from pysirus.estimators import dask as _dask  # noqa: F401  # a missing Dask is said here
+from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
+from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
 
 __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV"]
 

@@ -1,10 +1,15 @@
-"""SIRUS on Spark data frames: ``pip install pysirus[spark]``."""
+"""The estimators of pysirus in Spark's own words: ``pip install pysirus[spark]``.
 
+Those of pysirus itself take Spark data frames too. These have a ``transform`` that adds predictions to a frame.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from pysirus._families.target import IN_MEMORY
 from pysirus._text.message import say
-from pysirus.estimators.spark import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, transform
+from pysirus.estimators import classifier, regressor
+from pysirus.estimators.spark import check_frame, transform
 
 __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV", "transform"]
 
@@ -13,3 +18,111 @@ def __getattr__(name: str) -> Any:
     if name in ("SirusSurvival", "SirusSurvivalCV"):
         raise AttributeError(f"pysirus.spark has no {name}. {say(IN_MEMORY)}")
     raise AttributeError(f"module 'pysirus.spark' has no attribute '{name}'")
+
+
+class OnSpark:
+    """An estimator that takes Spark data frames alone, and whose ``transform`` is Spark's."""
+
+    def fit(
+        self,
+        frame: Any,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        row_id: str | None = None,
+        drop: Sequence[str] = (),
+        **groups: str | None,
+    ) -> Any:
+        """Learn the rules: ``fit`` of the estimator in pysirus itself, whose words it repeats.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+            The table: numbers, text and booleans.
+        target : str
+            The column to predict.
+        sample_weight : str, optional
+            The column of sample weights.
+        row_id : str, optional
+            A column of unique integers: rows are numbered in its order, and the rules do not depend on how the frame is
+            partitioned. It is not a feature. By default rows are numbered in the order of the partitions;
+            repartitioning then acts like another seed.
+        drop : list of str, optional
+            Columns to leave out.
+        groups : str, optional
+            For tuned estimators, a column, which is no feature: rows of the same group stay in the same fold. The
+            groups of all rows are held by the driver.
+
+        Returns
+        -------
+        self : estimator
+        """
+        check_frame(frame, "fit")
+        fit: Any = super().fit  # type: ignore[misc]
+        return fit(frame, target, sample_weight, row_id=row_id, drop=drop, **groups)
+
+    def transform(self, X: Any, prediction: str = "prediction") -> Any:
+        """The frame with predictions, computed by Spark without Python; see ``pysirus.spark.transform``.
+
+        Parameters
+        ----------
+        X : pyspark.sql.DataFrame
+            The rows.
+        prediction : str, default="prediction"
+            Name of the column that is added.
+
+        Returns
+        -------
+        frame : pyspark.sql.DataFrame
+        """
+        return transform(self, X, prediction)
+
+
+class SirusRegressor(OnSpark, regressor.SirusRegressor):  # type: ignore[misc]
+    """``pysirus.SirusRegressor``, whose ``transform`` adds predictions to a Spark data frame.
+
+    Examples
+    --------
+    >>> from pysirus.spark import SirusRegressor
+    >>> model = SirusRegressor(random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
+    >>> model.transform(frame).select("id", "prediction")  # doctest: +SKIP
+    DataFrame[id: bigint, prediction: double]
+    """
+
+
+class SirusClassifier(OnSpark, classifier.SirusClassifier):  # type: ignore[misc]
+    """``pysirus.SirusClassifier``, whose ``transform`` adds predictions to a Spark data frame.
+
+    Examples
+    --------
+    >>> from pysirus.spark import SirusClassifier
+    >>> model = SirusClassifier(random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
+    >>> model.transform(frame).select("prediction", "probability_yes")  # doctest: +SKIP
+    DataFrame[prediction: string, probability_yes: double]
+    """
+
+
+class SirusRegressorCV(OnSpark, regressor.SirusRegressorCV):  # type: ignore[misc]
+    """``pysirus.SirusRegressorCV``, whose ``transform`` adds predictions to a Spark data frame.
+
+    ``cv`` must be a number of folds. The held-out rows are judged on the driver: about 40 bytes a row.
+
+    Examples
+    --------
+    >>> from pysirus.spark import SirusRegressorCV
+    >>> model = SirusRegressorCV(n_repeats=1, random_state=0).fit(frame, "price", row_id="id")  # doctest: +SKIP
+    >>> model.path_  # doctest: +SKIP
+    """
+
+
+class SirusClassifierCV(OnSpark, classifier.SirusClassifierCV):  # type: ignore[misc]
+    """``pysirus.SirusClassifierCV``, whose ``transform`` adds predictions to a Spark data frame.
+
+    The rest is as in ``SirusRegressorCV``.
+
+    Examples
+    --------
+    >>> from pysirus.spark import SirusClassifierCV
+    >>> model = SirusClassifierCV(n_repeats=1, random_state=0).fit(frame, "fraud", row_id="id")  # doctest: +SKIP
+    >>> model.cv_error_  # doctest: +SKIP
+    """

@@ -23,9 +23,9 @@ from pysirus._families.responses import Response
 from pysirus._learn.grow import bin_rows
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import StageLimits, add_stages
-from pysirus._learn.tuning.folds import holds_in
 from pysirus._learn.weighing import weighing_of
 from pysirus._learn.weighing.base import Weighing
+from pysirus._weights.row_values import values_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
 
@@ -101,7 +101,7 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
 
     chosen = [stages[min(size, len(stages)) - 1] for size in SIZES]
     held_out, truth = recode_table(table.take(test), training.features), response.take(test)
-    holds_plain, holds = holds_in(rules, held_out), holds_in(stages[-1].rules, held_out)
+    holds_plain, holds = values_in(rules, held_out), values_in(stages[-1].rules, held_out)
     return {
         "error": [_errors(weighing, own, holds, truth)[0] for own in chosen],
         "plain_error": _errors(weighing, listed, holds_plain, truth),

@@ -32,8 +32,7 @@ def samples(n_rows: int, n_splits: int, repetition: int) -> list[tuple[NDArray[n
 
 
 def _columns(model: Any) -> set[str]:
-    names = model.model_.feature_names
-    return {names[index] for term in model.rules_ for index in term.columns}
+    return {name for term in model.rules_ for name in term.features}
 
 
 def _shared(lists: Sequence[Iterable[Any]]) -> float:

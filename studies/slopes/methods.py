@@ -9,6 +9,7 @@ alphabetical order; an EBM sees the table as it is.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -47,7 +48,8 @@ class Method:
     def key(self) -> dict[str, str]:
         """What a result depends on beside the table: another key, another result."""
         number = pysirus.__version__ if self.package == "pysirus" else version(self.package)
-        return {self.package: number, "settings": " ".join(repr(self.make(0)).split())}
+        said = " ".join(repr(self.make(0)).split())
+        return {self.package: number, "settings": re.sub(r" at 0x[0-9a-f]+", "", said)}
 
 
 def _in_stages(slopes: bool) -> Callable[[int], Any]:

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
 
 import oracle
+from given import column_lines
 from problems import grow, make_problem
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
@@ -139,10 +140,19 @@ def test_too_little_room_names_the_shortfall() -> None:
         blocks_of(NEED, 1000, 1000, 10 << 20, Most())
 
 
-def test_card_refuses_lines_which_it_does_not_compare() -> None:
-    response = NumberResponse(Y)
-    binned = binned_of(X, response)
-    lines = tuple(np.zeros(own.n_bins, np.int16) for own in binned.cuts)
-    with pytest.raises(DeviceError, match="Slopes are not available with device='gpu' yet: use device='cpu'"):
-        DeviceForest(binned, response, Recipe(seed=3, lines=lines), accelerator())
-    DeviceForest(binned, response, Recipe(seed=3), accelerator())
+@pytest.mark.parametrize("max_features", [2, None])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_card_counts_the_lines_that_the_core_counts(max_features, weighted) -> None:
+    rng = np.random.default_rng(4)
+    table = rng.normal(size=(300, 5))
+    table[::7, 1], table[:, 4] = np.nan, rng.integers(0, 3, 300)
+    weights = rng.uniform(0.5, 2, 300) if weighted else None
+    response = NumberResponse(table[:, 0] + (table[:, 2] > 0) + 0.2 * rng.normal(size=300), weights=weights)
+    binned = binned_of(table, response)
+    found = column_lines(read_table(table), binned, response)
+    lines = tuple(None if own is None else own.values for own in found)
+    recipe = Recipe(seed=3, lines=lines, max_features=max_features or 5)
+    expected = Forest(binned, response, recipe).grow_to(300).paths()
+    own = DeviceForest(binned, response, recipe, accelerator()).grow_to(300).paths()
+    assert np.array_equal(own.lines, expected.lines) and own.lines.sum() > 100
+    assert np.array_equal(own.codes, expected.codes) and np.array_equal(own.counts, expected.counts)

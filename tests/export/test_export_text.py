@@ -14,7 +14,8 @@ KINDS = ["regression", "classes", "weighted mean", *SCORED]
 
 
 def rule_texts(kind):
-    return [rule.condition_text for rule in make_model(kind).model_.rules]
+    rules = make_model(kind).model_.rules
+    return [rule.condition_text if rule.conditions else rules.rule_text(rule, named=False) for rule in rules]
 
 
 @pytest.mark.parametrize("kind", KINDS)

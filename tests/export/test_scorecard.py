@@ -7,19 +7,22 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import engines
-from hand_made import HAND_MADE, ROWS, make_model
+from hand_made import HAND_MADE, HAND_SLOPED, ROWS, SLOPED, make_model
 from hostile import CLASSES, COLOUR, MARKUP, new_rows
 from hostile import make_model as make_hostile
 from office import recalculate, sheet_rows, values_of
 from pysirus import SirusClassifier
 from pysirus.export import ExportError
 from pysirus.export._card import joint_shares, make_card, observed_shares, round_together
+from pysirus.export._ranges import round_edges
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 KINDS = ["two scores", "staged scores"]
+ROWS_OF_SLOPES = SLOPED[np.isfinite(SLOPED.fillna(0.0)).all(axis=1)].reset_index(drop=True)
 
 
 @pytest.fixture(params=KINDS)
@@ -287,3 +290,48 @@ def test_a_model_without_rules_has_a_card(tmp_path):
     assert model.export("scorecard", tmp_path / "card.xlsx", X=ROWS)
     (points,) = engines.sqlite().run(f"SELECT {model.export('scorecard', kind='sql', dialect='sqlite')}")
     assert points == (make_card(model, X=ROWS).start,)
+
+
+# ------------------------------------------------------------------------------------------------------------ slopes
+
+
+def test_a_slope_is_ranges_of_a_round_size_of_which_one_applies():
+    text = HAND_SLOPED["two"].export("scorecard")
+    own = [line for line in text.splitlines() if line.startswith(("x <", "x >=", "x is")) or "<= x" in line]
+    lines = [line.rsplit(maxsplit=2) for line in own]
+    ranges = [(name.strip(), int(points)) for name, points, _ in lines if "or missing" not in name]
+    assert ranges[0] == ("x < -1.5", 0) and ranges[-1][0] == "x is missing" and len(ranges) == 11
+    gaps = [b - a for (_, a), (_, b) in itertools.pairwise(ranges[:-1])]
+    assert set(gaps) == {8}  # half a unit: 0.558 / 2 of log-odds, times 20 / log 2
+    assert "exactly one of them applies" in text
+
+
+@pytest.mark.parametrize("positive", ["no", "yes"])
+def test_totals_of_a_card_with_slopes_stay_within_what_it_says(positive):
+    model, rows = HAND_SLOPED["two"], ROWS_OF_SLOPES
+    card = make_card(model, positive=positive, X=rows)
+    low, high = card.range
+    total = card.total.raw_predict(rows)
+    assert (total == np.rint(total)).all() and low <= total.min() and total.max() <= high
+    exact = model.decision_function(rows) * (1 if positive == "yes" else -1)
+    assert np.abs((total - card.offset) / card.factor - exact).max() <= card.loss.log_odds + 1e-12
+    assert card.loss.rows["log_odds"] <= card.loss.log_odds < 0.3
+
+
+def test_the_card_of_a_slope_in_sql_and_excel_gives_its_points(tmp_path):
+    model, rows = HAND_SLOPED["two"], ROWS_OF_SLOPES
+    card, engine = make_card(model), engines.duckdb()
+    engine.load(pa.Table.from_pandas(rows), "data")
+    (found,) = engine.added(model.export("scorecard", kind="sql", table="data", dialect="duckdb"), 2)
+    assert [int(points) for points in found] == card.total.raw_predict(rows).astype(int).tolist()
+    model.export("scorecard", tmp_path / "card.xlsx", X=rows)
+    (book,) = recalculate([tmp_path / "card.xlsx"]).values()
+    header, *lines = values_of(book)["Predict"].values
+    expected = make_card(model, X=rows).total.raw_predict(rows).tolist()
+    assert [line[header.index("points")] for line in lines] == expected
+
+
+@pytest.mark.parametrize(("ends", "points", "edges"), [((18.0, 80.0), 9.0, [20.0, 30.0, 40.0, 50.0, 60.0, 70.0]),
+    ((0.0, 1.0), 0.1, [0.5]), ((-3.0, 3.0), 1.0, [-2.0, -1.0, 0.0, 1.0, 2.0]), ((2.0, 2.0), 1.0, [])])  # fmt: skip
+def test_ranges_have_round_ends(ends, points, edges):
+    assert round_edges(*ends, points) == edges

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from given import column_lines
 from problems import SETS, grow, grow_in_parts, grow_lines, make_problem, problems
 from pysirus import _core
 from pysirus._bins.cuts import bin_table
-from pysirus._bins.lines import column_lines, line_values
+from pysirus._bins.lines import line_values
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import MOST_BLOCK_THRESHOLDS, Forest, Recipe, poisson_thresholds
@@ -197,10 +198,14 @@ def some_rows(n=400, seed=0):
     return table, bin_table(table, response, n_bins=10, discrete_limit=10), response
 
 
+def numbered(lines):
+    return {i: own for i, own in enumerate(lines) if own is not None}
+
+
 def test_a_forest_counts_the_lines_beside_its_paths():
     table, binned, response = some_rows()
     recipe = Recipe(seed=3, max_features=3)
-    lines = line_values(column_lines(table, binned, response))
+    lines = line_values(numbered(column_lines(table, binned, response)), 3, range(3))
     assert [own is not None for own in lines] == [True, True, False]
     plain, found = (Forest(binned, response, replace(recipe, lines=own)).grow_to(600).paths() for own in ((), lines))
     assert np.array_equal(plain.codes, found.codes) and np.array_equal(plain.counts, found.counts)
@@ -215,9 +220,8 @@ def test_a_forest_counts_the_lines_beside_its_paths():
 
 def test_a_line_that_is_left_out_wins_nothing():
     table, binned, response = some_rows()
-    lines = column_lines(table, binned, response)
-    without = line_values(lines, without=frozenset([0]))
+    lines = numbered(column_lines(table, binned, response))
+    without = line_values(lines, 3, {1})
     found = Forest(binned, response, Recipe(seed=3, max_features=3, lines=without)).grow_to(200).paths().lines
     assert found[0] == 0
-    none = line_values(lines, without=frozenset([0, 1]))
-    assert Forest(binned, response, Recipe(seed=3, lines=none)).grow_to(20).paths().lines.tolist() == [0, 0, 0]
+    assert line_values(lines, 3, ()) == ()

@@ -282,7 +282,22 @@ KINDS_2: dict[str, Callable[[], Made]] = {
     "dates": lambda: dates(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True)),
     "prepared": lambda: prepared(SirusRegressor(**{**SIRUS, "n_rules": 8}, prepare=True, max_levels=6)),
 }
-KINDS |= KINDS_2
+# version 3: lists with slopes
+LINES = {**STAGED, "slopes": True}
+ASKED = {**LINES, "required_rules": ["slope of b"]}
+KINDS_3: dict[str, Callable[[], Made]] = {
+    "slopes": lambda: numbers(SirusRegressor(**LINES), sample_weight=WEIGHTS),
+    "slopes_fixed": lambda: numbers(SirusRegressor(**LINES, required_rules=["+0.5 per unit of b", "slope of a"])),
+    "slopes_two": lambda: classes(SirusClassifier(**ASKED), ["no", "yes"]),
+    "slopes_three": lambda: classes(SirusClassifier(**LINES), [-3, 4, 10], EVERY),
+    "slopes_counts": lambda: positive(SirusRegressor(**LINES, loss="poisson")),
+    "slopes_survival": lambda: followed(SirusSurvival(**ASKED)),
+    "slopes_tuned": lambda: sloped(SirusRegressorCV(**TUNED, n_stages=3, slopes=True)),
+    "slopes_scores_tuned": lambda: classes(
+        SirusClassifierCV(**TUNED, n_stages=3, slopes=True, required_rules=["slope of b"]), ["no", "yes"]
+    ),
+}
+KINDS |= KINDS_2 | KINDS_3
 
 
 def plain(column: pd.Series) -> list[Any]:

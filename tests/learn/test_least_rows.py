@@ -36,7 +36,8 @@ def corrections(model):
 
 
 def support(model):
-    return min(min(rule.n_inside, rule.n_outside) for rule in model.selected_)
+    rows = ((rule.n_inside, rule.n_outside) if rule.is_binary else (rule.n_inside,) for rule in model.selected_)
+    return min(map(min, rows))  # of a slope the known ones
 
 
 def holds(rule, X):

@@ -150,7 +150,7 @@ def test_tuning_keeps_one_stage_where_it_is_better() -> None:
 def test_staged_path_is_what_separate_fits_say() -> None:
     X, y = pysirus.datasets.load_ozone(return_X_y=True, as_frame=True)
     folds = list(KFold(5, shuffle=True, random_state=1).split(X))
-    model = SirusRegressorCV(cv=folds, n_repeats=1, n_stages="auto", **COMMON).fit(X, y)
+    model = SirusRegressorCV(cv=folds, n_repeats=1, n_stages="auto", slopes=False, **COMMON).fit(X, y)
     step = model.model_.tuning.step
     assert model.n_stages_ == step + 1 > 1
     fits = [

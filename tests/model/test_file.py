@@ -127,10 +127,10 @@ def test_a_truncated_file_is_named(saved, share):
         pysirus.load(saved)
 
 
-@pytest.mark.parametrize("version", [0, 3, "1", None])
+@pytest.mark.parametrize("version", [0, 4, "1", None])
 def test_a_file_of_another_version_is_named(saved, version):
     saved.write_text(json.dumps({**json.loads(saved.read_text()), "version": version}))
-    with pytest.raises(ModelFileError, match=r"version .* this pysirus reads versions 1 and 2"):
+    with pytest.raises(ModelFileError, match=r"version .* this pysirus reads versions 1, 2 and 3"):
         pysirus.load(saved)
 
 

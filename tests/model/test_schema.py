@@ -62,7 +62,7 @@ def test_saved_model_fits_the_schema(tmp_path: Path, kind: str) -> None:
     "damage",
     [
         lambda d: d.pop("rules"),
-        lambda d: d.update(version=3),
+        lambda d: d.update(version=4),
         lambda d: d.update(surprise=1),
         lambda d: d["rules"][0].pop("weight"),
         lambda d: d["rules"][0].update(frequency=2),

@@ -1,33 +1,26 @@
 """Slopes, a second kind of term, go wherever rules go."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from given import bin_arrays
 from pysirus import Rule
+from pysirus._bins.lines import with_grids
 from pysirus._data.table import Feature, read_table
 from pysirus._families.gaussian import Gaussian
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope, Slope
 from pysirus._use.effect import effect
-from pysirus._weights.moments import gram_of, row_values, rule_moments, value_moments
+from pysirus._weights.moments import gram_of, moment_sums, rule_moments
+from pysirus._weights.row_values import values_in
 from pysirus._weights.weighted import WeightedPrefixes, fitted_values
 from pysirus.estimators.rule_model import RuleModel
 
 SEED = 3
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BinnedSlope(FittedSlope):
-    """A slope that has a value for each bin of its column."""
-
-    bin_means: tuple[float, ...] = ()
-
-    def bin_values(self, binned):
-        return [(self.index, np.array(self.bin_means))]
 
 
 @pytest.fixture
@@ -44,7 +37,7 @@ def terms(table):
     X, _ = table
     known = X[:, 0][~np.isnan(X[:, 0])]
     limits = {"lower": 1.0, "upper": 7.0, "mean": float(np.clip(known, 1, 7).mean())}
-    slope = BinnedSlope("x0", **limits, frequency=0.9, inside=2.0, outside=0.0, weight=0.9)
+    slope = FittedSlope("x0", **limits, frequency=0.9, inside=2.0, outside=0.0, weight=0.9)
     asks = (Condition("x1", lower=0.0, lower_cut=("value", 0.0), index=1, share=0.5),)
     return [slope, FittedRule(asks, frequency=0.5, inside=13.0, outside=12.0, weight=1.1)]
 
@@ -93,11 +86,14 @@ def test_its_effect_is_its_line(model, terms, table):
 
 def test_it_is_told_in_a_line_of_its_own(model, terms):
     slope, rule = terms
-    assert str(slope) == "slope of x0, from 1 to 7" and repr(slope) == "<Slope: slope of x0, from 1 to 7>"
+    ends = f"{1.8 * (1 - slope.mean):+.2f} to {1.8 * (7 - slope.mean):+.2f}"
+    said = f"x0: +1.80 per unit, from 1 to 7 ({ends})"
+    assert str(slope) == said and repr(slope) == f"<Slope: {said}>" and str(Slope("x0")) == "slope of x0"
     lines = model.rules.text().splitlines()[1:]
-    assert lines[0].split() == ["1", "0.900", "slope", "of", "x0,", "from", "1", "to", "7", "0.900"]
+    assert lines[0].split() == ["1", "0.900", *said.split(), "0.900"]
+    assert lines[3] == "Beyond its range a slope stays at the end of the range; a missing value changes nothing."
     assert "if x1 >= 0 then 13.0 else 12.0" in lines[1]
-    assert "slope of x0, from 1 to 7" in model.text() and "slope of x0, from 1 to 7" in model.rules.html()
+    assert said in model.text() and said in model.rules.html() and "stays at the end" in model.rules.html()
     assert model.rules.to_frame("pandas")["rule"].tolist() == ["slope of x0, from 1 to 7", "x1 >= 0"]
     assert slope == Slope("x0") and slope != rule and len({slope, Slope("x0"), rule}) == 2
     assert isinstance(rule, Rule) and not isinstance(slope, Rule)
@@ -105,46 +101,64 @@ def test_it_is_told_in_a_line_of_its_own(model, terms):
 
 @pytest.fixture
 def in_bins(table, terms):
-    """The rows in bins, their response, and the two terms with values for the bins."""
+    """The rows in bins, beside them their places on a grid, their response, and the two terms."""
     X, y = table
     binned, response = bin_arrays(X, y)
-    bins, values = binned.bins[0], terms[0].values(read_table(X))
-    means = np.bincount(bins, values, 256) / np.maximum(np.bincount(bins, minlength=256), 1)
+    binned = with_grids(binned, read_table(X), [0])
     middle = len(binned.cuts[1].thresholds) // 2
     cut = {"lower": binned.cuts[1].thresholds[middle], "lower_cut": binned.cuts[1].identities[middle]}
     rule = terms[1].map_conditions(lambda condition: replace(condition, **cut))
-    return binned, response, [replace(terms[0], bin_means=tuple(means)), rule]
+    return binned, response, [replace(terms[0], lower=0.0, upper=8.0, grid=binned.grids[0]), rule]
 
 
-def test_its_moments_are_sums_of_values_of_bins(in_bins, table):
+def values_of(terms, table, binned):
+    """The values of terms, by hand: places of the grid are exact for whole numbers."""
+    x, (slope, rule) = table[0][:, 0], terms
+    centre = slope.grid.number(slope.centre_place)
+    assert abs(centre - slope.mean) <= slope.unit / 2
+    return np.column_stack([np.where(np.isnan(x), 0.0, x - centre), rule.row_values(binned, binned.bins)])
+
+
+def test_its_moments_are_sums_of_its_values(in_bins, table):
     binned, response, terms = in_bins
     y, moments = table[1], rule_moments(terms, binned, response, SEED)
-    values = np.column_stack([row_values(term.bin_values(binned), binned.bins) for term in terms]).astype(float)
-    assert set(values[:, 1]) == {0.0, 1.0} and len(set(values[:, 0])) > 3
+    values = values_of(terms, table, binned)
+    whole = values_in(terms, read_table(table[0]))
+    np.testing.assert_array_equal(whole * [term.unit for term in terms], values)
     np.testing.assert_allclose(moments.pair_weight.sum(axis=0), values.T @ values)
     np.testing.assert_allclose(moments.term_weight.sum(axis=0), values.sum(axis=0), atol=1e-9)
     np.testing.assert_allclose(moments.rule_y_sum.sum(axis=0)[:, 0], values.T @ (y - moments.centre))
+    assert moments.rows.tolist() == [int((~np.isnan(table[0][:, 0])).sum()), int(values[:, 1].sum())]
     found, outputs = gram_of(moments, terms), values * [2.0, 1.0] + [0.0, 12.0]
     np.testing.assert_allclose(found.gram, np.cov(outputs.T, bias=True), atol=1e-9)
     np.testing.assert_allclose(found.mean_output, outputs.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(moments.slopes[0, 0], np.polyfit(values[:, 0], y, 1)[0])
     assert (moments.take([1]).term_weight == moments.term_weight[:, [1]]).all()
 
 
-def test_the_sums_of_values_are_those_of_bits_where_all_are_rules(in_bins):
-    binned, response, (_, rule) = in_bins
-    bits, values = (make([rule], binned, response, SEED) for make in (rule_moments, value_moments))
-    assert bits.value_sum is None and (bits.rows == values.rows).all()
-    for name in ("fold_weight", "pair_weight", "y_sum", "rule_y_sum", "y_square", "term_weight"):
-        np.testing.assert_allclose(getattr(bits, name), getattr(values, name), rtol=1e-9, err_msg=name)
-    np.testing.assert_allclose(np.concatenate(bits.means[1:]), np.concatenate(values.means[1:]))
+def test_the_moments_of_parts_add_up_to_the_bit(in_bins):
+    binned, response, terms = in_bins
+    response = replace(response, weights=np.random.default_rng(1).uniform(0.1, 3, response.n_rows))
+    whole = moment_sums(terms, binned, response, SEED)
+    cuts = [0, 1, 130, 130, 300]
+    of_all = replace(response, part_of=response.scale)
+    parts = [
+        moment_sums(terms, replace(binned, bins=binned.bins[:, a:b]), of_all.take(np.arange(a, b)), SEED, a)
+        for a, b in pairwise(cuts)
+    ]
+    together = sum(parts[1:], parts[0]).restore(response.moment_scale())
+    for name, own in vars(whole.restore(response.moment_scale())).items():
+        assert np.array_equal(own, getattr(together, name)), name
 
 
-def test_training_rows_are_fitted_by_values_of_bins(in_bins):
+def test_training_rows_are_fitted_by_its_values(in_bins, table):
     binned, _, terms = in_bins
     weighted = WeightedPrefixes(tuple(terms), (2,), np.array([[0.9, 1.1]]), (-1.0,), np.zeros(1), 0.0)
-    slope, rule = (row_values(term.bin_values(binned), binned.bins) for term in terms)
-    expected = -1.0 + 0.9 * 2.0 * slope + 1.1 * np.where(rule, 13.0, 12.0)
+    values = values_of(terms, table, binned)
+    expected = -1.0 + 0.9 * 2.0 * values[:, 0] + 1.1 * np.where(values[:, 1], 13.0, 12.0)
     np.testing.assert_allclose(fitted_values(weighted, binned), expected)
+    scores = weighted.scores(values_in(terms, read_table(table[0])))
+    np.testing.assert_allclose(scores[:, 0], expected, rtol=1e-10)
 
 
 def test_it_is_exported_as_a_program(model, terms, table):
@@ -152,4 +166,4 @@ def test_it_is_exported_as_a_program(model, terms, table):
     exec(model.export("python"), names)
     rows = [dict(zip(("x0", "x1"), row)) for row in X.tolist()]
     np.testing.assert_allclose([names["predict"](row) for row in rows], sums(terms, X), rtol=1e-12)
-    assert '"x0"' in model.export("sql") and "-- slope of x0, from 1 to 7" in model.export("sql")
+    assert '"x0"' in model.export("sql") and "-- x0: +1.80 per unit" in model.export("sql")

@@ -19,7 +19,9 @@ def test_patterns_are_in_order_and_equal_ones_add_up(n_rules):
     weight, total = rng.integers(1, 5, n_rows), rng.integers(-9, 9, n_rows)
     halves = np.stack([np.zeros(n_rows, np.int64), total], axis=1)
     bits = np.packbits(holds, axis=1, bitorder="little").view(np.dtype("<u8")).astype(np.uint64)
-    found = _core.merge_patterns(bits=bits, fold=fold, class_code=code, weight=weight, sum=halves)
+    none = np.zeros((n_rows, 0), np.int32)
+    given = {"fold": fold, "class_code": code, "weight": weight, "sum": halves}
+    found = _core.merge_patterns(bits=bits, **given, values=none, line_terms=[])
     expected: dict[tuple[int, ...], list[int]] = {}
     for key, *amounts in zip(zip(*holds.T.astype(int).tolist(), fold.tolist(), code.tolist()), weight, total):
         entry = expected.setdefault(key, [0, 0])

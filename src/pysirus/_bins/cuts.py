@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._bins.number_grid import Grids
 from pysirus._data.column import Column, ColumnKind
 from pysirus._data.table import Table
 from pysirus._families.fixed_point import MOMENT_BITS
@@ -284,6 +285,8 @@ class Binned:
     # Rules that were given and not grown: by what they read, the row of ``bins``, after those of the features, that is
     # 1 where they hold. Their cuts need not be among those of the features, and no tree looks at these rows.
     given: Mapping[Hashable, int] = field(default_factory=dict)
+    # Columns whose numbers are known beside their bins, in two rows each after all others.
+    grids: Grids = field(default_factory=dict)
 
     @cached_property
     def n_bins(self) -> NDArray[np.int32]:

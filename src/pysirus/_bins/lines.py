@@ -1,30 +1,28 @@
 """Numeric columns in bins in, what a straight line in each of them is made of out: range, mean, a number for each bin.
 
-`column_lines` gives it for rows in memory. Where rows lie in parts, ask them for their `LineRanges`, then for their
-`LineSums` within these; both add up, and `lines_of` makes of them the same numbers to the bit. Values are fixed-point
-integers of 44 bits over the range, their sums are exact, and a mean is one division: no order of the rows matters.
+Rows in bins have the places of their numbers beside them (``number_grid.py``). `line_sums` adds them up by bin; those
+of parts add up, and `lines_of` makes of them the same numbers to the bit: sums are exact, and a mean is one division.
 Rows count with their sample weights; none of them weighs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, as_compared
+from pysirus._bins.number_grid import NO_PLACE, Grids, NumberGrid, grids_of
 from pysirus._data.table import Table
-from pysirus._families.fixed_point import MOMENT_BITS, fixed_point, group_sums, product_sums
+from pysirus._families.fixed_point import fixed_point, group_sums, product_sums
 from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import Response
 
 LINE_BITS = 15
 MOST = 2**LINE_BITS - 1
 
-Values = Mapping[int, NDArray[Any]]  # numbers of some columns, by the number of the column; NaN: missing
 LineValues = tuple[NDArray[np.int16] | None, ...]  # of each column those of its bins; None: it may not be a line
 
 
@@ -35,7 +33,12 @@ class ColumnLine:
     lower: float  # the smallest known value
     upper: float  # the largest
     mean: float  # of the known values, by weight
+    rows: int  # with a known value
+    known: float  # their share of the weight
     values: NDArray[np.int16]  # of each bin its mean, centred, in fixed point; of the missing bin the mean of all
+
+
+Lines = Mapping[int, ColumnLine]  # by the number of the column
 
 
 def may_slope(cuts: Cuts) -> bool:
@@ -45,95 +48,94 @@ def may_slope(cuts: Cuts) -> bool:
     )
 
 
-def column_lines(table: Table, binned: Binned, response: Response) -> tuple[ColumnLine | None, ...]:
-    """The lines of a table in memory, None for each column that may not be one (`may_slope`)."""
-    values = {i: table.columns[i].values for i, cuts in enumerate(binned.cuts) if may_slope(cuts)}
-    ranges = line_ranges(values)
-    return lines_of(binned.cuts, ranges, line_sums(values, binned.bins, binned.cuts, IntegerRows(response), ranges))
+def range_of(values: NDArray[Any]) -> tuple[float, float] | None:
+    """The least and the greatest known number; None where there is none."""
+    numbers = np.asarray(as_compared(values), dtype=np.float64)
+    known = numbers[~np.isnan(numbers)] if values.dtype.kind == "f" else numbers
+    return (float(known.min()) + 0.0, float(known.max()) + 0.0) if len(known) else None
 
 
-def line_values(lines: Sequence[ColumnLine | None], without: frozenset[int] = frozenset()) -> LineValues:
-    """What a recipe is told of lines: those of all columns that may be one, but for some."""
-    return tuple(None if own is None or i in without else own.values for i, own in enumerate(lines))
+def with_grids(binned: Binned, table: Table, columns: Collection[int], grids: Grids | None = None) -> Binned:
+    """Rows in bins, beside which stand the places of the numbers of some columns: on grids of theirs, or on others'."""
+    if grids is None:
+        ends = {i: range_of(table.columns[i].values) for i in columns}
+        grids = {i: NumberGrid(0, *own) for i, own in ends.items() if own is not None}
+    grids = grids_of({i: (own.lower, own.upper) for i, own in grids.items()}, len(binned.bins))
+    bins = np.concatenate([binned.bins, np.empty((2 * len(grids), binned.bins.shape[1]), dtype=np.uint8)])
+    for i, own in grids.items():
+        own.write(as_compared(table.columns[i].values), bins)
+    return replace(binned, bins=bins, grids=grids)
+
+
+def line_values(lines: Lines, n_columns: int, columns: Collection[int]) -> LineValues:
+    """What a recipe is told of lines: those of some columns; nothing where there are none."""
+    found = tuple(lines[i].values if i in columns and i in lines else None for i in range(n_columns))
+    return found if any(own is not None for own in found) else ()
 
 
 # ------------------------------------------------------------------------------------------------- sums that add up
 
 
 @dataclass(frozen=True)
-class LineRanges:
-    """The least and the greatest known value of some columns; those of parts add up."""
+class PlaceSums:
+    """The places of the numbers of a column, in exact integers; those of parts add up."""
 
-    ends: Mapping[int, tuple[float, float]]  # of columns with known values
+    least: int  # of the places of known numbers
+    greatest: int
+    sizes: NDArray[np.int64]  # the weight of known numbers in each bin
+    sums: NDArray[np.object_]  # of their places, which take more than 64 bits
+    rows: int  # with a known number
+    weight: int  # of all rows
 
-    def __add__(self, other: LineRanges) -> LineRanges:
-        both = dict(self.ends)
-        for i, (lower, upper) in other.ends.items():
-            own = both.get(i, (lower, upper))
-            both[i] = min(own[0], lower), max(own[1], upper)
-        return LineRanges(both)
+    def __add__(self, other: PlaceSums) -> PlaceSums:
+        ends = min(self.least, other.least), max(self.greatest, other.greatest)
+        sums = self.sizes + other.sizes, self.sums + other.sums
+        return PlaceSums(*ends, *sums, self.rows + other.rows, self.weight + other.weight)
 
 
 @dataclass(frozen=True)
 class LineSums:
-    """Weight and sum of the known values of some columns, by bin, in exact integers; those of parts add up."""
+    """The same of several columns, by number."""
 
-    sizes: Mapping[int, NDArray[np.int64]]
-    sums: Mapping[int, NDArray[np.object_]]  # of fixed-point integers, which take more than 64 bits
+    columns: Mapping[int, PlaceSums]
 
     def __add__(self, other: LineSums) -> LineSums:
-        return LineSums(
-            {i: own + other.sizes[i] for i, own in self.sizes.items()},
-            {i: own + other.sums[i] for i, own in self.sums.items()},
-        )
+        return LineSums({i: own + other.columns[i] for i, own in self.columns.items()})
 
 
-def _known(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-    """The known numbers, and which are known; None where all are."""
-    numbers = np.asarray(as_compared(values), dtype=np.float64)
-    missing = np.isnan(numbers) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
-    return (numbers[~missing], ~missing) if missing.any() else (numbers, None)
+def line_sums(binned: Binned, rows: IntegerRows) -> LineSums:
+    """The places of all columns on grids, by bin."""
+    weight = rows.count().weight
+    found = {}
+    for i, grid in binned.grids.items():
+        places, bins, weights, n_bins = grid.read(binned.bins), binned.bins[i], rows.weights, binned.cuts[i].n_bins
+        known = places != NO_PLACE
+        places, bins = places[known].astype(np.int64), bins[known]
+        weights = None if weights is None else weights[known]
+        ends = (int(places.min()), int(places.max())) if len(places) else (NO_PLACE, -1)
+        sizes, sums = group_sums(bins, weights, n_bins), product_sums(bins, weights, places, n_bins)
+        found[i] = PlaceSums(*ends, sizes, sums, len(places), weight)
+    return LineSums(found)
 
 
-def line_ranges(values: Values) -> LineRanges:
-    """The ranges of some columns."""
-    known = {i: _known(own)[0] for i, own in values.items()}
-    return LineRanges({i: (float(own.min()) + 0.0, float(own.max()) + 0.0) for i, own in known.items() if len(own)})
+def lines_of(cuts: Sequence[Cuts], grids: Grids, sums: LineSums) -> dict[int, ColumnLine]:
+    """The lines of columns from the sums of all rows; none of one whose known values are all the same."""
+    every = sums.columns.items()
+    return {i: _line_of(cuts[i], grids[i], own) for i, own in every if own.least < own.greatest}
 
 
-def line_sums(
-    values: Values, bins: NDArray[np.uint8], cuts: Sequence[Cuts], rows: IntegerRows, ranges: LineRanges
-) -> LineSums:
-    """The sums of columns by bin, as integers within ranges that are those of all rows."""
-    sizes, sums = {}, {}
-    for i, (lower, upper) in ranges.ends.items():
-        numbers, known = _known(values[i])
-        own, weights, n_bins = bins[i], rows.weights, cuts[i].n_bins
-        if known is not None:
-            own, weights = own[known], None if weights is None else weights[known]
-        integers = fixed_point(lower, upper, MOMENT_BITS).integers(numbers)
-        sizes[i], sums[i] = group_sums(own, weights, n_bins), product_sums(own, weights, integers, n_bins)
-    return LineSums(sizes, sums)
-
-
-def lines_of(cuts: Sequence[Cuts], ranges: LineRanges, sums: LineSums) -> tuple[ColumnLine | None, ...]:
-    """The line of each column from the sums of all rows; None where it may not be one."""
-    return tuple(
-        _line_of(own, *ranges.ends[i], sums.sizes[i], sums.sums[i]) if i in ranges.ends and may_slope(own) else None
-        for i, own in enumerate(cuts)
-    )
-
-
-def _line_of(cuts: Cuts, lower: float, upper: float, sizes: NDArray[np.int64], sums: NDArray[np.object_]) -> ColumnLine:
+def _line_of(cuts: Cuts, grid: NumberGrid, found: PlaceSums) -> ColumnLine:
     """A line from exact sums. Empty bins, which no row of any tree is in, have a zero."""
-    scale = fixed_point(lower, upper, MOMENT_BITS)
-    used = sizes > 0
-    means = np.array([int(total) / int(size) for total, size in zip(sums[used], sizes[used])])
-    mean = int(sums.sum()) / int(sizes.sum())
+    used = found.sizes > 0
+    means = np.array([int(total) / int(size) for total, size in zip(found.sums[used], found.sizes[used])])
+    known = int(found.sizes.sum())
+    mean = int(found.sums.sum()) / known
     to_bins = fixed_point(float(means.min()), float(means.max()), LINE_BITS)
     numbers = np.zeros(cuts.n_bins)
     numbers[used] = to_bins.integers(means)
     if cuts.has_missing:
         numbers[-1] = to_bins.integers(np.array([mean]))[0]
-    middle = scale.centre + float(np.ldexp(mean, -scale.exponent))
-    return ColumnLine(lower, upper, min(max(middle, lower), upper), np.clip(numbers, -MOST, MOST).astype(np.int16))
+    lower, upper = grid.number(found.least), grid.number(found.greatest)
+    values = np.clip(numbers, -MOST, MOST).astype(np.int16)
+    middle = min(max(grid.number(mean), lower), upper)
+    return ColumnLine(lower, upper, middle, found.rows, known / found.weight, values)

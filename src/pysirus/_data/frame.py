@@ -54,7 +54,7 @@ def check_table(X: Any) -> None:
             "X must be a table, found a dict. Make a table of one row with pandas.DataFrame([row]) or "
             "polars.DataFrame([row]), one of columns with pandas.DataFrame(columns)."
         )
-    series = nw.from_native(X, pass_through=True, series_only=True)
+    series = None if isinstance(X, nw.DataFrame) else nw.from_native(X, pass_through=True, series_only=True)
     if isinstance(series, nw.Series):
         raise DataError(
             f"X must be a table, found a Series of {len(series):,} values. Take one row as a table: in pandas "

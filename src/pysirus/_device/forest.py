@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._device import kernels
 from pysirus._device.kernels import MAX_ROWS, Rows, Sums
-from pysirus._device.platform import CPU, GPU, Accelerator, DeviceError
+from pysirus._device.platform import CPU, Accelerator, DeviceError
 from pysirus._device.search import Found, Table, search
-from pysirus._device.shape import RowSource, Shape, columns_of, digits_of, in_memory
+from pysirus._device.shape import RowSource, Shape, bin_sums, columns_of, digits_of, in_memory
 from pysirus._families.responses import Response
-from pysirus._forest.forest import GrowingForest, Recipe, has_lines, poisson_thresholds
+from pysirus._forest.forest import GrowingForest, Recipe, has_lines, plan_of, poisson_thresholds
 
 TILE = 64  # rows of a block come in multiples of it
 FEW_ROWS = 500_000  # with more of them compiling takes less time than the rows that fill up
@@ -188,8 +189,6 @@ class DeviceForest(GrowingForest):
         most: Most | None = None,
         source: RowSource | None = None,
     ) -> None:
-        if has_lines(recipe):
-            raise DeviceError(f"Slopes are not available with {GPU} yet: use {CPU}, or leave slopes out.")
         super().__init__(recipe, first_tree)
         self.source = in_memory(binned, response) if source is None else source
         self.card = card
@@ -208,6 +207,8 @@ class DeviceForest(GrowingForest):
         self._n_nodes = (1 << recipe.max_depth) - 1
         self.thresholds = tuple(poisson_thresholds(recipe.max_samples).tolist())
         self._rows: list[RowBlock] | None = None
+        self._plan = plan_of(binned, response, recipe) if has_lines(recipe) else None
+        self._bins = binned.n_bins.tolist(), binned.has_missing.tolist()
 
     def _splits(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         with _ONE_AT_A_TIME, self.card.computing():
@@ -216,8 +217,19 @@ class DeviceForest(GrowingForest):
             together = self.blocks.trees_together(n_trees)
             firsts = range(first_tree, first_tree + n_trees, together)
             found = [self._grow_block(first, together) for first in firsts]  # asked for, not waited for
-            splits = np.concatenate([np.stack([*map(np.asarray, block)], axis=1) for block in found])[:n_trees]
+            splits = np.concatenate([np.stack([*map(np.asarray, block)], axis=1) for block, _ in found])[:n_trees]
+            if lines is not None:
+                for first, (_, roots) in zip(firsts, found):
+                    self._find_lines(first, roots, lines[first - first_tree :][:together])
         return np.ascontiguousarray(splits, dtype=np.int32)
+
+    def _find_lines(self, first_tree: int, roots: Sums, lines: NDArray[np.int32]) -> None:
+        """The columns whose lines win trees, from the sums of their roots: few numbers, which the core compares."""
+        cells, total = np.asarray(roots.cells)[:, :, : len(lines)], np.asarray(roots.total)[:, : len(lines)]
+        sums = bin_sums(cells, total, self._columns, *self._bins)
+        drawn = np.ascontiguousarray(np.asarray(roots.drawn)[: len(lines)], dtype=np.int64)
+        assert self._plan is not None
+        _core.root_lines(self._plan, first_tree, drawn, sums, lines)
 
     # ------------------------------------------------------------------------------------------------------ the table
 
@@ -236,8 +248,8 @@ class DeviceForest(GrowingForest):
 
     # -------------------------------------------------------------------------------------------------------- growing
 
-    def _grow_block(self, first_tree: int, n_trees: int) -> list[Any]:
-        """The splits of each node in heap order."""
+    def _grow_block(self, first_tree: int, n_trees: int) -> tuple[list[Any], Sums]:
+        """The splits of each node in heap order, and the sums of the roots."""
         shape, put = self.shape, self.card.put
         keys, *nodes = kernels.start_trees(
             put(np.uint64(self._recipe.seed)),
@@ -249,14 +261,16 @@ class DeviceForest(GrowingForest):
         )
         found: list[Found] = []
         sums: list[Sums] = []
+        roots: list[Sums] = []
         counts: dict[int, Any] = {}
         for depth in range(self._recipe.max_depth):
             sums = self._level_sums(depth, keys, found, sums, counts)
+            roots = roots or sums
             for node, own in enumerate(sums, start=len(found)):
                 parent = found[(node - 1) // 2].split if node else put(np.zeros(n_trees, dtype=np.int32))
                 asked = (np.int32(node), *nodes, parent, self._min_node_size)
                 found.append(search(own, *asked, self.table, self._zero, shape))
-        return [own.split for own in found]
+        return [own.split for own in found], roots[0]
 
     @property
     def _min_node_size(self) -> Any:

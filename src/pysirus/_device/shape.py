@@ -174,6 +174,21 @@ def columns_of(binned: Binned) -> tuple[tuple[Group, ...], Columns]:
     )
 
 
+def bin_sums(
+    cells: NDArray[np.int64], total: NDArray[np.int64], columns: Columns, n_bins: list[int], has_missing: list[int]
+) -> NDArray[np.int64]:
+    """The sums of all bins, [tree, bin, size and sums], from those of the cells [.., cell, tree] and of the node."""
+    first = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.intp)
+    found = np.zeros((total.shape[1], first[-1], len(total)), dtype=np.int64)
+    found[:, first[columns.cell_feature] + columns.cell_bin] = cells.transpose(2, 1, 0)
+    whole = total.T
+    for start, end, missing in zip(first[:-1], first[1:], has_missing):
+        last = end - 1 - missing  # the last known bin is what is left of the node
+        found[:, last] = 0
+        found[:, last] = whole - found[:, start:end].sum(axis=1)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------------- planes
 
 

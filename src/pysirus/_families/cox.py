@@ -138,7 +138,7 @@ class Cox(TimeTarget, Family):
 
     def outcomes(self, rule: RulePart) -> list[str]:
         """Events and rows at risk."""
-        return [" / ".join(rule.event_texts)]
+        return [" / ".join(filter(None, rule.event_texts))]
 
     def event_shares(self, rule: RulePart) -> list[float]:
         """The shares of rows with an event."""

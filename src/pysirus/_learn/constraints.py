@@ -36,6 +36,7 @@ from pysirus._terms.fitted import EffectError, FittedTerm
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.read import KnownColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._terms.rule import Rule
+from pysirus._terms.slope import FittedSlope, Slope, slope_of
 from pysirus._terms.term import Term
 from pysirus._text.format import in_quotes
 from pysirus._text.message import TARGET, InPython, Parameter
@@ -186,7 +187,7 @@ def listed(given: Any) -> list[Any]:
     """What is forbidden, item by item: a column, a pair of columns, or the text of conditions."""
     if given is None:
         return []
-    items = [given] if isinstance(given, (str, Rule)) else list(given) if isinstance(given, Iterable) else None
+    items = [given] if isinstance(given, (str, Term)) else list(given) if isinstance(given, Iterable) else None
     if items is None:
         raise ParameterError(
             f"{Parameter('forbidden')} must be a list of columns, pairs of columns or conditions such as 'age < 25', "
@@ -198,7 +199,7 @@ def listed(given: Any) -> list[Any]:
 
 def as_columns(item: Any, names: Sequence[str]) -> frozenset[int] | None:
     """The column or the pair that an item names; None where it is conditions."""
-    if isinstance(item, Rule):
+    if isinstance(item, Term):
         return None
     if isinstance(item, str):
         parts = names_in(item, names, "forbidden")
@@ -248,8 +249,8 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
     """The rules that are given: one, or several, as text or as rules."""
     if given is None:
         return []
-    items = [given] if isinstance(given, (str, Rule)) else list(given) if isinstance(given, Iterable) else None
-    if items is None or not all(isinstance(item, (str, Rule)) for item in items):
+    items = [given] if isinstance(given, (str, Term)) else list(given) if isinstance(given, Iterable) else None
+    if items is None or not all(isinstance(item, (str, Rule, Slope)) for item in items):
         wanted = "a list of rules, as text such as 'age < 25' or Rule"
         raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
     try:
@@ -259,9 +260,13 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
     return [next(read) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items]
 
 
-def _on_columns(rule: Rule, columns: Sequence[KnownColumn], parameter: str) -> FittedTerm:
-    """A rule of another model on the columns of this table: by what it says."""
+def _on_columns(rule: Term, columns: Sequence[KnownColumn], parameter: str) -> FittedTerm:
+    """A rule or a slope of another model on the columns of this table: by what it says."""
     names = [column.name for column in columns]
+    if isinstance(rule, Slope):
+        index = number_of(rule.feature, names, parameter)
+        return FittedSlope(names[index], index, effect=getattr(rule, "effect", None))
+    assert isinstance(rule, Rule)
     if not rule.conditions:
         raise ParameterError(f"{Parameter(parameter)} has a rule without conditions, which holds everywhere.")
     return rule_on(rule, columns, [number_of(condition.feature, names, parameter) for condition in rule.conditions])
@@ -285,7 +290,21 @@ def read_given(
     constraints = replace(constraints or Constraints(), forbidden=forbidden) if forbidden else constraints
     required = as_rules(known.required_rules, columns, "required_rules")
     required = [about_class(rule, known.positive_class) for rule in required]
+    for term in required:
+        _check_slope(term, cuts)
     return constraints, tuple(replace(rule, frequency=1.0, given=True) for rule in required)
+
+
+def _check_slope(term: FittedTerm, cuts: Sequence[Cuts]) -> None:
+    """Reject a slope of a column that is no number."""
+    for name, index in zip(term.features, term.columns):
+        column = cuts[index].column
+        if not term.is_binary and (column.is_date or not column.is_numeric):
+            kind = "dates" if column.is_date else "categories"
+            raise ParameterError(
+                f"{Parameter('required_rules')}: column '{name}' holds {kind}, and a slope is of numbers. Give a rule "
+                "instead, or leave it out."
+            )
 
 
 def about_class(rule: FittedTerm, positive: Any) -> FittedTerm:
@@ -298,7 +317,7 @@ def about_class(rule: FittedTerm, positive: Any) -> FittedTerm:
 def rows_of_given(required: Sequence[FittedTerm]) -> list[Term]:
     """What must be known of every row: where required rules hold, and where each of their conditions does."""
     singles = [Rule((condition,)) for rule in required for condition in rule.conditions]
-    return list(dict.fromkeys((*required, *singles)))
+    return list(dict.fromkeys((*(rule for rule in required if rule.is_binary), *singles)))
 
 
 def with_required(training: Training, link: Link, *, strict: bool = True, min_rows: int | float = 1) -> Training:
@@ -313,23 +332,45 @@ def with_required(training: Training, link: Link, *, strict: bool = True, min_ro
     family = family_of(link, training.target, 0.0, classes=training.response.labels)
     every = [settle_effect(rule, family, "required_rules") for rule in training.required]
     every.sort(key=lambda rule: rule.effect is None)
-    settled = [_settle(rule, training) for rule in every]
+    faults = _slope_faults([rule for rule in every if not rule.is_binary], training)
+    settled = [_settle(rule, training) for rule in every if rule.is_binary]
     sums = training.moment_sums(settled)
     gram = sums.gram()
     partial = [i for i in range(len(settled)) if 0 < gram[1 + i, 1 + i] < gram[0, 0]]  # neither nowhere nor everywhere
     some = [settled[i] for i in partial]
     answered = dict(zip(partial, with_outputs(some, training.restore(sums.take(partial)), training.response)))
-    span, kept = Span(), []
+    span = Span()
     for i, (rule, is_fresh) in enumerate(zip(settled, independent_columns(gram)[1:].tolist())):
-        fault = _fault(answered.get(i), training, span, is_fresh)
+        faults.append((rule, _fault(answered.get(i), training, span, is_fresh)))
+    for rule, fault in faults:
         if fault and strict:
-            what = f"the rule '{rule.condition_text}' cannot be kept"
+            kind = rule.kind.lower()
+            what = f"the {kind} '{rule.condition_text}' cannot be kept"
             raise ParameterError(f"{Parameter('required_rules')}: {what}: {fault}.")
-        if not fault:
-            kept.append(rule)
     if strict:
         _warn_of_few_rows(settled, sums.least_side().tolist(), to_rows(min_rows, training.n_rows))
+    places = {rule.key: i for i, rule in enumerate(every)}
+    kept = sorted((rule for rule, fault in faults if not fault), key=lambda rule: places[rule.key])
     return replace(training, required=tuple(kept))
+
+
+def _slope_faults(slopes: Sequence[FittedTerm], training: Training) -> list[tuple[FittedTerm, str]]:
+    """Slopes with the range of their columns, and why each cannot be kept; nothing where it can."""
+    found: list[tuple[FittedTerm, str]] = []
+    for term in slopes:
+        (index,) = term.columns
+        line = training.lines.get(index)
+        if line is None:
+            found.append((term, "its column has not two different known values"))
+            continue
+        own = slope_of(term.features[0], index, line, training.binned.grids[index], 1.0)
+        own = replace(own, given=True, effect=term.effect)
+        (answered,) = with_outputs([own], training.moments([own]), training.response)
+        faults = training.constraints.faults(answered) if training.constraints else []
+        if own in (before for before, _ in found):
+            faults = ["the column has a slope already"]
+        found.append((own, next(iter(faults), "")))
+    return found
 
 
 def _warn_of_few_rows(rules: Sequence[FittedTerm], rows: Sequence[int], least: int) -> None:

@@ -9,7 +9,10 @@ from numbers import Integral
 import numpy as np
 
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts, bin_table
+from pysirus._bins.lines import line_sums, lines_of, may_slope, with_grids
+from pysirus._bins.number_grid import Grids
 from pysirus._data.table import Feature, Table
+from pysirus._families.integer_rows import IntegerRows
 from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import ConstraintParams, order_columns, read_given, rows_of_given
@@ -45,6 +48,7 @@ class Settings:
     n_threads: int = 1
     verbose: int = 0
     device: str = "cpu"  # or "gpu"
+    slopes: bool = False  # whether slopes may be selected
 
     def recipe(self, n_rows: int) -> Recipe:
         """How trees on this many rows are grown. Who says how many rows a tree draws is not held to a limit."""
@@ -74,8 +78,10 @@ class Settings:
 # ------------------------------------------------------------------------------------------------------------- bins
 
 
-def bin_rows(table: Table, response: Response, target: str, settings: Settings) -> MemoryTraining:
-    """Put a table into bins."""
+def bin_rows(
+    table: Table, response: Response, target: str, settings: Settings, *, grids: Grids | None = None
+) -> MemoryTraining:
+    """Put a table into bins; where these rows are some of others, beside their places on the ``grids`` of those."""
     settings.check_columns(table.n_columns)
     constraints = settings.known.read(table.columns, response.labels)
     table = order_columns(table, constraints)
@@ -88,6 +94,9 @@ def bin_rows(table: Table, response: Response, target: str, settings: Settings) 
     )
     constraints, required = read_given(settings.known, constraints, binned.cuts)
     binned = with_given(binned, rows_of_given(required), table)
+    sloped = sloped_columns(binned.cuts, required, settings)
+    if sloped or grids:
+        binned = with_grids(binned, table, sloped, grids)
     features = features_of(binned.cuts)
     return MemoryTraining(
         binned,
@@ -100,7 +109,20 @@ def bin_rows(table: Table, response: Response, target: str, settings: Settings) 
         required=required,
         columns=table.recipe,
         table=table,
+        lines=lines_of(binned.cuts, binned.grids, line_sums(binned, IntegerRows(response))),
+        may_slope=candidates_of(binned, settings),
     )
+
+
+def sloped_columns(cuts: Sequence[Cuts], required: Sequence[Term], settings: Settings) -> frozenset[int]:
+    """The numbers of the columns whose numbers matter: those that may have a slope, and those that must."""
+    found = {i for i, own in enumerate(cuts) if settings.slopes and may_slope(own)}
+    return frozenset(found.union(*(term.columns for term in required if not term.is_binary)))
+
+
+def candidates_of(binned: Binned, settings: Settings) -> frozenset[int]:
+    """The numbers of the columns whose slopes may be selected."""
+    return frozenset(i for i in binned.grids if settings.slopes and may_slope(binned.cuts[i]))
 
 
 def with_given(binned: Binned, rules: Sequence[Term], table: Table) -> Binned:
@@ -147,7 +169,7 @@ def grow_paths(training: Training, settings: Settings, *, if_constant: str, mean
 
 
 def _grow(training: Training, settings: Settings) -> Paths:
-    forest = training.forest(settings.recipe(training.n_rows))
+    forest = training.forest(training.with_lines(settings.recipe(training.n_rows)))
     with show_trees(settings.verbose, settings.n_trees, 1 - settings.alpha) as progress:
         if settings.n_trees is not None:
             return forest.grow_to(settings.n_trees, progress).paths()

@@ -1,7 +1,8 @@
 """Paths in, a short list of rules out, with their moments (the paper's rule selection and post-treatment).
 
 Down the paths, while above p0, those are kept whose rules obey the constraints and are no combination of the constant
-and of the rules before them: over the whole input space and, by default, on the training rows.
+and of the rules before them: over the whole input space and, by default, on the training rows. Slopes, where they may
+be selected, are ranked with the rules by frequency; none is a combination of rules.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pysirus._terms.constraints import Constraints
 from pysirus._terms.dependence import Span, Vector, condition_vector, independent_columns, rule_vector
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import rule_of, rules_of
+from pysirus._terms.slope import slope_of
 from pysirus._text.message import Parameter
 from pysirus._weights.moments import Moments
 from pysirus._weights.weighted import with_outputs
@@ -148,8 +150,11 @@ def select_rules(
     span = Span() if span is None else span
     first = [] if before else list(training.required)
     for rule in first:
-        span.add(condition_vector(rule, training.binned))
-    before, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
+        if rule.is_binary:
+            span.add(condition_vector(rule, training.binned))
+    every, n_rules = [*before, *first], max(0, limits.n_rules - len(first))
+    before = [term for term in every if term.is_binary]
+    slopes = _slopes(training, paths, limits, answering or training) if n_rules else []
     permit = Permit(answering or training, training.constraints, paths) if training.constraints else None
     walk = _Walk(paths, training.binned, limits.p0, span, permit)
     on_rows, least = limits.post_treatment == "sample", to_rows(limits.min_rows, training.n_rows)
@@ -171,10 +176,37 @@ def select_rules(
         kept = [tried[i] for i in chosen]
         if len(kept) == n_rules or len(batch) < asked:
             break
-    for _, vector in kept:
-        span.add(vector)
-    moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
-    return SelectedRules([*first, *(rule for rule, _ in kept)], moments, span)
+    found = _ranked(slopes, [rule for rule, _ in kept])[:n_rules]
+    for rule, vector in kept:
+        if rule in found:
+            span.add(vector)
+    if all(term.is_binary for term in (*every, *found)):
+        moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
+    else:
+        moments = training.moments([*every, *found])
+    return SelectedRules([*first, *found], moments, span)
+
+
+def _ranked(slopes: Sequence[FittedTerm], rules: Sequence[FittedTerm]) -> list[FittedTerm]:
+    """Slopes and rules by frequency; on a tie the slope, which has no place to choose."""
+    return sorted([*slopes, *rules], key=lambda term: -term.frequency)
+
+
+def _slopes(training: Training, paths: Paths, limits: Limits, answering: Training) -> list[FittedTerm]:
+    """The slopes that may be kept, the most frequent first: with enough known rows, and in the column's direction."""
+    frequencies, constraints = paths.line_frequencies, training.constraints
+    least, lines, binned = to_rows(limits.min_rows, training.n_rows), training.lines, training.binned
+    above = [int(i) for i in np.argsort(-frequencies, kind="stable") if frequencies[i] > (limits.p0 or 0.0)]
+    order = [i for i in above if i in training.may_slope]
+    order = [i for i in order if lines[i].rows >= least]
+    found: list[FittedTerm] = [
+        slope_of(binned.cuts[i].column.name, i, lines[i], binned.grids[i], float(frequencies[i]))
+        for i in (order[: limits.n_rules] if constraints is None else order)
+    ]
+    steered = [term for term in found if constraints is not None and constraints.steers(term)]
+    fitted = with_outputs(steered, answering.moments(steered), answering.response) if steered else []
+    refused = [term for term in fitted if constraints is not None and not constraints.allows(term)]
+    return [term for term in found if term not in refused]
 
 
 def warn_if_none(rules: Sequence[FittedTerm], training: Training, paths: Paths, limits: Limits) -> None:

@@ -83,7 +83,8 @@ def _corrections(
         unexplained = training.on_residuals(weighing.residual(training.response, weighted)) if room > 0 else None
         if unexplained is None:
             return
-        paths = unexplained.forest(recipe, first_tree).grow_to(limits.n_trees).paths()
+        own = unexplained.with_lines(recipe, weighted.rules)
+        paths = unexplained.forest(own, first_tree).grow_to(limits.n_trees).paths()
         most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
         each = replace(limits.each, n_rules=most)
         kept = select_rules(training, paths, each, span, weighted.rules, unexplained)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pysirus import __version__
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._bins.gaps import Gap, Place, find_gaps
+from pysirus._bins.lines import Lines, line_values
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._device.choose import device_forest
@@ -48,6 +49,8 @@ class Training(ABC):
     constraints: Constraints | None = field(default=None, kw_only=True)
     columns: ColumnRecipe | None = field(default=None, kw_only=True)  # how the features were made, if they were
     required: tuple[FittedTerm, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
+    lines: Lines = field(default_factory=dict, kw_only=True, repr=False)  # of columns that have slopes, or may have
+    may_slope: frozenset[int] = field(default=frozenset(), kw_only=True)  # columns whose slopes may be selected
 
     @property
     def n_rows(self) -> int:
@@ -72,6 +75,18 @@ class Training(ABC):
         """The recipe on these rows, whose trees put no columns into one path that may not stand together."""
         recipe = recipe.on(self.n_rows)
         return replace(recipe, together=self.constraints.together) if self.constraints else recipe
+
+    def without_slopes(self: Self) -> Self:
+        """The same rows, where no slope is selected."""
+        return replace(self, may_slope=frozenset())
+
+    def with_lines(self, recipe: Recipe, before: Sequence[Term] = ()) -> Recipe:
+        """The recipe whose trees compare lines too: of columns that may have a slope, and have none in a list yet."""
+        sloped = {index for term in (*self.required, *before) if not term.is_binary for index in term.columns}
+        allowed = self.may_slope - sloped
+        if self.constraints is not None:
+            allowed = frozenset(index for index in allowed if self.constraints.allows_slope(index))
+        return replace(recipe, lines=line_values(self.lines, len(self.binned.cuts), allowed))
 
     @abstractmethod
     def moment_sums(self, rules: Sequence[Term]) -> MomentSums:

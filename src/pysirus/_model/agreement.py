@@ -22,7 +22,7 @@ from pysirus._families.of_model import family_of
 from pysirus._model.keys import keys_of
 from pysirus._model.kinds import is_real
 from pysirus._model.parse import Damage, distinct, ensure, inner, refuse
-from pysirus._model.rule_agreement import check_output, check_rules, column_of, ensure_none
+from pysirus._model.rule_agreement import check_output, check_rules, column_of, ends_of, ensure_none
 from pysirus._model.spec import DOCUMENT
 from pysirus._model.term_spec import DerivedKeys, taken_with
 from pysirus._parameters.check import label_number
@@ -42,10 +42,10 @@ def check_agreement(document: Entry) -> None:
     """Hold the sections of a document against each other."""
     _check_columns(document["features"])
     if "marks" in document:
-        ensure(document["version"] == 2, "marks", "are in files of version 2 only")
+        ensure(document["version"] > 1, "marks", "are in files of version 2 and later")
         _check_marks(document["marks"])
     if "recipe" in document:
-        ensure(document["version"] == 2, "recipe", "is in files of version 2 only")
+        ensure(document["version"] > 1, "recipe", "is in files of version 2 and later")
         _check_recipe(document["recipe"], document["features"])
         numbered = [f"x{i}" for i in range(len(document["recipe"]["columns"]))]
         ensure(
@@ -118,7 +118,8 @@ def _one_type(values: Sequence[Any], place: str) -> None:
 def _family_of(document: Entry) -> Family:
     """What task, link and classes say together."""
     labels = None if document["classes"] is None else tuple(document["classes"])
-    ensure((document["version"] == 1) == ("link" not in document), "link", "is in files of version 2, and only there")
+    has_link = "link" in document
+    ensure((document["version"] > 1) == has_link, "link", "is in files of version 2 and later, and only there")
     link, facts = document.get("link", "identity"), document["facts"]
     family = family_of(link, document["target"], document["mean"], classes=labels, facts=facts)
     goes = ("power" in family.facts) == ("power" in facts)
@@ -228,8 +229,8 @@ def _check_reach(
         mean = np.abs(np.atleast_1d(np.asarray(document["mean"], dtype=np.float64)))
         largest = np.zeros((len(rules), len(mean)))
         for r, rule in enumerate(rules):
-            sides = [np.abs(np.atleast_1d(np.asarray(rule[name], dtype=np.float64))) for name in ("inside", "outside")]
-            largest[r] = sides[0] + sides[1] + mean
+            inside, outside = (np.abs(np.atleast_1d(side)) for side in ends_of(rule))
+            largest[r] = inside + outside + mean
         terms = [
             abs(float(t["weight"])) * (abs(float(t["lower"])) + abs(float(t["upper"])) + abs(float(t["missing"])))
             for t in document["terms"]
@@ -247,9 +248,7 @@ def _check_reach(
 
 def _largest_score(rules: Sequence[Entry], weights: Sequence[float], start: Any) -> float:
     """The most that the sum of weighted outputs can reach."""
-    sides = (
-        max(weight * float(rule["inside"]), weight * float(rule["outside"])) for rule, weight in zip(rules, weights)
-    )
+    sides = (max(float(weight * side) for side in ends_of(rule)) for rule, weight in zip(rules, weights))
     return float(start) + sum(sides)
 
 
@@ -303,8 +302,8 @@ def _check_chosen(document: Entry, rules: Sequence[Entry], sizes: Sequence[Entry
 
 
 def _asks(rule: Entry) -> dict[str, Any]:
-    """A rule without its weight."""
-    return {name: value for name, value in rule.items() if name not in ("text", "weight")}
+    """A rule without its weight, and a slope without what comes of it."""
+    return {name: value for name, value in rule.items() if name not in ("text", "weight", "slope")}
 
 
 # --------------------------------------------------------------------------------------------------------- survival
@@ -314,17 +313,18 @@ def _check_survival(document: Entry, family: Family) -> None:
     """Hazards and outcomes go together."""
     tuning = document.get("tuning") or {"rules": [], "sizes": []}
     lists = {"rules": document["rules"], "tuning.rules": tuning["rules"]}
+    every = [(f"{name}[{r}]", rule) for name, rules in lists.items() for r, rule in enumerate(rules)]
+    with_sides = [(place, rule) for place, rule in every if "kind" not in rule]  # slopes have none
     _check_there(document, "survival", "", family)
-    for place, rules in lists.items():
-        for r, rule in enumerate(rules):
-            _check_there(rule, "survival", f"{place}[{r}]", family)
+    for place, rule in with_sides:
+        _check_there(rule, "survival", place, family)
     for k, size in enumerate(tuning["sizes"]):
         _check_there(size, "cumulative_hazard", f"tuning.sizes[{k}]", family)
     if not family.has_hazard:
         return
     survival = document["survival"]
-    for place, rules in lists.items():
-        _check_outcomes(rules, survival, place)
+    for place, rule in with_sides:
+        _check_outcomes(rule, survival, f"{place}.survival")
     n_rows = document["facts"].get("n_rows")
     few = n_rows is None or survival["n_events"] <= n_rows
     ensure(few, "survival.n_events", f"is {survival['n_events']}, of {n_rows} rows")
@@ -340,12 +340,11 @@ def _check_there(entry: Entry, key: str, place: str, family: Family) -> None:
     ensure((key in entry) == family.has_hazard, inner(place, key), "is there for survival, and only there")
 
 
-def _check_outcomes(rules: Sequence[Entry], survival: Entry, place: str) -> None:
-    for r, rule in enumerate(rules):
-        here, sides = f"{place}[{r}].survival", rule["survival"]
-        total = sum(side["n_events"] for side in sides)
-        known = survival["n_events"]
-        ensure(total == known, here, f"has {total} events inside and outside, the model {known}")
-        for side, name in zip(sides, ("n_inside", "n_outside")):
-            few = rule[name] is None or side["n_events"] <= rule[name]
-            ensure(few, here, f"has more events than {name}")
+def _check_outcomes(rule: Entry, survival: Entry, here: str) -> None:
+    sides = rule["survival"]
+    total = sum(side["n_events"] for side in sides)
+    known = survival["n_events"]
+    ensure(total == known, here, f"has {total} events inside and outside, the model {known}")
+    for side, name in zip(sides, ("n_inside", "n_outside")):
+        few = rule[name] is None or side["n_events"] <= rule[name]
+        ensure(few, here, f"has more events than {name}")

@@ -42,7 +42,7 @@ def _is_longest(model: Model) -> bool:
 def _is_noise(rule: FittedTerm, model: Model) -> bool:
     """Whether the target differs by less than two standard errors between the rows inside and outside."""
     found = model.out_of_fold
-    if found is None or rule.effect is not None or not rule.n_inside or not rule.n_outside:
+    if found is None or rule.effect is not None or not rule.is_binary or not rule.n_inside or not rule.n_outside:
         return False
     variance = model.family.variance(found.variance)
     if variance is None:

@@ -62,6 +62,15 @@ class EditKeys:
     error: EditErrorKeys | None = option("What it did to the error.")
 
 
+@dataclass(frozen=True)
+class ComparedKeys:
+    """The best list of one kind that tuning looked at."""
+
+    name: str = key("The kind.")
+    error: float = key("Held-out error.")
+    stability: Stability = key("Stability.")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts(Mapping[str, Any]):
     """How a model was fitted, and what was done with it since; keys that are not listed are kept.
@@ -88,6 +97,9 @@ class Facts(Mapping[str, Any]):
         "With the loss tweedie, and only there: the variance is the mean to this power.", above=1, below=2
     )
     max_rules: int | None = option("The longest list that tuning looked at.", low=1, high=2**31)
+    compared: Annotated[Sequence[Mapping[str, Any]], items(record(ComparedKeys))] | None = option(
+        "The kinds of lists that tuning compared, the chosen one first."
+    )
     out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("What held-out rows say of it.")
     p0: Frequency | None = option("The frequency from which on rules were taken.")
     cv_error: float | None = option("Held-out error of such lists.")
@@ -121,6 +133,16 @@ class Facts(Mapping[str, Any]):
         """The facts of a model with another list."""
         n_stages = None if self.n_stages is None else max((rule.stage for rule in rules), default=1)
         return replace(replace(self, n_dust=None), n_dust=n_dust or None, n_stages=n_stages)
+
+    @property
+    def why_this_kind(self) -> str:
+        """What tuning compared, and what it chose; nothing where there was one kind of list."""
+        if not self.compared:
+            return ""
+        first, *others = (
+            f"{c['name']} (error {c['error']:.3f}, stability {c['stability']:.2f})" for c in self.compared
+        )
+        return f"chosen: {first}; compared with {', '.join(others)}"
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.order:

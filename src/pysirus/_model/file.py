@@ -25,7 +25,7 @@ from pysirus._model.model import Model
 from pysirus._model.parse import MAX_BYTES, Damage, ensure, parse, size_fault
 from pysirus._model.spec import DOCUMENT, FORMAT, VERSIONS
 from pysirus._model.sums import MAX_MOMENTS, likelihood_of, moments_of
-from pysirus._model.term_spec import ConstraintsKeys, FeatureKeys, RecipeKeys, RuleKeys
+from pysirus._model.term_spec import TERM, ConstraintsKeys, FeatureKeys, RecipeKeys
 from pysirus._parameters.check import label_number
 from pysirus._runtime.output import check_name, write_text
 from pysirus._terms.constraints import Constraints
@@ -42,8 +42,8 @@ class ModelFileError(PlainError, ValueError):
 
 
 def rule_to_json(rule: FittedTerm) -> dict[str, Any]:
-    """A rule as JSON; its text is there for the reader and not read back."""
-    document: dict[str, Any] = record(RuleKeys).write(rule)
+    """A rule or a slope as JSON; its text is there for the reader and not read back."""
+    document: dict[str, Any] = TERM.write(rule)
     return document
 
 
@@ -59,7 +59,8 @@ def _version_of(model: Model) -> int:
     signed = new or model.constraints is not None or model.family.decides_by is not None
     swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
     said = model.recipe is not None or model.roles is not None or bool(model.marks)
-    return 2 if model.family.is_scored or said or signed or swept else 1
+    least = 2 if model.family.is_scored or said or signed or swept else 1
+    return max([least, *(rule.file_version for rule in model.all_rules)])
 
 
 def _kept(sums: Any) -> Any:
@@ -285,7 +286,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     if isinstance(version, bool) or version not in VERSIONS:
         raise ModelFileError(
             f"'{path}' is a model file of version {version!r:.40}; this pysirus reads versions "
-            f"{' and '.join(map(str, VERSIONS))}. Install the pysirus that wrote it, or save the model again."
+            f"{', '.join(map(str, VERSIONS[:-1]))} and {VERSIONS[-1]}. Install the pysirus that wrote it, or save the "
+            "model again."
         )
     try:
         check_document(document)

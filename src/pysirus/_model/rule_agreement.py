@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,49 +18,92 @@ import numpy as np
 from pysirus._families.base import Family
 from pysirus._model.keys import record
 from pysirus._model.parse import Damage, distinct, ensure, inner, refuse
-from pysirus._model.term_spec import EffectKeys
+from pysirus._model.term_spec import EffectKeys, SlopeKeys
 from pysirus._terms.fitted import Effect, EffectError
 
 Entry = Mapping[str, Any]
 Cut = tuple[str, Any]  # the name of a column and the cut, as it is written
 Found = dict[Cut, float]
 ROUNDING = 1e-12  # of a logarithm, which another machine may round otherwise
+BALANCE = 1e-6  # of numbers that sum to zero, as a share of their sizes
+ROUNDED = 1.06  # by how much more a slope may be that is rounded to two digits
 
 
 def check_rules(rules: Sequence[Entry], document: Entry, family: Family, place: str) -> None:
-    """Each rule by itself, and all of them together."""
-    features = document["features"]
+    """Each rule and slope by itself, and all of them together."""
     seen: set[Any] = set()
     n_rows = None
     for r, rule in enumerate(rules):
         here = f"{place}[{r}]"
-        conditions = rule["conditions"]
-        for i, condition in enumerate(conditions):
-            _check_condition(condition, features, f"{here}.conditions[{i}]")
-        distinct([c["index"] for c in conditions], f"{here}.conditions: their columns")
-        own = {c["feature"]: features[c["index"]] for c in conditions}
-        for i, split in enumerate(rule["path"]):
-            _check_split(split, own, f"{here}.path[{i}]")
         corrects = rule.get("stage", 1) > 1
         may = family.takes_corrections or not corrects
         ensure(may, inner(here, "stage"), "corrects shares, which only scores do")
-        fault = family.residual_fault if corrects else family.output_fault
-        for name in ("inside", "outside"):
-            check_output(rule[name], family, inner(here, name))
-            ensure_none("" if "effect" in rule else fault(rule[name]), inner(here, name))
+        key = CHECKS[rule.get("kind", "")](rule, document, family, here)
         if "effect" in rule:
             _check_effect(rule, document, family, here)
             ensure(r == 0 or "effect" in rules[r - 1], here, "has a fixed effect, and comes after one that has none")
-        for value in rule.get("observed") or ():
-            check_output(value, family, inner(here, "observed"))
-            ensure_none(family.output_fault(value), inner(here, "observed"))
-        key = frozenset(_reading(c) for c in conditions)
         ensure(key not in seen, here, "is in the list twice")
         seen.add(key)
         rows = _rows_of(rule, here)
         ensure(rows is None or n_rows in (None, rows), here, f"is of {rows} rows, an earlier rule of {n_rows}")
         n_rows = rows if n_rows is None else n_rows
-    _check_thresholds(rules, place)
+    _check_thresholds([rule for rule in rules if "kind" not in rule], place)
+
+
+def _check_rule(rule: Entry, document: Entry, family: Family, here: str) -> Any:
+    """A rule by itself; what it reads comes back."""
+    conditions, features = rule["conditions"], document["features"]
+    for i, condition in enumerate(conditions):
+        _check_condition(condition, features, f"{here}.conditions[{i}]")
+    distinct([c["index"] for c in conditions], f"{here}.conditions: their columns")
+    own = {c["feature"]: features[c["index"]] for c in conditions}
+    for i, split in enumerate(rule["path"]):
+        _check_split(split, own, f"{here}.path[{i}]")
+    fault = family.residual_fault if rule.get("stage", 1) > 1 else family.output_fault
+    for name in ("inside", "outside"):
+        check_output(rule[name], family, inner(here, name))
+        ensure_none("" if "effect" in rule else fault(rule[name]), inner(here, name))
+    if "effect" in rule:
+        shown = family.has_hazard or rule.get("observed") is not None
+        ensure(shown, f"{here}.observed", "must have the means of a rule with an effect")
+    for value in rule.get("observed") or ():
+        check_output(value, family, inner(here, "observed"))
+        ensure_none(family.output_fault(value), inner(here, "observed"))
+    return frozenset(_reading(c) for c in conditions)
+
+
+def _check_slope(slope: Entry, document: Entry, family: Family, here: str) -> Any:
+    """A slope by itself; what it reads comes back."""
+    ensure(document["version"] > 2, here, "is a slope, which files of version 3 and later have")
+    ensure(family.adds_up and family.effect_scale is not None, here, "is a slope, and these rules do not add up")
+    feature = column_of(slope, document["features"], here)
+    ensure(feature["kind"] == "numeric", here, f"is a slope of {feature['name']!r:.60}, which is not numeric")
+    rises = slope["lower"] <= slope["mean"] <= slope["upper"]
+    ensure(rises, here, "must have its mean between its lower and its upper end")
+    for name in ("inside", "slope"):
+        check_output(slope[name], family, inner(here, name))
+        values = np.atleast_1d(np.asarray(slope[name], dtype=np.float64))
+        balance = abs(values.sum()) <= BALANCE * np.abs(values).sum()
+        ensure(not family.shape or bool(balance), inner(here, name), "must be numbers that sum to 0")
+    scale = family.effect_scale
+    multiplies = scale is not None and scale.multiplies
+    ensure(multiplies or not slope.get("multiplies", False), here, "is told as a factor, and slopes add here")
+    known = SimpleNamespace(classes=family.classes)
+    wanted, found = (np.asarray(own) for own in (record(SlopeKeys).read(slope, here, known).slope, slope["slope"]))
+    near = np.abs(wanted - found) <= ROUNDING * np.abs(wanted)
+    ensure(bool(near.all()), f"{here}.slope", "must be weight times inside, rounded by step and decimals")
+    return "slope", slope["feature"]
+
+
+CHECKS = {"": _check_rule, "slope": _check_slope}  # by kind
+
+
+def ends_of(rule: Entry) -> tuple[Any, Any]:
+    """Outputs between which all others lie: inside and outside, of a slope at both ends of its range."""
+    inside = np.asarray(rule["inside"], dtype=np.float64)
+    if "kind" not in rule:
+        return inside, np.asarray(rule["outside"], dtype=np.float64)
+    return inside * (rule["lower"] - rule["mean"]) * ROUNDED, inside * (rule["upper"] - rule["mean"]) * ROUNDED
 
 
 def _reading(condition: Entry) -> tuple[Any, ...]:
@@ -201,13 +245,11 @@ def _check_effect(rule: Entry, document: Entry, family: Family, place: str) -> N
     except EffectError as error:
         raise Damage(f"{here} cannot be taken: {error}") from error
     ensure(settled == effect and type(settled.label) is type(effect.label), here, "must name a class as it is")
-    inside, outside = (np.asarray(rule[name], dtype=np.float64) for name in ("inside", "outside"))
+    inside, outside = (np.asarray(rule.get(name, 0.0), dtype=np.float64) for name in ("inside", "outside"))
     wanted = np.asarray(settled.output(family.classes), dtype=np.float64)
     near = np.abs(inside - wanted) <= ROUNDING * np.abs(wanted)
     ensure(bool(near.all()), f"{place}.inside", "must be what the effect adds")
     ensure(not outside.any(), f"{place}.outside", "must be 0 where the effect is fixed")
-    shown = family.has_hazard or rule.get("observed") is not None
-    ensure(shown, f"{place}.observed", "must have the means of a rule with an effect")
 
 
 # ---------------------------------------------------------------------------------------------------------- thresholds

@@ -45,7 +45,7 @@ from pysirus._weights.moments import N_FOLDS
 from pysirus._weights.survival import MOST_TIMES, BaselineHazard, Survival
 
 FORMAT = "pysirus-model"
-VERSIONS = (1, 2)  # 2 has a link, and may have a recipe, constraints and given rules
+VERSIONS = (1, 2, 3)  # 2 has a link, and may have a recipe, constraints and given rules; 3 has slopes
 
 
 def _column(kind: Kind) -> Kind:
@@ -141,6 +141,14 @@ class MomentsKeys:
     )
     y_square: Line = key("Sum of squares of the target in each fold.", name="square")
     centre: float = key("What the target is measured from.")
+    value_sum: tuple[Line, ...] | None = option(
+        "Version 3: for each fold the sum of the values of each rule and slope. A rule has the value 1 where it "
+        "applies and 0 elsewhere, a slope what its feature is above its mean; sums over a rule are then of products "
+        "with these values.",
+        name="value",
+        least=N_FOLDS,
+        most=N_FOLDS,
+    )
 
 
 @dataclass(kw_only=True)
@@ -222,7 +230,9 @@ class ModelKeys:
     hold else outside)."""
 
     format: Literal["pysirus-model"] = key("What the file is.")
-    version: Literal[1, 2] = key("The lowest version that can say it: 2 has a link, and may have more.")
+    version: Literal[1, 2, 3] = key(
+        "The lowest version that can say it: 2 has a link, and may have more; 3 has slopes among its rules."
+    )
     task: Literal["regression", "classification", "survival"] = key("What is predicted.")
     target: str = key("The name of what is predicted.")
     classes: tuple[Label, ...] | None = key("The labels in order, or null.", least=1, most=MAX_CLASSES, unique=True)
@@ -256,7 +266,7 @@ class ModelKeys:
         "relative to that of an average row, which is the prediction. Without it the sum is the prediction."
     )
     survival: SurvivalKeys | None = option("Where the task is survival: events and the baseline hazard.")
-    rules: Rules = key("The selected rules by decreasing frequency, those of weight 0 included.")
+    rules: Rules = key("The selected rules and slopes by decreasing frequency, those of weight 0 included.")
     terms: tuple[TermKeys, ...] = key("The linear terms, usually none.")
     facts: Facts = key("How the model was fitted. Not needed to predict.")
     tuning: TuningKeys | None = option("What tuning found; null without it.", null=True, always=True)

@@ -54,9 +54,12 @@ def moments_of(lines: MomentsKeys | None, rules: Sequence[FittedTerm]) -> Moment
         rule_y_sum=_folds(lines.rule_y_sum, n, "moments.rule_sum").reshape(N_FOLDS, n, 1),
         y_square=read_line(lines.y_square, N_FOLDS, "moments.square"),
         centre=lines.centre,
+        value_sum=None if lines.value_sum is None else _folds(lines.value_sum, n, "moments.value"),
     )
+    of_slopes = (moments.value_sum is None) == all(rule.is_binary for rule in rules)
+    ensure(of_slopes, "moments.value", "is there for lists with slopes, and only for them")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        _check_sums(moments)
+        _check_sums(moments, np.array([rule.is_binary for rule in rules], dtype=bool))
         _check_outputs(moments, rules)
         _check_solvable(moments, rules)
     return moments
@@ -84,25 +87,37 @@ def likelihood_of(lines: LikelihoodKeys | None, n_rules: int, n_classes: int) ->
     return Quadratic(n_scores, linear, curvature)
 
 
-def _check_sums(moments: Moments) -> None:
+def _check_sums(moments: Moments, binary: NDArray[np.bool_]) -> None:
     """Sums of some rows: parts weigh no more than the whole, and squares no less than the sums allow for."""
     size, pair = moments.fold_weight, moments.pair_weight
-    hold = np.einsum("fii->fi", pair)
+    hold = np.einsum("fii->fi", pair)  # of a slope its squares
     total, inside = size.sum(), hold.sum(axis=0)
     more = 1 + ROUNDING
     ensure(bool((size >= 0).all() and 0 < total < np.inf), "moments.size", "must be the weight of each fold")
-    ensure(bool((hold <= size[:, None] * more).all()), "moments.pair", "has a rule that weighs more than its fold")
-    least = np.minimum(hold[:, :, None], hold[:, None, :]) * more
-    ensure(bool(((pair >= 0) & (pair <= least)).all()), "moments.pair", "has a pair that weighs more than its rules")
-    partial = (inside > 0) & (inside < total)
+    heavy = (hold > size[:, None] * more) & binary
+    ensure(bool((hold >= 0).all()) and not heavy.any(), "moments.pair", "has a rule that weighs more than its fold")
+    both = binary[:, None] & binary
+    least = np.where(both, np.minimum(hold[:, :, None], hold[:, None, :]), _most(hold[:, :, None], hold[:, None, :]))
+    fits = (np.abs(pair) <= least * more) & ((pair >= 0) | ~both)
+    ensure(bool(fits.all()), "moments.pair", "has a pair that weighs more than its rules")
+    partial = (inside > 0) & ((inside < total) | ~binary)
     ensure(bool(partial.all()), "moments.pair", "has a rule that holds all rows, or none")
+    if moments.value_sum is not None:
+        same = np.abs(moments.value_sum - hold) <= ROUNDING * hold
+        small = np.abs(moments.value_sum) <= _most(size[:, None], hold) * more
+        ensure(bool(np.where(binary, same, small).all()), "moments.value", "is no sum of these rows")
     square = moments.y_square
     ensure(bool((square >= 0).all()), "moments.square", "must not be negative")
-    most = np.sqrt(size) * np.sqrt(square) * more
+    most = _most(size, square) * more
     ensure(bool((np.abs(moments.y_sum[:, 0]) <= most).all()), "moments.sum", "is larger than its squares allow for")
-    most = np.sqrt(hold) * np.sqrt(square)[:, None] * more
-    fits = bool((np.abs(moments.rule_y_sum[:, :, 0]) <= most).all())
-    ensure(fits, "moments.rule_sum", "is larger than its squares allow for")
+    most = _most(hold, square[:, None]) * more
+    fits = np.abs(moments.rule_y_sum[:, :, 0]) <= most
+    ensure(bool(fits.all()), "moments.rule_sum", "is larger than its squares allow for")
+
+
+def _most(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest sum of products that two sums of squares allow for."""
+    return np.sqrt(first) * np.sqrt(second)
 
 
 def _check_outputs(moments: Moments, rules: Sequence[FittedTerm]) -> None:
@@ -112,7 +127,7 @@ def _check_outputs(moments: Moments, rules: Sequence[FittedTerm]) -> None:
         if rule.n_inside is not None and rule.n_outside is not None:
             rows = (int(moments.rows[r]), moments.n_rows - int(moments.rows[r]))
             ensure(rows == (rule.n_inside, rule.n_outside), f"moments.rows[{r}]", "differs from the rule's n_inside")
-        if rule.stage == 1:
+        if rule.stage == 1 and rule.is_binary:
             means = ("inside", inside[r, 0], rule.means[0]), ("outside", outside[r, 0], rule.means[1])
             for name, mean, output in means:
                 near = abs(mean - output) <= ROUNDING * (abs(mean) + abs(output) + abs(moments.centre))

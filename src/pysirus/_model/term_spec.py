@@ -19,7 +19,7 @@ from pysirus._data.written import DECIMALS, THOUSANDS, NumberForm
 from pysirus._families.outputs import Outcome
 from pysirus._forest.forest import MOST_GROUPS
 from pysirus._model.facts import Count, Share
-from pysirus._model.keys import ABSENT, key, option, record
+from pysirus._model.keys import ABSENT, key, option, tagged
 from pysirus._model.kinds import (
     LABEL,
     NOTHING,
@@ -43,6 +43,7 @@ from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.parse import MOST_CONDITIONS
 from pysirus._terms.rule import Condition, FittedRule, Split
+from pysirus._terms.slope import FittedSlope
 
 LONGEST_ZONE = 64  # characters
 
@@ -291,10 +292,16 @@ class EffectKeys:
         return EffectKeys(adds=sizes[0], times=sizes[1], label=effect.label)
 
 
+def _reason() -> Any:
+    told = "What people are told where it counts: one text, or one where it applies and one where it does not."
+    return key(told, absent=(), least=1, most=2)
+
+
 @dataclass(kw_only=True)
 class RuleKeys:
     """A rule: if all its conditions hold then one output, else another."""
 
+    BUILDS: ClassVar = FittedRule
     file_text: str = key("The rule for people; not read back.", name="text", reads=False)
     conditions: tuple[ConditionKeys, ...] = key("What it asks, of each feature once.", least=1, most=MOST_CONDITIONS)
     path: tuple[SplitKeys, ...] = key("The splits that it came from.")
@@ -320,17 +327,56 @@ class RuleKeys:
     survival: tuple[OutcomeKeys, OutcomeKeys] | None = option(
         "Of survival: what became of the training rows inside and outside."
     )
-    reason: tuple[str, ...] = key(
-        "What people are told where it counts: one text, or one where it applies and one where it does not.",
-        absent=(),
-        least=1,
-        most=2,
-    )
+    reason: tuple[str, ...] = _reason()
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedRule:
         """With the classes that its outputs are of."""
         return FittedRule(**own, classes=known.classes)
+
+
+@dataclass(kw_only=True)
+class SlopeKeys:
+    """Version 3: a slope. It adds `slope` times the value of a numeric feature less its mean, the value being held
+    within two ends; it adds nothing where the value is missing."""
+
+    BUILDS: ClassVar = FittedSlope
+    kind: Literal["slope"] = key("What tells it from a rule.")
+    file_text: str = key("The slope for people; not read back.", name="text", reads=False)
+    feature: str = key("The name of the feature.")
+    index: Count = key("Its position among the features.")
+    lower: float = key("Values below count as this.")
+    upper: float = key("Values above count as this.")
+    mean: float = key("Where it adds nothing: the mean of the known training values.")
+    slope: Output = key(
+        "What a unit of the feature adds to the score, of several classes to that of each: `weight` times `inside`, "
+        "rounded as people read it. Predictions are made by it.",
+        reads=False,
+    )
+    inside: Output = key("The least-squares slope of the target, of a correction that of the residual.")
+    weight: float | None = key("Its weight in the model.")
+    step: float = key("Of how many units is told what they add.", above=0)
+    decimals: int | None = key("To how many decimals that is rounded; null where it is not.", low=-400, high=400)
+    multiplies: bool = key("Whether it is told, and rounded, as a factor.", absent=False)
+    frequency: Annotated[float, NAN_IS_NULL] = key("Proportion of the trees whose line it is.")
+    n_inside: Count | None = key("Training rows where the value is known.")
+    n_outside: Count | None = key("Other training rows.")
+    stage: int = key("The stage that it comes from.", absent=1, always=True, low=1, high=2**31)
+    given: bool = key("Whether somebody gave the slope, rather than the forest.", absent=False)
+    effect: EffectKeys | None = option("What a unit adds, where somebody fixed it.")
+    reason: tuple[str, ...] = _reason()
+
+    @staticmethod
+    def build(own: Json, place: str, known: Any) -> FittedSlope:
+        """With the classes that it adds to, and without what says its kind; it adds nothing at its mean."""
+        del own["kind"]
+        outside = tuple(0.0 for _ in own["inside"]) if isinstance(own["inside"], tuple) else 0.0
+        return FittedSlope(**own, outside=outside, classes=known.classes)
+
+    @staticmethod
+    def parts(term: FittedSlope) -> Any:
+        """With its kind, and what is used of it."""
+        return SimpleNamespace(**{**vars(term), "kind": "slope", "slope": term.slope, "file_text": term.file_text})
 
 
 @dataclass(kw_only=True)
@@ -350,5 +396,6 @@ class TermKeys:
         return LinearTerm(**own, is_date=known.features[own["index"]].is_date)
 
 
-LIST = items(record(RuleKeys))
+TERM = tagged("kind", RuleKeys, slope=SlopeKeys)
+LIST = items(TERM)
 Rules = Annotated[Any, replace(LIST, read=lambda value, place, known: RuleSet(LIST.read(value, place, known)))]

@@ -191,3 +191,18 @@ def to_share(name: str, value: Any, n_rows: int) -> float:
         f"{Parameter(name)} must be a share of the rows from {LEAST_SHARE:g} to 1.0 or a whole number of rows of at "
         f"least 1{OR_NONE}, got {value!r}."
     )
+
+
+def yes_or_auto(text: str) -> bool | str:
+    """Typed yes, no or auto."""
+    if text not in ("yes", "no", "auto"):
+        raise ValueError(f"must be yes, no or auto, got {text!r}")
+    return text if text == "auto" else text == "yes"
+
+
+def count_or_auto(text: str) -> int | str:
+    """A typed number, or auto."""
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise ValueError(f"a whole number or auto, got '{text}'.") from None

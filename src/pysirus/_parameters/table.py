@@ -21,8 +21,10 @@ from pysirus._parameters.check import (
     check_jobs,
     check_real,
     check_support,
+    count_or_auto,
     parameter,
     to_share,
+    yes_or_auto,
 )
 from pysirus._parameters.responses import ClassWeight, Event, Loss, PositiveClass, Weighting
 
@@ -59,14 +61,6 @@ def columns_tried(text: str) -> int | float | str:
         return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:
         raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
-
-
-def count_or_auto(text: str) -> int | str:
-    """A typed number, or auto."""
-    try:
-        return text if text == "auto" else int(text)
-    except ValueError:
-        raise ValueError(f"a whole number or auto, got '{text}'.") from None
 
 
 def share_or_count(value: float) -> float:
@@ -363,6 +357,23 @@ class Stages:
             "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
             type=str,
             parse=count_or_auto,
+        ),
+    )
+    slopes: bool | str = parameter(
+        False,
+        'bool or "auto", default=False',
+        "Whether a list with stages may hold slopes beside rules: terms that are linear in one numeric column. A slope "
+        'is selected where it explains more often than a cut. "auto", when tuned: where cross-validation prefers it; '
+        "with one stage there are none.",
+        lambda name, value: check_choice(name, value, (True, False, "auto")),
+        Option(
+            "--slopes",
+            "yes|no|auto",
+            "With --stages: whether the list may hold slopes, linear in one column. Default: no; with tune auto, as "
+            "cross-validation prefers.",
+            type=str,
+            default=None,
+            parse=yes_or_auto,
         ),
     )
 

@@ -31,16 +31,19 @@ def cross_products(a: Floats, b: Floats) -> Floats:
     return np.stack([weighted_sum(column, b) for column in a.T])
 
 
-def scores_of(holds: NDArray[np.bool_], base: Floats, steps: Floats) -> Floats:
-    """``base + holds @ steps``: what rules that hold, [row, rule], add up to, [row, score].
+def scores_of(values: NDArray[Any], base: Floats, steps: Floats, bounds: Floats | None = None) -> Floats:
+    """``base + values @ steps``: what terms of whole values, [row, term], add up to, [row, score]; of rules yes or no.
+
+    ``bounds`` are those of the values of each term, 1 where none are given.
 
     By BLAS all the same, which is fast: base and steps are first rounded to multiples of a power of two, so small that
     nothing is lost but the last digit, and so large that every sum of them is exact, in whatever order.
     """
-    _, exponent = np.frexp(np.abs(base) + np.abs(steps).sum(axis=0))
+    largest = np.abs(steps) if bounds is None else np.abs(steps) * bounds[:, None]
+    _, exponent = np.frexp(np.abs(base) + largest.sum(axis=0))
     unit = exponent - 52
     base, steps = (np.ldexp(np.rint(np.ldexp(numbers, -unit)), unit) for numbers in (base, steps))
-    return np.asarray(base + holds @ steps)
+    return np.asarray(base + values @ steps)
 
 
 def powers_of_ten(first: int, last: int, n: int) -> Floats:

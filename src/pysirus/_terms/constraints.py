@@ -17,9 +17,9 @@ import numpy as np
 from pysirus._forest.forest import ANY, InteractionConstraint
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
+from pysirus._terms.term import BOTH_WAYS
 from pysirus._text.format import apart, in_quotes
 
-BOTH_WAYS = 2
 WORDS = {1: "increasing", -1: "decreasing"}
 
 
@@ -31,9 +31,7 @@ def gap_of(rule: FittedTerm) -> float:
 
 def side_of(condition: Condition) -> int:
     """1 where larger known values satisfy a condition, -1 where smaller ones do, 0 where all do or none."""
-    if condition.lower_cut is not None and condition.upper_cut is not None:
-        return BOTH_WAYS
-    return int(condition.lower_cut is not None) - int(condition.upper_cut is not None)
+    return condition.side
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Constraints:
 
     directions: dict[int, int] = field(default_factory=dict)  # of columns, by number: 1 rises, -1 falls
     together: InteractionConstraint = ANY
-    forbidden: tuple[FittedTerm, ...] = ()  # conditions that no rule asks together
+    forbidden: tuple[FittedTerm, ...] = ()  # conditions that no rule asks together, and slopes that no list has
     of_first: bool = False  # directions are about the first of two classes, and not about the second
 
     def gap(self, rule: FittedTerm) -> float:
@@ -51,20 +49,30 @@ class Constraints:
 
     def allows_form(self, rule: FittedTerm) -> bool:
         """Whether a rule without outputs may obey."""
-        if not self.together.allows([condition.index for condition in rule.conditions]):
+        if not self.together.allows(rule.columns):
             return False
         if self._forbidden_in(rule):
             return False
-        return all(side_of(c) != BOTH_WAYS for c in rule.conditions if c.index in self.directions)
+        return all(side != BOTH_WAYS for i, side in rule.directions().items() if i in self.directions)
+
+    def allows_slope(self, index: int) -> bool:
+        """Whether a column may have a slope: neither it nor its slope is forbidden."""
+        return self.together.allows((index,)) and index not in self._forbidden_slopes
+
+    @cached_property
+    def _forbidden_slopes(self) -> dict[int, FittedTerm]:
+        return {index: term for term in self.forbidden if not term.is_binary for index in term.columns}
 
     @cached_property
     def _forbidden_by_keys(self) -> dict[frozenset[Hashable], FittedTerm]:
-        return {_keys(rule): rule for rule in reversed(self.forbidden)}
+        return {_keys(rule): rule for rule in reversed(self.forbidden) if rule.is_binary}
 
     def _forbidden_in(self, rule: FittedTerm) -> list[FittedTerm]:
         """What a rule holds of what is forbidden: looked up part by part, or one by one where it has many parts."""
         if not self.forbidden:
             return []
+        if not rule.is_binary:
+            return [self._forbidden_slopes[index] for index in rule.columns if index in self._forbidden_slopes]
         own, known = _keys(rule), self._forbidden_by_keys
         if 2 ** len(own) > len(known):
             return [forbidden for keys, forbidden in known.items() if keys <= own]
@@ -72,8 +80,8 @@ class Constraints:
         return [known[part] for part in parts if part in known]
 
     def steers(self, rule: FittedTerm) -> bool:
-        """Whether the outputs of a rule matter: it has a condition on a column with a direction."""
-        return any(c.index in self.directions and side_of(c) for c in rule.conditions)
+        """Whether the outputs of a rule matter: it reads a column with a direction."""
+        return any(i in self.directions and side for i, side in rule.directions().items())
 
     def allows(self, rule: FittedTerm) -> bool:
         """Whether a rule obeys."""
@@ -82,17 +90,17 @@ class Constraints:
     def faults(self, rule: FittedTerm) -> list[str]:
         """What a rule breaks, in words; nothing where it obeys."""
         found = []
-        names = [condition.feature for condition in rule.conditions]
-        if not self.together.allows([condition.index for condition in rule.conditions]):
+        names = rule.features
+        if not self.together.allows(rule.columns):
             found.append(f"{_listed(names)} {'may not stand in one rule' if len(names) > 1 else 'is forbidden'}")
         found += [f"'{forbidden.condition_text}' is forbidden" for forbidden in self._forbidden_in(rule)]
-        for condition in rule.conditions:
-            wanted, side = self.directions.get(condition.index, 0), side_of(condition)
+        for name, (index, side) in zip(names, rule.directions().items()):
+            wanted = self.directions.get(index, 0)
             if wanted and side == BOTH_WAYS:
-                found.append(f"its condition on '{condition.feature}' has two sides, so it rises and falls")
+                found.append(f"its condition on '{name}' has two sides, so it rises and falls")
             elif wanted and self.gap(rule) * side * wanted < 0:
                 goes = "falls" if wanted > 0 else "rises"
-                found.append(f"it {goes} with '{condition.feature}', and must be {WORDS[wanted]}")
+                found.append(f"it {goes} with '{name}', and must be {WORDS[wanted]}")
         return found
 
     def text(self, names: Sequence[str]) -> str:

@@ -11,11 +11,12 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._bins.lines import ColumnLine
 from pysirus._families.links import EffectScale
 from pysirus._families.outputs import Outcome, fold_labels, format_factors, median_texts
 from pysirus._terms.term import Term
@@ -124,6 +125,21 @@ def effect_of(found: re.Match[str], label: str | None) -> Effect:
 
 Self = TypeVar("Self", bound="FittedTerm")
 Floats = NDArray[np.float64]
+
+
+class Reading(Protocol):
+    """How the terms of a model are read whose weighted sum is a score: what the data say, and what a term adds."""
+
+    @property
+    def adds_name(self) -> str: ...
+
+    def outputs(self, rule: Any, *, named: bool = True, longest: int | None = None) -> tuple[str, str]: ...
+    def mean_texts(self, rule: Any) -> tuple[str, str]: ...
+    def adds(self, rule: Any) -> str: ...
+    def added(self, rule: Any) -> tuple[Floats, Floats]: ...
+    def shown_class(self, rule: Any) -> int: ...
+
+
 LEAST_GAP = 1e-6  # between means that say how many rows are inside; below, rows are counted without their weights
 
 
@@ -188,6 +204,18 @@ class FittedTerm(Term):
     def means(self) -> tuple[Any, Any]:
         """What the data say: the mean target (class proportions) of the rows inside and outside."""
         return (self.inside, self.outside) if self.observed is None else self.observed
+
+    def round_slope(self: Self, spread: float, *, multiplies: bool) -> Self:
+        """The term with what it adds in the digits that matter; a rule is as it is."""
+        return self
+
+    def shift(self, line: ColumnLine) -> tuple[float, float]:
+        """Of a slope its mean value over the training rows: as it was learned, and as predictions have it."""
+        return 0.0, 0.0
+
+    def answers(self, means: tuple[Floats, Floats], slope: Floats) -> tuple[Floats, Floats]:
+        """What it answers at the values 1 and 0, given the means there and the least-squares slope between them."""
+        return means
 
     def outputs(self, values: Floats) -> Floats:
         """Its output in each row, [row] or [row, class], its values there being given."""
@@ -268,6 +296,26 @@ class FittedTerm(Term):
         """The reason that was set for it, or what is true of a row where it holds, or does not."""
         return self.reason[0 if holds else -1] if self.reason else super().said(holds)
 
+    def read_by(self, reading: Reading | None, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """What a line says of it: outputs, or the means in the data; labels cut to ``longest`` characters."""
+        if reading is not None:
+            return reading.outputs(self, named=named, longest=longest)
+        return self.texts_with(fold_labels(self.classes, longest))
+
+    def adds_by(self, reading: Reading) -> str:
+        """What it adds where it holds and elsewhere, as a column of the list says it."""
+        return reading.adds(self)
+
+    @property
+    def line_values(self) -> dict[str, Any]:
+        """The numbers of a line, of a term that has one: what a unit adds, and the range."""
+        return {}
+
+    @property
+    def added_ends(self) -> tuple[Floats, Floats] | None:
+        """What it adds at the upper and at the lower end of its range, of a term that has one."""
+        return None
+
     def folded(self, width: int = LINE) -> str:
         """``text`` for display, at most ``width`` characters: long sets and names are shortened."""
         head = "" if self.effect is None else one_line(f"{self.effect} if ")
@@ -339,3 +387,13 @@ def outputs_of(terms: Sequence[FittedTerm], shape: tuple[int, ...] = ()) -> tupl
     sides = ([term.inside for term in terms], [term.outside for term in terms])
     inside, outside = (np.array(side, dtype=np.float64).reshape(len(terms), *shape) for side in sides)
     return inside, outside
+
+
+def bounds_of(terms: Sequence[FittedTerm]) -> Floats:
+    """The largest sizes of their whole values, [term]."""
+    return np.array([term.bound for term in terms], dtype=np.float64)
+
+
+def units_of(terms: Sequence[FittedTerm]) -> Floats:
+    """The units of their whole values, [term]."""
+    return np.array([term.unit for term in terms], dtype=np.float64)

@@ -6,8 +6,8 @@ the prediction (Friedman and Popescu 2008, section 5).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +39,7 @@ class LinearTerm(Term):
     """
 
     kind: ClassVar[str] = "LinearTerm"
+    is_binary: ClassVar[bool] = False
     frequency: ClassVar[float] = float("nan")  # it comes from no tree
     inside: ClassVar[float] = 1.0
     outside: ClassVar[float] = 0.0
@@ -87,6 +88,10 @@ class LinearTerm(Term):
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
         """Add the column times its weight; there is nothing at the value 0."""
         into.line(self, inside)
+
+    def with_names(self, names: Mapping[int, str]) -> LinearTerm:
+        """The term of a column of another name."""
+        return replace(self, feature=names[self.index])
 
     @property
     def condition_text(self) -> str:

@@ -5,26 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pysirus._families.outputs import fold_labels
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.fitted import FittedTerm, Reading
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_label, format_number, format_percents, html_table, make_frame, text_table
 
-
-class Reading(Protocol):
-    """How the rules of a model are read whose weighted sum is a score: what the data say, and what a rule adds."""
-
-    @property
-    def adds_name(self) -> str: ...
-
-    def outputs(self, rule: FittedTerm, *, named: bool = True, longest: int | None = None) -> tuple[str, str]: ...
-    def adds(self, rule: FittedTerm) -> str: ...
-    def added(self, rule: FittedTerm) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+SIDES = ("inside", "outside")
 
 
 class RuleSet(Sequence[FittedTerm]):
@@ -84,9 +74,9 @@ class RuleSet(Sequence[FittedTerm]):
             if self.reading is None:
                 columns["weight"] = [format_number(rule.weight or 0.0, 3) for rule in self]
             elif self.reading.adds_name:
-                columns[self.reading.adds_name] = [self.reading.adds(rule) for rule in self]
+                columns[self.reading.adds_name] = [rule.adds_by(self.reading) for rule in self]
         if any(rule.survival is not None for rule in self):
-            columns["events"] = [" / ".join(rule.event_texts) for rule in self]
+            columns["events"] = [" / ".join(filter(None, rule.event_texts)) for rule in self]
         others = sum(2 + max(map(len, [name, *own])) for name, own in columns.items() if name != "rule")
         width = None if full else LINE - others
         columns["rule"] = [self.rule_text(rule, named, width) for rule in self]
@@ -94,13 +84,12 @@ class RuleSet(Sequence[FittedTerm]):
 
     def output_texts(self, rule: FittedTerm, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """A rule's outputs, or the means in the data, inside and outside; labels cut to ``longest`` characters."""
-        if self.reading is not None:
-            return self.reading.outputs(rule, named=named, longest=longest)
-        labels = fold_labels(rule.classes, longest)
-        if self.shown is not None and labels and isinstance(rule.inside, tuple) and isinstance(rule.outside, tuple):
-            texts = format_percents(rule.inside[self.shown], rule.outside[self.shown])
-            return f"{format_label(labels[self.shown])} {texts[0]}", texts[1]
-        return rule.texts_with(labels)
+        labels, k = fold_labels(rule.classes, longest), self.shown
+        shares = [side for side in (rule.inside, rule.outside) if isinstance(side, tuple)]
+        if self.reading is None and k is not None and labels and len(shares) == 2:
+            texts = format_percents(*(side[k] for side in shares))
+            return f"{format_label(labels[k])} {texts[0]}", texts[1]
+        return rule.read_by(self.reading, named=named, longest=longest)
 
     def rule_text(self, rule: FittedTerm, named: bool = True, width: int | None = None) -> str:
         """A rule as one line, whole or folded to a width."""
@@ -125,7 +114,13 @@ class RuleSet(Sequence[FittedTerm]):
         -------
         text : str
         """
-        return text_table(*self._rows(named, full)) if len(self) else "(no rules)"
+        notes = ["", *self.notes] if self.notes else []
+        return "\n".join([text_table(*self._rows(named, full)), *notes]) if len(self) else "(no rules)"
+
+    @property
+    def notes(self) -> list[str]:
+        """What is said once below the list, of the kinds of terms that it has."""
+        return list(dict.fromkeys(rule.note for rule in self if rule.note))
 
     @property
     def is_folded(self) -> bool:
@@ -143,7 +138,8 @@ class RuleSet(Sequence[FittedTerm]):
 
     def html(self, *, named: bool = True) -> str:
         """The same table for a notebook."""
-        return html_table(*self._rows(named, False)) if len(self) else "<p>(no rules)</p>"
+        notes = "".join(f"<p>{note}</p>" for note in self.notes)
+        return html_table(*self._rows(named, False)) + notes if len(self) else "<p>(no rules)</p>"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The rules as a data frame, one row per rule.
@@ -160,24 +156,36 @@ class RuleSet(Sequence[FittedTerm]):
             ``stage``, and ``effect`` where one is fixed. Of numbers in stages then also ``adds_inside`` and
             ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and ``mean_outside`` (what the
             data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
-            to an event ``median_inside``, ``events_inside`` and so on in place of means.
+            to an event ``median_inside``, ``events_inside`` and so on in place of means. Of a list with slopes also
+            ``per_unit`` (what a unit adds to the score), ``lower``, ``upper`` (its range) and ``zero_at`` (the mean,
+            where it adds nothing); a slope has no outputs inside and outside.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
-            column = [getattr(rule, name) for rule in self]
+            column = [getattr(rule, name) if rule.is_binary or name not in SIDES else None for rule in self]
             data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
         if any(rule.effect is not None for rule in self):
             data["effect"] = [None if rule.effect is None else str(rule.effect) for rule in self]
         if self.reading is not None:
-            for i, side in enumerate(("inside", "outside")):
-                if any(rule.survival is not None for rule in self):
-                    outcomes = [rule.survival[i] for rule in self if rule.survival is not None]
-                    data[f"median_{side}"] = [own.median for own in outcomes]
-                    data[f"events_{side}"] = [own.n_events for own in outcomes]
-                elif self.reading.adds_name:
-                    data[f"mean_{side}"] = [np.asarray(rule.means[i]).tolist() for rule in self]
-                data[f"adds_{side}"] = [self.reading.added(rule)[i].tolist() for rule in self]
+            for i, side in enumerate(SIDES):
+                data |= self._side_columns(self.reading, i, side)
+        lines = [rule.line_values for rule in self]
+        for name in next((list(own) for own in lines if own), []):
+            data[name] = [np.asarray(own[name]).tolist() if own else None for own in lines]
         return make_frame(data, backend)
+
+    def _side_columns(self, reading: Reading, i: int, side: str) -> dict[str, list[Any]]:
+        """What the data say on a side of each rule, and what it adds there."""
+        data: dict[str, list[Any]] = {}
+        if any(rule.survival is not None for rule in self):
+            outcomes = [None if rule.survival is None else rule.survival[i] for rule in self]
+            data[f"median_{side}"] = [None if own is None else own.median for own in outcomes]
+            data[f"events_{side}"] = [None if own is None else own.n_events for own in outcomes]
+        elif reading.adds_name:
+            means = ((rule.means[i] if rule.is_binary else None) for rule in self)
+            data[f"mean_{side}"] = [None if own is None else np.asarray(own).tolist() for own in means]
+        data[f"adds_{side}"] = [reading.added(rule)[i].tolist() if rule.is_binary else None for rule in self]
+        return data
 
 
 def _count_shown(rules: Sequence[FittedTerm]) -> list[int | None]:

@@ -1,6 +1,7 @@
 """The text of a rule in, what it asks of each column out; a message points at the character where it goes wrong.
 
     rule       [effect "if" | "if"] condition {"&" condition} ["then" ...]
+    slope      "slope of" name [", from" number "to" number]  |  effect "per unit of" name
     effect     "+" number | "-" number | "×" number, then ["for" class]
     condition  "(" condition ")"  |  ask ["or missing"]
     ask        name "<" number  |  name ">=" number  |  number "<=" name "<" number
@@ -12,7 +13,8 @@
 Names and levels stand as they print, or in quotes, and may hold anything, these signs too. So the parser knows the
 columns and finds every reading of a text: each place of it is read once, and what follows a place is kept by the place.
 Where readings differ, the one that prints as the text stands is meant; a text that has none such, or two, is refused.
-The name of a class is all that stands between "for" and an "if" after which conditions can be read.
+The name of a class is all that stands between "for" and an "if" after which conditions can be read, or a "per unit of"
+after which a column is named.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[e
 DATE = re.compile(r"-?\d{4,5}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?![\d:])")
 SPACE = re.compile(r"\s*")
 IF = re.compile(r"\bif\b")
-LEADS_ON = re.compile(r"\s*(?:if|for)\b")
+LEADS_ON = re.compile(r"\s*(?:if|for|per unit of)\b")
+SLOPE, PER_UNIT = "slope of ", "per unit of "
+PER_UNIT_OF = re.compile(r"\bper unit of\b")
 SHOWN_CONDITIONS, SHOWN_LEVELS = 6, 6  # in a message
 MOST_CONDITIONS = 1_000  # of a rule; deep trees have fewer
 
@@ -48,6 +52,7 @@ class Ask:
     levels: tuple[Any, ...] | None = None
     missing: bool = False
     only_missing: bool = False
+    is_slope: bool = False
     printed: bool = field(default=True, compare=False)
 
 
@@ -137,6 +142,36 @@ class _Reader:
                 for word in IF.finditer(self.text, after):
                     if word.start() > self.skip(after):
                         yield found, slice(after, word.start()), word.end()
+
+    def slopes(self) -> Iterator[tuple[Effect | None, Ask]]:
+        """The slope that the text may be, with the effect before it."""
+        if self.text.lstrip().startswith(SLOPE):
+            for ask in self._slope(self.text.index(SLOPE) + len(SLOPE)):
+                yield None, ask
+        found = EFFECT.match(self.text)
+        if found is None:
+            return
+        spoken = not found[0].strip().startswith(("x", "*"))  # ×2 prints so
+        for word in PER_UNIT_OF.finditer(self.text, found.end()):
+            label = self.text[found.end() : word.start()].strip()
+            if not label or label.startswith("for "):
+                for ask in self._slope(word.end()):
+                    yield effect_of(found, label.removeprefix("for ").strip() or None), replace(ask, printed=spoken)
+
+    def _slope(self, position: int) -> Iterator[Ask]:
+        """A column, and its range as it prints, up to the end of the text."""
+        for column, end, printed in self.name(position):
+            ask = Ask(column, self.skip(position), is_slope=True, printed=printed)
+            if self.skip(end) == len(self.text):
+                yield ask
+            for after in self.sign(end, ", from "):
+                for _, upper in self.number(after):
+                    for last in self.sign(upper, "to "):
+                        for _, stop in self.number(last):
+                            if self.skip(stop) == len(self.text):
+                                yield ask
+                            else:
+                                self.fail(self.skip(stop), "the end")
 
     # --------------------------------------------------------------------------------------------------- conditions
 
@@ -259,6 +294,8 @@ class _Reader:
                 known[place] = list(self.one_more(place))
             return known[place]
 
+        for effect, ask in self.slopes():
+            found[effect, (ask,)] = found.get((effect, (ask,)), False) or ask.printed
         for said, label, start in self.starts():
             if label is not None and any(effect is not None and effect.label for effect, _ in found):
                 break  # the shortest name of a class
@@ -298,7 +335,8 @@ def _ambiguous(text: str, ways: Sequence[tuple[Effect | None, tuple[Ask, ...]]],
     for effect, asks in ways:
         said = " & ".join(_said(ask, lexicon) for ask in asks[:SHOWN_CONDITIONS])
         said += " & ..." if len(asks) > SHOWN_CONDITIONS else ""
-        shown.append(said if effect is None else f"{effect} if {said}")
+        joint = "per unit of" if asks[0].is_slope else "if"
+        shown.append(said if effect is None else f"{effect} {joint} {said.removeprefix(SLOPE)}")
     at = next((a.at for a, b in zip(ways[0][1], ways[1][1]) if a != b), 0)
     problem = f"it can be read in two ways: {shown[0]}, or {shown[1]}. Write names in quotes, as here"
     return RuleTextError(text, at, problem)
@@ -307,6 +345,8 @@ def _ambiguous(text: str, ways: Sequence[tuple[Effect | None, tuple[Ask, ...]]],
 def _said(ask: Ask, lexicon: Lexicon) -> str:
     """What is asked, with every name and level in quotes."""
     name, tail = in_quotes(lexicon.columns[ask.column].name), " or missing" if ask.missing else ""
+    if ask.is_slope:
+        return f"{SLOPE}{name}"
     if ask.only_missing:
         return f"{name} is missing"
     if ask.levels is not None:

@@ -12,10 +12,11 @@ from typing import Any
 from pysirus._bins.cuts import CutIdentity, Cuts
 from pysirus._data.column import ColumnKind
 from pysirus._data.table import Feature
-from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.fitted import Effect, FittedTerm
 from pysirus._terms.lexicon import Lexicon, RuleTextError
 from pysirus._terms.parse import Ask, parse_rule
 from pysirus._terms.rule import Condition, FittedRule, Rule
+from pysirus._terms.slope import FittedSlope
 from pysirus._text.format import format_date, format_threshold
 
 
@@ -80,11 +81,22 @@ def read_rules(texts: Iterable[str], columns: Sequence[KnownColumn]) -> list[Fit
 
 def _read(text: str, columns: Sequence[KnownColumn], lexicon: Lexicon) -> FittedTerm:
     effect, found = parse_rule(text, lexicon)
+    if found[0].is_slope:
+        return _slope(found[0], columns, text, effect)
     asks: dict[int, Ask] = {}
     for ask in found:
         before = asks.get(ask.column)
         asks[ask.column] = ask if before is None else _both(before, ask, text, columns[ask.column].name)
     return FittedRule(tuple(_condition(ask, columns[i], i, text) for i, ask in asks.items()), effect=effect)
+
+
+def _slope(ask: Ask, columns: Sequence[KnownColumn], text: str, effect: Effect | None) -> FittedSlope:
+    """The slope of a column, of which nothing else is known."""
+    column = columns[ask.column]
+    if column.kind != "numeric" or column.is_date:
+        kind = "holds dates" if column.is_date else "has categories"
+        raise RuleTextError(text, ask.at, f"a slope is of a column of numbers, and '{column.name}' {kind}")
+    return FittedSlope(column.name, ask.column, effect=effect)
 
 
 def rule_on(rule: Rule, columns: Sequence[KnownColumn], numbers: Sequence[int]) -> FittedTerm:

@@ -25,7 +25,7 @@ from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._forest.forest import Paths
 from pysirus._terms.fitted import Effect, FittedTerm
-from pysirus._terms.term import BinValues, Builder, Numbers, Term
+from pysirus._terms.term import BOTH_WAYS, BinValues, Builder, Numbers, Term
 from pysirus._terms.words import (
     Sides,
     condition_words,
@@ -121,6 +121,13 @@ class Condition:
         """Whether it asks the same of the same feature, with cuts at most one quantile away."""
         alike = self.shape == other.shape and bool(self.missing) == bool(other.missing)
         return alike and _near(self.lower_cut, other.lower_cut) and _near(self.upper_cut, other.upper_cut)
+
+    @property
+    def side(self) -> int:
+        """1 where larger known values satisfy it, -1 where smaller ones do, 0 where all do or none, 2 in between."""
+        if self.lower_cut is not None and self.upper_cut is not None:
+            return BOTH_WAYS
+        return int(self.lower_cut is not None) - int(self.upper_cut is not None)
 
     def with_share(self, share: float) -> Condition:
         """The condition with its share of the training weight; values it cannot judge go where most of that is."""
@@ -250,12 +257,18 @@ class Rule(Term):
         """The rule with what it adds where it holds."""
         return FittedRule(self.conditions, self.path).with_effect(effect)
 
+    def directions(self) -> dict[int, int]:
+        """The sides of its conditions."""
+        return {condition.index: condition.side for condition in self.conditions}
+
     def factor(self, index: int, column: Column) -> NDArray[np.bool_]:
         """Where the condition on a feature holds."""
         return next(condition for condition in self.conditions if condition.index == index).holds(column)
 
     def bin_values(self, binned: Binned) -> BinValues:
         """The bins in which each condition holds."""
+        if binned.given and self.key in binned.given:
+            return [(binned.given[self.key], np.arange(256) == 1)]
         return [(condition.index, condition.holds_in(binned)) for condition in self.conditions]
 
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:

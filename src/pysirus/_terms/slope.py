@@ -9,10 +9,10 @@ Predictions, texts and exports all read ``slope``: what is printed is what is us
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,19 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._bins.gaps import Gap, shortest_in
+from pysirus._bins.lines import ColumnLine
+from pysirus._bins.number_grid import MIDDLE, NO_PLACE, NumberGrid
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._terms.fitted import FittedTerm, Floats
-from pysirus._terms.term import BinValues, Builder, Numbers, Term
-from pysirus._text.format import apart, format_threshold
+from pysirus._families.links import log_odds
+from pysirus._families.outputs import LABELS
+from pysirus._terms.fitted import FittedTerm, Floats, Reading
+from pysirus._terms.slope_words import RANGE_NOTE, ends_text, fold_slope, rate_text
+from pysirus._terms.term import Builder, Numbers, Term
+from pysirus._terms.words import LINE, Sides
+from pysirus._text.format import apart, format_label, format_threshold, in_quotes, one_line
 
+Named = TypeVar("Named", bound="Slope")
 STEPS = 40  # in which a line is shown
 LEAST_UNITS, MOST_UNITS = 1.0, 1000.0  # of a range that is told per unit
 RANGE_SHARE = 5e-4  # of the range, by which its ends and the mean may move to be short
@@ -46,15 +53,21 @@ class Slope(Term):
         The smallest and the largest training value; beyond them the value stays what it is there.
     mean : float
         Where the value is 0: the mean of the known training values.
+    grid : NumberGrid or None
+        Where training rows have their numbers; None where none are known.
     """
 
     kind: ClassVar[str] = "Slope"
+    is_binary: ClassVar[bool] = False
+    note: ClassVar[str] = RANGE_NOTE
+    file_version: ClassVar[int] = 3
 
     feature: str = ""
     index: int = 0
     lower: float = float("nan")
     upper: float = float("nan")
     mean: float = float("nan")
+    grid: NumberGrid | None = field(default=None, kw_only=True)  # on which training rows have their numbers
 
     @property
     def key(self) -> Hashable:
@@ -94,13 +107,56 @@ class Slope(Term):
         """Its value times what a unit has; at 0 there is nothing."""
         return np.asarray(values * inside)
 
-    def bin_values(self, binned: Binned) -> BinValues:
-        """None: rows need their own value."""
-        raise NotImplementedError("A slope has no values of bins.")
+    def row_values(self, binned: Binned, bins: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Its value in each of these rows, in places of its grid."""
+        return self.from_places(self.on_grid.read(bins))
+
+    @property
+    def unit(self) -> float:
+        """How far two places of its grid are apart."""
+        return self.on_grid.unit
+
+    @property
+    def bound(self) -> int:
+        """As many places as a grid has at most."""
+        return 2 * MIDDLE
+
+    @property
+    def extent(self) -> float:
+        """Its range."""
+        return self.upper - self.lower
+
+    @property
+    def centre_place(self) -> int:
+        """The place on the grid where its whole value is 0."""
+        return self.on_grid.place(self.mean)
+
+    @property
+    def on_grid(self) -> NumberGrid:
+        """The grid, which is known in training."""
+        assert self.grid is not None
+        return self.grid
+
+    def whole_values(self, table: Table) -> NDArray[np.int32]:
+        """Its value in each row of a table, in places of its grid."""
+        held = np.clip(table.columns[self.index].values.astype(np.float64), self.lower, self.upper)
+        return self.from_places(self.on_grid.places(held))
+
+    def from_places(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The same of places."""
+        return np.where(places == NO_PLACE, 0, places - np.int32(self.centre_place))
+
+    def directions(self) -> dict[int, int]:
+        """It rises in its column."""
+        return {self.index: 1}
 
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
         """Add the column within its range, less its mean, times what a unit adds."""
         into.line(self, inside)
+
+    def with_names(self: Named, names: Mapping[int, str]) -> Named:
+        """The slope of a column of another name."""
+        return replace(self, feature=names[self.index])
 
     def steps_on(self, index: int) -> set[float]:
         """The ends of its range, between which its line is drawn."""
@@ -122,6 +178,11 @@ class Slope(Term):
     def condition_text(self) -> str:
         """What it reads, as the parser reads it back."""
         return f"slope of {apart(self.feature)}{self.range_text}"
+
+    @property
+    def exact_text(self) -> str:
+        """The same in the form that is read in one way only."""
+        return f"slope of {in_quotes(self.feature)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,9 +222,9 @@ class FittedSlope(FittedTerm, Slope):
             factor = round_number(math.exp(added[0]), decimals, from_=1.0)
             return [float(_core.log(np.array([factor]))[0])]
         if len(added) == 2:
-            odds = round_number(added[1] - added[0], decimals)
+            odds = round_number(float(added[1] - added[0]), decimals)
             return [-odds / 2, odds / 2]
-        return [round_number(added[0], decimals)] if len(added) == 1 else _round_zero_sum(added, decimals)
+        return [round_number(float(added[0]), decimals)] if len(added) == 1 else _round_zero_sum(added, decimals)
 
     def round_slope(self, spread: float, *, multiplies: bool = False) -> FittedSlope:
         """The slope with the step and the decimals that matter.
@@ -180,6 +241,15 @@ class FittedSlope(FittedTerm, Slope):
         most = PREDICTION_SHARE * spread * step / self.reach if self.reach > 0 else 0.0
         decimals = math.ceil(-math.log10(2 * most)) if 0 < most < math.inf else None
         return replace(self, step=step, decimals=decimals, multiplies=multiplies)
+
+    def shift(self, line: ColumnLine) -> tuple[float, float]:
+        """Its mean value over the training rows: as whole values have it, and as predictions do."""
+        at_centre = self.on_grid.number(self.centre_place)
+        return line.known * (line.mean - at_centre), line.known * (line.mean - self.mean)
+
+    def answers(self, means: tuple[Floats, Floats], slope: Floats) -> tuple[Floats, Floats]:
+        """What it answers at the values 1 and 0: the slope, and nothing."""
+        return slope, np.zeros_like(slope)
 
     def outputs(self, values: Floats) -> Floats:
         """Its output in each row: its value times what a unit has."""
@@ -212,15 +282,80 @@ class FittedSlope(FittedTerm, Slope):
         return np.zeros_like(np.asarray(mean, dtype=np.float64))
 
     @property
-    def has_sides(self) -> bool:
-        """It has no inside and outside."""
-        return False
+    def added_ends(self) -> tuple[Floats, Floats]:
+        """What it adds at the upper and at the lower end of its range."""
+        slope = np.asarray(self.slope)
+        return np.asarray((self.upper - self.mean) * slope), np.asarray((self.lower - self.mean) * slope)
+
+    # ---------------------------------------------------------------------------------------------------------- words
+
+    def points(self, reading: Reading | None = None) -> Floats:
+        """What a unit adds to what a reader looks at: of two classes the log-odds of the positive one."""
+        own = np.atleast_1d(np.asarray(self.slope, dtype=np.float64))
+        return np.atleast_1d(log_odds(own) if reading is None else reading.added(self)[0])
+
+    def read_by(self, reading: Reading | None, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
+        """What a unit adds and, unless a column of the table says it, what the ends of the range do."""
+        points = self.points(reading)
+        if points.size > 1:  # of several classes where it adds nothing, which tells them all
+            return rate_text(self, points, longest), f"0 at {format_threshold(self.mean)}"
+        return rate_text(self, points, longest), "" if reading and reading.adds_name else ends_text(self, points)
+
+    def adds_by(self, reading: Reading) -> str:
+        """What it adds at the lower and at the upper end of its range."""
+        points, k = self.points(reading), reading.shown_class(self)
+        own = f"{format_label(self.classes[k])} " if self.classes and points.size > 1 else ""
+        return own + ends_text(self, points, k)
+
+    def texts_with(self, classes: Sequence[Any] | None) -> tuple[str, str]:
+        """What a unit adds, and what the ends of the range do."""
+        return self.read_by(None)
+
+    def _sides(self, longest: int | None = None) -> tuple[str, str] | None:
+        """The same, class names cut to ``longest`` characters, and few of them."""
+        return self.read_by(None, longest=longest) if self.has_sides else None
 
     @property
-    def ends(self) -> tuple[Floats, Floats]:
-        """What it adds at the lower and at the upper end of its range."""
-        slope = np.asarray(self.slope)
-        return (self.lower - self.mean) * slope, (self.upper - self.mean) * slope
+    def effect_text(self) -> str:
+        """Nothing: a line says what a unit adds, whoever says so."""
+        return ""
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether it has a slope yet, which a line says."""
+        return self.inside is not None
+
+    @property
+    def text(self) -> str:
+        """Where it is asked for: the column and, if it is fixed, what a unit adds."""
+        asked = f"slope of {apart(self.feature)}"
+        return asked if self.effect is None else one_line(f"{self.effect} per unit of {apart(self.feature)}")
+
+    def folded(self, width: int = LINE) -> str:
+        """``condition_text`` for display."""
+        return self.fold(width)
+
+    def sentence(self, sides: Sides, width: int | None, after: str = "") -> str:
+        """The slope in one line: ``temp: +0.21 per unit, from 25 to 93 (-6.9 to +7.4)``."""
+        found = sides(None)
+        if found is None:
+            return super().sentence(sides, width, after)
+        whole = fold_slope(self, found, None)
+        return whole if width is None or len(whole) <= width else fold_slope(self, sides(LABELS[-1]) or found, width)
+
+    def line(self, conditions: str) -> str:
+        """The slope in one line, whole."""
+        return self.sentence(self._sides, None)
+
+    @property
+    def line_values(self) -> dict[str, Any]:
+        """What a unit adds, the range, and where it adds nothing."""
+        return {"per_unit": self.slope, "lower": self.lower, "upper": self.upper, "zero_at": self.mean}
+
+
+def slope_of(feature: str, index: int, line: ColumnLine, grid: NumberGrid, frequency: float) -> FittedSlope:
+    """The slope of a column, without outputs, its range and its mean in few digits."""
+    return FittedSlope(feature, index, *short_range(line.lower, line.upper, line.mean), grid=grid, frequency=frequency)
 
 
 def told_step(lower: float, upper: float) -> float:
@@ -250,7 +385,7 @@ def round_number(value: float, decimals: int, from_: float = 0.0) -> float:
 
 def _per_unit(told: float, step: float) -> float:
     """What a unit adds of what a step adds, in the digits of that."""
-    return told if step == 1.0 else float(Decimal(repr(told)) / Decimal(repr(step)))
+    return told if step == 1.0 else float(Decimal(repr(float(told))) / Decimal(repr(step)))
 
 
 def _round_zero_sum(added: Floats, decimals: int) -> list[float]:

@@ -7,7 +7,8 @@ which kind it is. What was learned of a term stands in ``FittedTerm``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Self = TypeVar("Self", bound="Term")
 Numbers = Sequence[float]  # one for each sum
+BOTH_WAYS = 2  # the direction of what rises and falls
 BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
 
 
@@ -61,6 +63,9 @@ class Term(ABC):
     """
 
     kind: ClassVar[str]  # as ``repr`` says it
+    is_binary: ClassVar[bool] = True  # whether its value is 0 or 1 in every row
+    note: ClassVar[str] = ""  # what is said once below a list that has such terms
+    file_version: ClassVar[int] = 1  # of the model file, from which on it can be said
     feature: str  # of a term of one column
 
     @property
@@ -91,9 +96,39 @@ class Term(ABC):
     def factor(self, index: int, column: Column) -> NDArray[Any]:
         """What one of its columns contributes to its value, row by row; yes or no for a condition."""
 
-    @abstractmethod
+    @property
+    def unit(self) -> float:
+        """What its whole values are multiples of."""
+        return 1.0
+
+    @property
+    def bound(self) -> int:
+        """The largest whole value that it can have, without its sign."""
+        return 1
+
+    @property
+    def extent(self) -> float:
+        """How far its least and its greatest value are apart."""
+        return 1.0
+
+    def whole_values(self, table: Table) -> NDArray[Any]:
+        """Its value in each row of a table, as a multiple of its unit; yes or no where it is binary."""
+        return self.holds(table)
+
+    def directions(self) -> dict[int, int]:
+        """Whether its value rises (1) or falls (-1) in each of its columns, by number; 2 where it does both."""
+        return {}
+
     def bin_values(self, binned: Binned) -> BinValues:
-        """The same for the bins of its columns; a term whose values are yes and no is told by their type."""
+        """Of a binary term the rows of the bins that it looks at, and yes or no for each bin there."""
+        raise NotImplementedError(f"A {self.kind.lower()} has no values of bins.")
+
+    def row_values(self, binned: Binned, bins: NDArray[np.uint8]) -> NDArray[Any]:
+        """Its whole value in each of these rows in bins."""
+        found = np.ones(bins.shape[1], dtype=bool)
+        for row, values in self.bin_values(binned):
+            found &= values[bins[row]]
+        return found
 
     @abstractmethod
     def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
@@ -117,6 +152,10 @@ class Term(ABC):
     def map_conditions(self: Self, change: Callable[[Condition], Condition]) -> Self:
         """The term with each of its conditions changed."""
         return self
+
+    def with_names(self: Self, names: Mapping[int, str]) -> Self:
+        """The term with other names for its features, by their numbers."""
+        return self.map_conditions(lambda condition: replace(condition, feature=names[condition.index]))
 
     def fired(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Where it says something, its values being given: everywhere, unless it has conditions."""

@@ -1,5 +1,7 @@
 """A model and rows in, how its rules share them out: how many each covers, which fire together, which contradict.
 
+Slopes say something of every row, and have no part in it; rules keep the numbers that they have in the list.
+
 Two rules contradict each other in a row where both hold and one raises the prediction, compared with rows outside it,
 while the other lowers it. That is no fault of a list, but a reader may want to see where it happens.
 """
@@ -30,7 +32,7 @@ class Coverage:
     Attributes
     ----------
     rules : RuleSet
-        The rules of positive weight, and those that were given.
+        The rules of positive weight, and those that were given, with their numbers in the list; no slopes.
     share : ndarray of shape (n_rules,)
         Proportion of the rows in which each rule holds.
     alone : ndarray of shape (n_rules,)
@@ -63,6 +65,10 @@ class Coverage:
         found = [(i, j, float(self.together[i, j])) for i, j in combinations(range(len(self.rules)), 2)]
         return sorted((pair for pair in found if pair[2] > 0), key=lambda pair: -pair[2])
 
+    def number(self, i: int) -> int:
+        """The number of rule ``i`` in the list of the model."""
+        return self.rules.numbers[i] or i + 1
+
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per rule: ``rule``, ``covers``, ``alone``, ``with_others`` and ``contradicted``.
 
@@ -90,13 +96,15 @@ class Coverage:
 
     def __str__(self) -> str:
         rows = [
-            [str(i + 1), rule.folded(WIDTH), _percent(share), _percent(alone)]
-            for i, (rule, share, alone) in enumerate(zip(self.rules, self.share, self.alone))
+            [str(number), rule.folded(WIDTH), _percent(share), _percent(alone)]
+            for number, rule, share, alone in zip(self.rules.numbers, self.rules, self.share, self.alone)
         ]
         lines = [text_table(["#", "rule", "covers", "alone"], rows) if rows else "(no rules)"]
         lines.append(f"\nno rule covers {_percent(self.uncovered)} of {len(self.counts):,} rows")
         for title, pairs in (("fire together", self.pairs()), ("contradict each other", self.contradictions)):
-            shown = [f"{i + 1} and {j + 1} ({_percent(share)})" for i, j, share in pairs[:SHOWN_PAIRS]]
+            shown = [
+                f"{self.number(i)} and {self.number(j)} ({_percent(share)})" for i, j, share in pairs[:SHOWN_PAIRS]
+            ]
             more = f", and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
             lines.append(f"{title}: {', '.join(shown)}{more}" if shown else f"{title}: none")
         return "\n".join(lines)
@@ -111,7 +119,9 @@ def _percent(share: float) -> str:
 
 def coverage(model: Model, table: Table) -> Coverage:
     """How the rules of a model share the rows of an aligned table out; see ``RuleModel.coverage``."""
-    rules, n_rows = model.rules_on(table), table.n_rows
+    shown, n_rows = model.rules_on(table), table.n_rows
+    numbered = [(rule, number) for rule, number in zip(shown, shown.numbers) if rule.is_binary]
+    rules = RuleSet([rule for rule, _ in numbered], shown.reading, [n for _, n in numbered], shown=shown.shown)
     holds = np.array([rule.holds(table) for rule in rules], dtype=bool).reshape(len(rules), n_rows)
     counts = holds.sum(axis=0)
     together = holds.astype(np.float64) @ holds.T / n_rows

@@ -24,8 +24,7 @@ from pysirus._model.parse import inner
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
 from pysirus._stability import dice_sorensen
-from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.listing import Reading
+from pysirus._terms.fitted import FittedTerm, Reading
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_number, html_table, in_quotes, one_line, text_table
 
@@ -88,7 +87,7 @@ def _read_by_predictions(model: Model) -> dict[str, Any]:
 
 def _rule_values(rule: FittedTerm) -> dict[str, Any]:
     values = rule_to_json(rule)
-    values["conditions"] = {in_quotes(entry["feature"]): entry for entry in values["conditions"]}
+    values["conditions"] = {in_quotes(entry["feature"]): entry for entry in values.get("conditions", ())}
     return dict(_leaves(values, "", RULE_ASIDE))
 
 
@@ -189,7 +188,7 @@ class Diff:
         if rule is None:
             return ""
         reading = self.readings[age]
-        return reading.adds(rule) if name == "adds" and reading is not None else _text(getattr(rule, name))
+        return rule.adds_by(reading) if name == "adds" and reading is not None else _text(getattr(rule, name))
 
     def _rules(self) -> list[FittedTerm]:
         """Every rule of both models."""
@@ -235,7 +234,9 @@ class Diff:
                 "frequency": rule.frequency,
                 "weight": rule.weight,
             }
-            return about if reading is None else {**about, "adds": [side.tolist() for side in reading.added(rule)]}
+            if rule.line_values or reading is None:
+                return {**about, **rule.line_values}
+            return {**about, "adds": [side.tolist() for side in reading.added(rule)]}
 
         before, after = self.readings
         return {

@@ -122,10 +122,11 @@ def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
     """No rule twice, none that all rows or none satisfy, none that others make up."""
     for i, rule in enumerate(new):
         if rule in model.selected or rule in new[:i]:
-            raise ParameterError(f"The rule '{rule.condition_text}' is in the list already.")
-    every = [*model.selected, *new]
-    fresh = independent_columns(training_on(model, every, rows).moment_sums(every).gram())[1 + len(model.selected) :]
-    for rule, is_fresh in zip(new, fresh):
+            raise ParameterError(f"The {rule.kind.lower()} '{rule.condition_text}' is in the list already.")
+    every = [rule for rule in (*model.selected, *new) if rule.is_binary]
+    fresh = independent_columns(training_on(model, every, rows).moment_sums(every).gram())[1:]
+    added = [rule for rule in new if rule.is_binary]
+    for rule, is_fresh in zip(added, fresh[len(every) - len(added) :]):
         if not is_fresh:
             raise ParameterError(
                 f"The rule '{rule.condition_text}' adds nothing: on these rows it holds everywhere or nowhere, or it "
@@ -170,7 +171,9 @@ def _rule_numbered(shown: Sequence[FittedTerm], number: int) -> FittedTerm:
 def _rule_called(model: Model, text: str) -> FittedTerm:
     """The rule that a text says: one that prints so, or one that asks the same."""
     wanted = text.strip().removeprefix("if ").split(" then ")[0].strip()
-    called = [rule for rule in model.selected if wanted in (rule.condition_text, rule.text)]
+    called = [
+        rule for rule in model.selected if wanted in (rule.condition_text, rule.text, model.rules.rule_text(rule))
+    ]
     if len(called) > 1:
         raise ParameterError(
             f"Two rules print as '{wanted}': {called[0].exact_text}, and {called[1].exact_text}. Take one of these "
@@ -180,13 +183,13 @@ def _rule_called(model: Model, text: str) -> FittedTerm:
         return called[0]
     plain = [feature.name for feature in model.features if not any(isinstance(v, bool) for v in feature.levels)]
     if text.strip() in plain:  # the name of a column of true and false is a rule
-        using = [f"'{rule.text}'" for rule in model.rules if any(c.feature == text.strip() for c in rule.conditions)]
+        using = [f"'{rule.text}'" for rule in model.rules if text.strip() in rule.features]
         found = f"The rules that use it: {', '.join(using)}." if using else "No rule uses it."
         raise ParameterError(f"'{text.strip()}' is a column, and rules are removed: by their text or number. {found}")
     try:
         asked = read_rule(text, columns_of_rules(model.features, model.selected))
     except RuleTextError as error:
-        if re.search(r"[<>=]|\bin\b|\bis\b", text):
+        if re.search(r"[<>=]|\bin\b|\bis\b|\bslope of\b", text):
             raise
         known = f", for example '{shown[0].text}'" if len(shown := model.rules) else ""
         raise ParameterError(

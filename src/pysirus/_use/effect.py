@@ -13,7 +13,8 @@ Without one it is the share of the training data, by weight, that the model keep
 condition that is exact too; several are taken to be independent. For two features it is the same, over the conditions
 on neither.
 
-A linear term (RuleFit) is cut into small steps. A weighted mean (Node harvest) does not add up, so it takes a table:
+A slope makes a line of the steps within its range: ``Effect.ends`` has what each step begins and ends with. A linear
+term (RuleFit) is cut into small steps. A weighted mean (Node harvest) does not add up, so it takes a table:
 then the model predicts all its rows with the feature set to each step in turn.
 
 Where the sum is a score, the effect is on the score, of which all of the above is true. With a table the average
@@ -45,6 +46,8 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition
 
+FINE = 41  # places in the range of a slope at which a bent line is drawn
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -75,6 +78,7 @@ class Effect:
 
     ``values`` has shape (steps,) or (steps, steps); for classes one more dimension. Where the sum of the rules is a
     score, ``values`` are average scores, and ``predictions`` the average predictions if a table was given, else None.
+    Where a slope reads the one feature, ``ends`` has shape (known steps, 2): what is drawn, at both ends of each step.
     """
 
     axes: tuple[Axis, ...]
@@ -82,6 +86,11 @@ class Effect:
     target: str
     classes: tuple[Any, ...] | None
     predictions: NDArray[np.float64] | None = None
+    ends: NDArray[np.float64] | None = None
+
+
+def _slopes_on(model: Model, index: int) -> list[FittedTerm]:
+    return [rule for rule in model.rules if index in rule.columns and not rule.is_binary]
 
 
 def _conditions_on(model: Model, index: int) -> list[Condition]:
@@ -99,14 +108,19 @@ def find_feature(model: Model, feature: str | int) -> int:
     raise ParameterError(f"feature must be the name or the number of a column, got {feature!r}. Columns are {known}.")
 
 
-def axis_of(model: Model, feature: str | int) -> Axis:
-    """The steps in which the model does not change along a feature."""
+def axis_of(model: Model, feature: str | int, *, fine: bool = False) -> Axis:
+    """The steps in which the model does not change along a feature, or changes evenly; slopes in ``fine`` steps."""
     index = find_feature(model, feature)
     known, conditions = model.features[index], _conditions_on(model, index)
-    has_missing = any(c.missing is not None for c in conditions)
+    slopes = _slopes_on(model, index)
+    has_missing = any(c.missing is not None for c in conditions) or any(slope.n_outside for slope in slopes)
     tail = ("missing",) if has_missing else ()
     if known.kind == "numeric":
-        edges = tuple(sorted({step for term in (*model.rules, *model.terms) for step in term.steps_on(index)}))
+        steps = {step for term in (*model.rules, *model.terms) for step in term.steps_on(index)}
+        if fine:
+            ranges = [sorted(slope.steps_on(index)) for slope in slopes]
+            steps |= {float(step) for own in ranges for step in np.linspace(own[0], own[-1], FINE)}
+        edges = tuple(sorted(steps))
         middles = [(a / 2 + b / 2, a, b) for a, b in pairwise(edges)]
         between = [middle if a <= middle < b else a for middle, a, b in middles]  # neighbours have none between them
         below = [min(edge - 1, float(np.nextafter(edge, -np.inf))) for edge in edges[:1]]  # edge - 1 may be the edge
@@ -121,6 +135,14 @@ def axis_of(model: Model, feature: str | int) -> Axis:
     labels = tuple(map(str, levels)) + tail
     column = Column(known.name, known.kind, codes, known.levels)
     return Axis(known.name, index, (), labels, column, has_missing, in_order)
+
+
+def _ends_of(axis: Axis) -> Axis:
+    """The axis with two values in each known step: where it begins, and just before it ends."""
+    inside, edges = axis.column.values[: len(axis.edges) + 1].tolist(), list(axis.edges)
+    begins, stops = [inside[0], *edges], [*(float(np.nextafter(edge, -np.inf)) for edge in edges), inside[-1]]
+    values = np.array([value for pair in zip(begins, stops) for value in pair])
+    return replace(axis, column=replace(axis.column, values=values))
 
 
 def _by_rules(levels: Sequence[Any], conditions: Sequence[Condition]) -> list[Any]:
@@ -210,13 +232,28 @@ def effect(
     wanted = [features] if isinstance(features, (str, int, np.integer)) else list(features)
     if len(wanted) not in (1, 2):
         raise ParameterError(f"An effect takes one or two features, got {len(wanted)}.")
-    axes = tuple(axis_of(model, feature) for feature in wanted)
+    told = X is not None and model.family.is_scored and with_predictions  # predictions bend where scores are straight
+    axes = tuple(axis_of(model, feature, fine=told and len(wanted) == 1) for feature in wanted)
     if len({axis.index for axis in axes}) < len(axes):
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
     if not model.family.adds_up:
         return Effect(axes, _mean_effect(model, axes, X), model.target, None)
     table = None if X is None else _table(model, X)
-    columns = None if table is None else table.columns
+    values = _scores(model, axes, None if table is None else table.columns)
+    predictions = None if table is None or not told else _average_predictions(model, axes, table)
+    ends = None
+    if len(axes) == 1 and _slopes_on(model, axes[0].index):
+        both = (_ends_of(axes[0]),)
+        if table is not None and told:
+            ends = _average_predictions(model, both, table)
+        else:
+            ends = _scores(model, both, None if table is None else table.columns)
+        ends = ends.reshape(-1, 2, *ends.shape[1:])
+    return Effect(axes, values, model.target, model.classes, predictions, ends)
+
+
+def _scores(model: Model, axes: tuple[Axis, ...], columns: Sequence[Column] | None) -> NDArray[np.float64]:
+    """The average score in each step, over these columns or, without them, over the training rows."""
     inner = {axis.index for axis in axes}
     shape = tuple(len(axis.column.values) for axis in axes)
     total = np.zeros((*shape, *(model.family.shape or (1,)))) + np.asarray(model.intercept)
@@ -230,13 +267,11 @@ def effect(
                 steps = rule.factor(axis.index, axis.column)
                 value *= steps.reshape([-1 if i == d else 1 for i in range(len(axes))])
         value = (value * _share(rule, inner, columns))[..., None]
-        total += (rule.weight or 0.0) * (value * np.asarray(rule.inside) + (1 - value) * np.asarray(rule.outside))
+        inside, outside = map(np.asarray, rule.added)
+        total += value * inside + (1 - value) * outside
     for term in model.terms:
         total += _term_part(term, axes, columns)[..., None]
-    predictions = None
-    if table is not None and model.family.is_scored and with_predictions:
-        predictions = _average_predictions(model, axes, table)
-    return Effect(axes, model.family.take(total), model.target, model.classes, predictions)
+    return model.family.take(total)
 
 
 MOST_LEVELS = 12  # drawn one by one

@@ -8,6 +8,7 @@ how frequent it was in the forest stay.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
+from pysirus._bins.lines import ColumnLine, with_grids
 from pysirus._data.frame import without_weightless
 from pysirus._data.table import Table
 from pysirus._families.responses import Response
@@ -27,12 +29,14 @@ from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
+from pysirus._terms.slope import slope_of
 from pysirus._text.message import InCommand, InPython, Parameter
 from pysirus._weights.weighted import with_outputs
 
 Fitted = TypeVar("Fitted", bound=Model)
 
 SAME = 1e-6  # means of the same rows, where weights are computed again
+KEPT = ("inside", "outside", "weight", "classes", "stage", "observed", "given", "effect", "survival")  # of a slope
 OF_LIST: dict[str, Any] = {"out_of_fold": None, "approximate_weights": None, "n_dust": None}  # facts of the list before
 OF_SAMPLE: dict[str, Any] = {"cv_error": None, "cv_stability": None}  # facts of the rows before
 
@@ -67,12 +71,43 @@ def read_rows(model: Model, rules: Sequence[FittedTerm], X: Any, y: Any, sample_
 
 
 def training_on(model: Model, rules: Sequence[FittedTerm], rows: Rows) -> MemoryTraining:
-    """Rows of which is known where these rules hold, and nothing else."""
-    holds = np.array([rule.holds(rows.table) for rule in rules], dtype=np.uint8).reshape(len(rules), rows.table.n_rows)
-    binned = Binned(holds, (), {rule.key: i for i, rule in enumerate(rules)})
+    """Rows of which is known where these rules hold, what numbers the columns of slopes have, and nothing else."""
+    binary = [rule for rule in rules if rule.is_binary]
+    holds = np.array([rule.holds(rows.table) for rule in binary], dtype=np.uint8)
+    binned = Binned(holds.reshape(len(binary), rows.table.n_rows), (), {rule.key: i for i, rule in enumerate(binary)})
+    sloped = {rule.columns[0] for rule in rules if not rule.is_binary}
+    binned = with_grids(binned, rows.table, sloped) if sloped else binned
+    lines = {index: _line_of(index, rows) for index in binned.grids}
     seed, constraints = model.facts.seed or 0, model.constraints
     shape = (model.features, model.named, model.target)
-    return MemoryTraining(binned, rows.response, seed, *shape, constraints=constraints)
+    return MemoryTraining(binned, rows.response, seed, *shape, constraints=constraints, lines=lines)
+
+
+def _line_of(index: int, rows: Rows) -> ColumnLine:
+    """What a line in a column is made of, on these rows."""
+    values, weights = rows.table.columns[index].values.astype(np.float64), rows.response.row_weights()
+    known = ~np.isnan(values)
+    own, weight = values[known], float(weights[known].sum())
+    mean = float(weights[known] @ own / weight) if weight else math.nan
+    share = weight / float(weights.sum())
+    return ColumnLine(float(own.min()), float(own.max()), mean, int(known.sum()), share, np.zeros(0, dtype=np.int16))
+
+
+def on_rows(rules: Sequence[FittedTerm], training: MemoryTraining, *, anew: bool = False) -> list[FittedTerm]:
+    """The rules, and slopes with the numbers of these rows; those that have no range yet, or ``anew``, take theirs."""
+    return [rule if rule.is_binary else _slope_on(rule, training, anew) for rule in rules]
+
+
+def _slope_on(rule: FittedTerm, training: MemoryTraining, anew: bool) -> FittedTerm:
+    (index,), line = rule.columns, training.lines.get(rule.columns[0])
+    if line is None or not line.lower < line.upper:
+        raise ParameterError(f"There is no {rule.text} on these rows: its column has not two different known values.")
+    found = slope_of(rule.feature, index, line, training.binned.grids[index], rule.frequency)
+    own = rule.line_values
+    if not anew and rule.inside is not None:
+        found = replace(found, lower=own["lower"], upper=own["upper"], mean=own["zero_at"])
+    learned = {name: getattr(rule, name) for name in KEPT}
+    return replace(found, **learned, n_inside=line.rows, n_outside=training.n_rows - line.rows)
 
 
 def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
@@ -81,6 +116,7 @@ def estimate(model: Fitted, rules: Sequence[FittedTerm], rows: Rows) -> Fitted:
     own, new = _parted(rules)
     _check_rows(model, rules, training)
     reason = other_rows(model, own, training)
+    own, new = on_rows(own, training, anew=reason is not None), on_rows(new, training)
     if reason is not None:
         own = _anew(weighing, training, [_with_shares(rule, rows) for rule in own])
     new = with_outputs(new, training.moments(new), rows.response)
@@ -121,6 +157,11 @@ def other_rows(model: Model, rules: Sequence[FittedTerm], training: MemoryTraini
     known = model.facts.n_rows
     if training.n_rows != known:
         return f"{training.n_rows:,} rows" + ("" if known is None else f", and it was fitted on {known:,}")
+    rules = on_rows(rules, training)
+    for rule, before in zip(rules, model.selected):
+        if not rule.is_binary and rule == before and rule.n_inside != before.n_inside:
+            return f"'{rule.condition_text}' has another number of known values"
+    rules = [rule for rule in rules if rule.is_binary]
     moments = training.moments(rules)
     for rule, n_inside in zip(rules, moments.rows.tolist()):
         if rule.n_inside != n_inside:
@@ -151,7 +192,8 @@ def _check_rows(model: Model, rules: Sequence[FittedTerm], training: MemoryTrain
             raise ParameterError(f"y has no row of class {label!r}: rows of every class of the model are needed.")
     if not response.labels and training.is_constant:
         raise ParameterError("y is the same in every row: no outputs and no weights can be estimated.")
-    for rule, n_inside in zip(rules, training.binned.bins.sum(axis=1, dtype=np.int64).tolist()):
+    binary = [rule for rule in rules if rule.is_binary]
+    for rule, n_inside in zip(binary, training.binned.bins.sum(axis=1, dtype=np.int64).tolist()):
         if rule.inside is not None and n_inside in (0, training.n_rows):
             where = "no row" if n_inside == 0 else "every row"
             raise ParameterError(

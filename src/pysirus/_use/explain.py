@@ -114,7 +114,8 @@ class Explanation:
     def scores(self) -> NDArray[np.float64]:
         """What baseline and contributions add up to: for each row a number, or one for each class."""
         total = np.repeat(np.asarray(self.intercept, dtype=np.float64)[None], len(self), axis=0)
-        for r in range(self.fired.shape[1]):  # rule by rule, as the model adds them: the same bits
+        lines = [not term.is_binary for term in (*self.rules, *self.terms)]
+        for r in np.argsort(lines, kind="stable"):  # one by one, as the model adds them, lines last: the same bits
             total += self.outputs[:, r]
         return total
 

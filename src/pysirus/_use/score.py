@@ -22,7 +22,6 @@ from pysirus._families.row_metrics import Metrics, Predicted
 from pysirus._model.held_out import format_metrics
 from pysirus._model.model import Model
 from pysirus._runtime.sums import times
-from pysirus._terms.fitted import outputs_of
 from pysirus._text.format import one_line
 
 
@@ -155,15 +154,14 @@ def training_metrics(model: Model) -> Metrics | None:
     if not model.family.adds_up or len(rules) > moments.n_rules:
         return None
     own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
-    weights = np.array([rule.weight or 0.0 for rule in rules])
-    inside, outside = outputs_of(rules)
-    start = float(np.asarray(model.intercept)) + float(times(weights, outside)) - own.centre
-    jumps = weights * (inside - outside)
+    inside, outside = (np.array([rule.added[side][0] for rule in rules]) for side in (0, 1))
+    start = float(np.asarray(model.intercept)) + float(outside.sum()) - own.centre
+    jumps = inside - outside
     total, y_sum = float(own.fold_weight.sum()), float(own.y_sum.sum())
     pairs, rule_y = own.pair_weight.sum(axis=0), own.rule_y_sum.sum(axis=0)[:, 0]
     squares = float(own.y_square.sum())
     left = squares - 2 * (start * y_sum + float(times(jumps, rule_y)))
-    left += start * start * total + 2 * start * float(times(jumps, np.diag(pairs)))
+    left += start * start * total + 2 * start * float(times(jumps, own.term_weight.sum(axis=0)))
     left += float(times(times(pairs, jumps), jumps))
     spread = squares - y_sum * y_sum / total  # a product: a power raises an error where it overflows
     if not spread > 0 or not np.isfinite(left):

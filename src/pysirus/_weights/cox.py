@@ -21,7 +21,7 @@ else of its time matters to Cox's partial likelihood.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._families.fixed_point import Scale, all_whole
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import NEAR, RESIDUAL_BITS, LikelihoodFit
-from pysirus._weights.moments import N_FOLDS, rule_tables
+from pysirus._weights.moments import N_FOLDS, places_of_slopes, rule_tables
 from pysirus._weights.ridge import STAGES_GRID
 
 Floats = NDArray[np.float64]
@@ -68,6 +68,8 @@ class CoxRows:
     risk: RiskSets
     folds: NDArray[np.uint8]  # [row] from 0 to N_FOLDS - 1
     weights: NDArray[np.int64] | None
+    values: NDArray[np.int32]  # [row, slope] whole values
+    slopes: tuple[int, ...] = ()  # which of the terms are slopes
 
 
 def cox_rows(
@@ -80,7 +82,12 @@ def cox_rows(
 ) -> CoxRows:
     """One pass over the rows. Folds are drawn from (seed, row) if they are not given."""
     bits = _core.row_bits(binned.bins, *rule_tables(rules, binned), len(rules))
-    return cox_rows_of_bits(len(rules), bits, risk, seed, weights, folds)
+    slopes = places_of_slopes(rules)
+    for i in slopes:
+        bits[:, i // 64] &= np.uint64(~(1 << i % 64) & (2**64 - 1))
+    values = [rules[i].row_values(binned, binned.bins) for i in slopes]
+    found = cox_rows_of_bits(len(rules), bits, risk, seed, weights, folds)
+    return replace(found, values=np.stack(values, axis=1), slopes=slopes) if slopes else found
 
 
 def cox_rows_of_bits(
@@ -98,7 +105,7 @@ def cox_rows_of_bits(
     if weights is not None:
         scale = Scale(risk.n_rows, heaviest=float(weights.max(initial=1.0)), whole=all_whole(weights))
         whole_numbers = np.maximum(np.rint(np.ldexp(weights, scale.moment_weight_exponent)), 1).astype(np.int64)
-    return CoxRows(n_rules, bits, risk, folds, whole_numbers)
+    return CoxRows(n_rules, bits, risk, folds, whole_numbers, np.zeros((len(bits), 0), dtype=np.int32))
 
 
 def fit_cox(
@@ -156,7 +163,9 @@ def fit_cox(
         n_folds=N_FOLDS,
         near=near,
         n_threads=n_threads,
-        **({"n_held": n_held} if n_held else {}),
+        values=np.ascontiguousarray(rows.values),
+        line_terms=[*rows.slopes],
+        n_held=n_held,
     )
     return LikelihoodFit(
         sizes=tuple(map(int, sizes)),

@@ -6,9 +6,10 @@ free. The penalty is that of the least cross-validated loss among multiples of t
 constant (for the squared error the variance of an output), so no unit matters. With several classes a rule has one
 output a class and one weight; intercepts and outputs are taken less their mean over classes.
 
-Rows are read once, into patterns: which rules hold, in which of ten folds, with how much weight and response. Patterns
-are exact integers in an order of their own and those of several parts add up, so the order of rows, parts and threads
-change no bit of the weights.
+Rows are read once, into patterns: which rules hold, in which of ten folds, with how much weight and response, and what
+the whole values of slopes are, so that rows rarely share a pattern where a list has slopes. Patterns are exact
+integers in an order of their own and those of several parts add up, so the order of rows, parts and threads change no
+bit of the weights.
 
 Patterns and fitted weights in, a quadratic approximation of the likelihood out; and its minimum for some rules.
 
@@ -39,7 +40,7 @@ from pysirus._families.links import LOGISTIC, Loss
 from pysirus._families.responses import Response
 from pysirus._runtime.sums import cross_products, times, weighted_sum
 from pysirus._terms.term import Term
-from pysirus._weights.moments import N_FOLDS, rule_tables
+from pysirus._weights.moments import N_FOLDS, lines_in, places_of_slopes, rule_tables
 from pysirus._weights.ridge import PENALTY_GRID
 
 Floats = NDArray[np.float64]
@@ -58,15 +59,17 @@ class Patterns:
     classes: bool
     fixed: FixedPoint | None  # how integers stand for numbers; None for classes
     arrays: _core.PatternArrays
+    slopes: tuple[int, ...] = ()  # which of the terms are slopes; patterns have their whole values
 
     def __len__(self) -> int:
         return len(self.arrays["weight"])
 
     def __add__(self, other: Patterns) -> Patterns:
-        if (self.n_rules, self.classes, self.fixed) != (other.n_rules, other.classes, other.fixed):
+        mine, theirs = ((own.n_rules, own.slopes, own.classes, own.fixed) for own in (self, other))
+        if mine != theirs:
             raise ValueError("Patterns add up where rules and scale of the response are the same.")
         both = {name: np.concatenate([array, other.arrays[name]]) for name, array in self.arrays.items()}  # type: ignore[literal-required]
-        return replace(self, arrays=_core.merge_patterns(**both))
+        return replace(self, arrays=_core.merge_patterns(**both, line_terms=[*self.slopes]))
 
 
 def rule_patterns(rules: Sequence[Term], binned: Binned, response: Response, seed: int, first_row: int = 0) -> Patterns:
@@ -82,8 +85,9 @@ def rule_patterns(rules: Sequence[Term], binned: Binned, response: Response, see
         seed,
         N_FOLDS,
         first_row,
+        **lines_in(rules),
     )
-    return Patterns(len(rules), response.by_class, response.moment_scale(), arrays)
+    return Patterns(len(rules), response.by_class, response.moment_scale(), arrays, places_of_slopes(rules))
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,8 @@ def fit_likelihood(
     patterns : Patterns
         The rows, by ``rule_patterns`` of the same rules.
     inside, outside : array of shape (n_rules,) or (n_rules, n_scores)
-        Outputs of the rules. One score, but of several classes one each.
+        Outputs of the rules; of a slope what a step of its grid adds, and nothing. One score, but of several classes
+        one each.
     loss : Loss
         The logistic one is for the second of two classes, or for shares.
     sizes : sequence of int
@@ -140,6 +145,7 @@ def fit_likelihood(
     fixed = patterns.fixed or FixedPoint(0.0, 0)
     found = _core.likelihood_weights(
         **patterns.arrays,
+        line_terms=[*patterns.slopes],
         loss=loss.name,
         power=loss.power,
         classes=patterns.classes,
@@ -197,7 +203,8 @@ def rule_scores(
     for weight, output in zip(weights, outside):
         base = base + weight * output
     point = [*base.tolist(), *np.asarray(weights, dtype=np.float64).tolist()]
-    return _core.rule_scores(binned.bins, features, tables, np.ascontiguousarray(inside - outside), point)
+    gaps = np.ascontiguousarray(inside - outside)
+    return _core.rule_scores(binned.bins, features, tables, gaps, point, **lines_in(rules))
 
 
 def responses_of(response: Response, loss: Loss) -> Floats:
@@ -284,6 +291,7 @@ def likelihood_near(
     for first in range(0, len(patterns), step):
         part = np.s_[first : first + step]
         holds = _holds(arrays["bits"][part], n_rules)
+        holds[:, list(patterns.slopes)] = arrays["values"][part]
         design = _design(holds, inside, outside)  # [score, entry, parameter]
         means, middle = (loss.means(times(design, at).T) for at in (point, halfway))
         for k in range(n_scores):

@@ -7,7 +7,7 @@ Moments in, covariances of rule outputs out: all that ridge needs to know of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,9 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._families.fixed_point import FixedPoint
 from pysirus._families.responses import Response
-from pysirus._runtime.sums import cross_products, weighted_sum
 from pysirus._terms.fitted import FittedTerm, outputs_of
-from pysirus._terms.term import BinValues, Term
+from pysirus._terms.slope import Slope
+from pysirus._terms.term import Term
 
 N_FOLDS = 10
 
@@ -46,6 +46,12 @@ class Moments:
         return len(self.rows)
 
     @property
+    def variance(self) -> float:
+        """That of the response, where it is numbers."""
+        mean = self.y_sum.sum() / self.fold_weight.sum()
+        return max(0.0, float(self.y_square.sum() / self.fold_weight.sum() - mean * mean))
+
+    @property
     def term_weight(self) -> NDArray[np.float64]:
         """[fold, rule] the sum of its values, by weight: of a rule the weight of the rows inside."""
         return np.einsum("fii->fi", self.pair_weight) if self.value_sum is None else self.value_sum
@@ -57,9 +63,18 @@ class Moments:
         all_inside = np.einsum("fii->i", self.pair_weight) if self.value_sum is None else self.value_sum.sum(axis=0)
         inside = all_inside[:, None]
         inside_sum = self.rule_y_sum.sum(axis=0)
-        mean_inside = self.centre + inside_sum / inside
-        mean_outside = self.centre + (total - inside_sum) / (weight - inside)
+        with np.errstate(divide="ignore", invalid="ignore"):  # the values of a slope may add up to nothing
+            mean_inside = self.centre + inside_sum / inside
+            mean_outside = self.centre + (total - inside_sum) / (weight - inside)
         return self.centre + total / weight, mean_inside, mean_outside
+
+    @cached_property
+    def slopes(self) -> NDArray[np.float64]:
+        """The least-squares slope of the response on each term, [rule, output]; 0 where its values do not differ."""
+        weight, total, value = self.fold_weight.sum(), self.y_sum.sum(axis=0), self.term_weight.sum(axis=0)
+        along = self.rule_y_sum.sum(axis=0) - value[:, None] * total / weight
+        spread = (np.einsum("fii->i", self.pair_weight) - value * value / weight)[:, None]
+        return np.asarray(np.divide(along, spread, out=np.zeros_like(along), where=spread > 0))
 
     def take(self, rules: Sequence[int]) -> Moments:
         """The moments of some of the rules."""
@@ -69,30 +84,10 @@ class Moments:
         return replace(self, rows=self.rows[i], pair_weight=pairs, rule_y_sum=self.rule_y_sum[:, i], value_sum=sums)
 
 
-def bin_values(term: Term, binned: Binned) -> BinValues:
-    """The rows of the bins that a term looks at, and the value of each bin there; those of a rule are yes and no."""
-    if binned.given and term.key in binned.given:
-        return [(binned.given[term.key], np.arange(256) == 1)]
-    return term.bin_values(binned)
-
-
-def are_indicators(terms: Sequence[Term], binned: Binned) -> bool:
-    """Whether the values of all terms are yes and no, which stand in bits."""
-    return all(values.dtype == np.bool_ for term in terms for _, values in bin_values(term, binned))
-
-
-def row_values(asked: BinValues, bins: NDArray[np.uint8]) -> NDArray[Any]:
-    """The value of a term in each row of these bins, a product of those of its columns."""
-    found: NDArray[Any] = np.ones(bins.shape[1], dtype=bool)
-    for row, values in asked:
-        found = found & values[bins[row]] if values.dtype == np.bool_ else found * values[bins[row]]
-    return found
-
-
 def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """For each feature in use a table bin -> bits of the rules that the bin does not rule out."""
     n_words = max(1, -(-len(rules) // 64))
-    asked = [bin_values(rule, binned) for rule in rules]
+    asked = [rule.bin_values(binned) if rule.is_binary else [] for rule in rules]
     features = sorted({feature for own in asked for feature, _ in own})
     allowed = np.ones((len(features), 256, 64 * n_words), dtype=bool)
     for r, own in enumerate(asked):
@@ -103,16 +98,32 @@ def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32
 
 
 @dataclass(frozen=True)
+class LineMoments:
+    """What the moments of rules lack where a list has slopes too, as exact integers: those of parts add up."""
+
+    places: tuple[int, ...]  # of the slopes, among all terms
+    units: tuple[float, ...]  # of their whole values
+    arrays: _core.LineMomentArrays
+
+    def __add__(self, other: LineMoments) -> LineMoments:
+        arrays = {name: array + other.arrays[name] for name, array in self.arrays.items()}  # type: ignore[literal-required]
+        arrays |= {name: _carry(arrays[name]) for name in ("sum", "pair", "rule", "value_sum")}
+        return replace(self, arrays=arrays)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
 class MomentSums:
-    """The moments of rules over some rows as exact integers: those of several parts add up."""
+    """The moments of terms over some rows as exact integers: those of several parts add up."""
 
     n_rows: int
-    arrays: _core.MomentArrays
+    arrays: _core.MomentArrays  # of the rules
+    lines: LineMoments | None = None  # of the slopes, where there are some
 
     def __add__(self, other: MomentSums) -> MomentSums:
         arrays = {name: array + other.arrays[name] for name, array in self.arrays.items()}  # type: ignore[literal-required]
         arrays |= {name: _carry(arrays[name]) for name in ("sum", "rule_sum", "square")}
-        return MomentSums(self.n_rows + other.n_rows, arrays)  # type: ignore[arg-type]
+        lines = None if self.lines is None or other.lines is None else self.lines + other.lines
+        return MomentSums(self.n_rows + other.n_rows, arrays, lines)  # type: ignore[arg-type]
 
     def gram(self) -> NDArray[np.int64]:
         """The Gram matrix of the constant and the indicators of the rules, by weight."""
@@ -129,18 +140,18 @@ class MomentSums:
         return np.minimum(self.arrays["rows"], self.n_rows - self.arrays["rows"])
 
     def take(self, rules: Sequence[int]) -> MomentSums:
-        """The moments of some of the rules, in rising order."""
+        """The moments of some of the rules, in rising order, where there are no slopes."""
         i = np.asarray(rules, dtype=np.intp)
         arrays = {**self.arrays, "rows": self.arrays["rows"][i], "rule_sum": self.arrays["rule_sum"][:, i]}
         return MomentSums(self.n_rows, {**arrays, "pair": self.arrays["pair"][:, i][:, :, i]})  # type: ignore[typeddict-item]
 
     def restore(self, fixed: FixedPoint | None) -> Moments:
-        """The moments in units of the response."""
+        """The moments in units of the response and of the terms."""
         arrays = self.arrays
         lower = arrays["pair"].astype(np.float64)
         high, cross, low = np.moveaxis(_join(arrays["square"]), 1, 0)
         in_units = (lambda array: array) if fixed is None else fixed.restore
-        return Moments(
+        found = Moments(
             rows=arrays["rows"],
             n_rows=self.n_rows,
             fold_weight=arrays["size"].astype(np.float64),
@@ -150,6 +161,27 @@ class MomentSums:
             y_square=in_units(in_units(np.ldexp(high, 44) + np.ldexp(cross, 23) + low)),
             centre=0.0 if fixed is None else fixed.centre,
         )
+        return found if self.lines is None else _with_lines(found, self.lines, in_units)
+
+
+def _with_lines(rules: Moments, lines: LineMoments, in_units: Callable[[Any], Any]) -> Moments:
+    """The moments of rules and slopes, in the order of their list."""
+    own, units = lines.arrays, np.array(lines.units)
+    n = rules.n_rules + len(units)
+    at, rest = np.array(lines.places, dtype=np.intp), np.setdiff1d(np.arange(n), lines.places)
+    every = np.arange(len(rules.fold_weight))
+    rows, sums, pairs = np.zeros(n, np.int64), np.zeros((len(every), n)), np.zeros((len(every), n, n))
+    rows[at], rows[rest] = own["rows"], rules.rows
+    sums[:, at], sums[:, rest] = _join(own["sum"]) * units, rules.term_weight
+    lower = _join(own["pair"]) * (units[:, None] * units)
+    pairs[np.ix_(every, at, at)] = lower + np.tril(lower, -1).transpose(0, 2, 1)
+    pairs[np.ix_(every, rest, rest)] = rules.pair_weight
+    across = _join(own["rule"]) * units[:, None]
+    pairs[np.ix_(every, at, rest)], pairs[np.ix_(every, rest, at)] = across, across.transpose(0, 2, 1)
+    with_y = np.zeros((len(every), n, rules.y_sum.shape[1]))
+    high, low = np.moveaxis(_join(own["value_sum"]), -1, 0)
+    with_y[:, at], with_y[:, rest] = in_units(np.ldexp(high, 22) + low) * units[:, None], rules.rule_y_sum
+    return replace(rules, rows=rows, pair_weight=pairs, rule_y_sum=with_y, value_sum=sums)
 
 
 def _carry(halves: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -163,56 +195,44 @@ def _join(halves: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(halves[..., 0].astype(np.float64), 48) + halves[..., 1])
 
 
-def moment_sums(rules: Sequence[Term], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
-    """One pass over the rows: the moments of the rules in each fold."""
-    features, tables = rule_tables(rules, binned)
-    arrays = _core.rule_moments(
-        binned.bins,
-        features,
-        tables,
-        len(rules),
-        *response.moment_arrays(),
-        response.n_outputs,
-        response.moment_weights(),
-        seed,
-        N_FOLDS,
-        first_row,
-    )
-    return MomentSums(response.n_rows, arrays)
-
-
-def value_moments(terms: Sequence[Term], binned: Binned, response: Response, seed: int) -> Moments:
-    """The moments of terms of any kind, from their values in each row, in real numbers."""
-    values = np.column_stack([row_values(bin_values(term, binned), binned.bins).astype(np.float64) for term in terms])
+def moment_sums(terms: Sequence[Term], binned: Binned, response: Response, seed: int, first_row: int = 0) -> MomentSums:
+    """One pass over the rows: the moments of the rules in each fold; one more for slopes, where there are some."""
+    rules, slopes = [term for term in terms if term.is_binary], slopes_of(terms)
+    tables = (*rule_tables(rules, binned), len(rules))
     numbers, codes = response.moment_arrays()
-    scale, weights = response.moment_scale(), response.moment_weights()
-    if scale is None:
-        y = np.asarray(codes)[:, None] == np.arange(response.n_outputs)
-    else:
-        y = scale.restore(np.atleast_2d(np.asarray(numbers, dtype=np.float64)).T)
-    w = np.ones(response.n_rows) if weights is None else weights.astype(np.float64)
-    folds = _core.folds_of(seed, response.n_rows, N_FOLDS)
-    parts = [
-        (values[own], values[own] * w[own, None], y[own].astype(np.float64), w[own])
-        for own in (folds == fold for fold in range(N_FOLDS))
-    ]
-    return Moments(
-        rows=(values != 0).sum(axis=0),
-        n_rows=response.n_rows,
-        fold_weight=np.array([weight.sum() for *_, weight in parts]),
-        pair_weight=np.array([cross_products(weighted, v) for v, weighted, _, _ in parts]),
-        y_sum=np.array([weighted_sum(weight, own) for _, _, own, weight in parts]),
-        rule_y_sum=np.array([cross_products(weighted, own) for _, weighted, own, _ in parts]),
-        y_square=np.array([weighted_sum(weight, own * own).sum() for _, _, own, weight in parts]),
-        centre=0.0 if scale is None else scale.centre,
-        value_sum=np.array([weighted.sum(axis=0) for _, weighted, _, _ in parts]),
-    )
+    rows: Any = (numbers, codes, response.n_outputs, response.moment_weights(), seed, N_FOLDS, first_row)
+    found = MomentSums(response.n_rows, _core.rule_moments(binned.bins, *tables, *rows))
+    if not slopes:
+        return found
+    places = places_of_slopes(terms)
+    arrays = _core.line_moments(binned.bins, *tables, *line_columns(slopes), *rows)
+    return replace(found, lines=LineMoments(places, tuple(slope.unit for slope in slopes), arrays))
+
+
+def slopes_of(terms: Sequence[Term]) -> list[Slope]:
+    """The slopes of a list."""
+    return [term for term in terms if isinstance(term, Slope)]
+
+
+def places_of_slopes(terms: Sequence[Term]) -> tuple[int, ...]:
+    """Which of some terms are slopes."""
+    return tuple(i for i, term in enumerate(terms) if not term.is_binary)
+
+
+def lines_in(terms: Sequence[Term]) -> dict[str, Any]:
+    """What the core is told of the slopes of a list."""
+    rows, centres = line_columns(slopes_of(terms))
+    return {"line_rows": rows, "centres": centres, "line_terms": [*places_of_slopes(terms)]}
+
+
+def line_columns(slopes: Sequence[Slope]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Where the bins have the places of the columns of slopes, and the places where slopes are 0."""
+    rows = [slope.on_grid.row for slope in slopes]
+    return np.array(rows, dtype=np.int32), np.array([slope.centre_place for slope in slopes], dtype=np.int32)
 
 
 def rule_moments(rules: Sequence[Term], binned: Binned, response: Response, seed: int) -> Moments:
-    """The moments of terms over rows in memory; those of rules are exact."""
-    if not are_indicators(rules, binned):
-        return value_moments(rules, binned, response, seed)
+    """The moments of terms over rows in memory; exact."""
     return moment_sums(rules, binned, response, seed).restore(response.moment_scale())
 
 

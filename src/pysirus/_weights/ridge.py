@@ -96,10 +96,10 @@ def weigh_by_ridge(rules: Sequence[FittedTerm], moments: Moments, sizes: Sequenc
         found[:, held + places], penalties[lists] = ridge_weights(take_rules(free_gram, places), own, grid, least=1)
         return found
 
-    gaps = np.array([float(np.asarray(rule.inside)) - float(np.asarray(rule.outside)) for rule in rules])
+    gaps = np.array([rule.gap for rule in rules])
     sd = np.sqrt(max(gram.variance, 0.0))
-    n_dust = sweep(weights, np.abs(gaps) / sd, rules, fit_again) if sd > 0 else ()
-    alone = (np.asarray(sizes) == 1) & (held == 0)
+    n_dust = sweep(weights, gaps / sd, rules, fit_again) if sd > 0 else ()
+    alone = (np.asarray(sizes) == 1) & (held == 0) & all(rule.is_binary for rule in rules[:1])
     intercepts = np.where(alone, 0.0, gram.mean - times(weights, gram.mean_output))
     return WeightedPrefixes(
         tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments, n_dust=n_dust

@@ -16,6 +16,7 @@ Weighted rules and training rows in bins in, their fitted values out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,9 +27,9 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._families.responses import Output, Response
 from pysirus._runtime.sums import scores_of, times
-from pysirus._terms.fitted import FittedTerm, outputs_of
+from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
 from pysirus._terms.term import Term
-from pysirus._weights.moments import Moments, bin_values, row_values
+from pysirus._weights.moments import Moments
 
 
 def with_outputs(rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
@@ -39,12 +40,14 @@ def with_outputs(rules: Sequence[FittedTerm], moments: Moments, response: Respon
     _, inside, outside = moments.means
     found = []
     for i, rule in enumerate(rules):
-        means = response.output(inside[i]), response.output(outside[i])
+        first, second = rule.answers((inside[i], outside[i]), moments.slopes[i])
+        means = response.output(first), response.output(second)
         outputs: dict[str, Any] = {"inside": means[0], "outside": means[1]}
         if rule.effect is not None:
             added = rule.effect.output(response.labels)
+            shows_means = response.shows_means and rule.is_binary
             nothing = (0.0,) * len(added) if isinstance(added, tuple) else 0.0
-            outputs = {"inside": added, "outside": nothing, "observed": means if response.shows_means else None}
+            outputs = {"inside": added, "outside": nothing, "observed": means if shows_means else None}
         n_inside = int(moments.rows[i])
         support: dict[str, Any] = {"n_inside": n_inside, "n_outside": int(moments.n_rows - n_inside)}
         found.append(replace(rule, **outputs, **support, classes=response.labels))
@@ -57,6 +60,8 @@ def with_observed(rules: Sequence[FittedTerm], moments: Moments, response: Respo
     first = moments.n_rules - len(rules)
     return [
         replace(rule, observed=(response.output(inside[first + i]), response.output(outside[first + i])))
+        if rule.is_binary
+        else rule
         for i, rule in enumerate(rules)
     ]
 
@@ -75,6 +80,7 @@ class WeightedPrefixes:
     constant: tuple[float, ...] = ()  # the link of the mean, where weights come from a likelihood
     hazard_times: NDArray[np.float64] | None = None  # of events, where they are what is predicted
     hazards: NDArray[np.float64] | None = None  # [size, time] cumulative baseline hazards
+    spread: float = math.nan  # of the response, as weights by likelihood take it
     n_dust: tuple[int, ...] = ()  # rules of each list that left it because they moved no prediction
     patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
@@ -82,11 +88,12 @@ class WeightedPrefixes:
         """The same without what the weights came from."""
         return replace(self, moments=None, patterns=None)
 
-    def scores(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Intercept plus weighted outputs for every size, [row, size], of rows in which rules hold, [row, rule]."""
+    def scores(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Intercept plus weighted outputs for every size, [row, size], of rows whose terms have whole values."""
         inside, outside = outputs_of(self.rules)
         base = np.asarray(self.intercepts) + times(self.weights, outside)
-        return scores_of(holds, base, (self.weights * (inside - outside)).T)
+        steps = (self.weights * ((inside - outside) * units_of(self.rules))).T
+        return scores_of(values, base, steps, bounds_of(self.rules))
 
     def in_use(self) -> tuple[frozenset[Hashable], ...]:
         """The rules of positive weight in each model."""
@@ -144,14 +151,14 @@ BLOCK_ROWS = 1 << 15  # rows that stay in the cache
 
 def holds_in_bins(rule: Term, binned: Binned) -> NDArray[np.bool_]:
     """Which training rows are inside a rule that came from these bins."""
-    return row_values(bin_values(rule, binned), binned.bins)
+    return np.asarray(rule.row_values(binned, binned.bins))
 
 
 def _outputs(values: NDArray[Any], outside: float, inside: float) -> NDArray[np.float64]:
-    """What lies at a value between two outputs: of yes and no one of them as it is."""
+    """What a term adds at its whole values: of yes and no one of two outputs as it is."""
     if values.dtype == np.bool_:
         return np.array([outside, inside])[values.view(np.uint8)]
-    return values * inside + (1 - values) * outside
+    return np.asarray(values * inside)
 
 
 def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.float64]:
@@ -161,11 +168,10 @@ def fitted_values(weighted: WeightedPrefixes, binned: Binned) -> NDArray[np.floa
     """
     total = np.full(binned.bins.shape[1], weighted.intercepts[-1], dtype=np.float64)
     used = [(rule, weight) for rule, weight in zip(weighted.rules, weighted.weights[-1]) if weight > 0]
-    steps = [weight * np.array([rule.outside, rule.inside], dtype=np.float64) for rule, weight in used]
-    asked = [bin_values(rule, binned) for rule, _ in used]
+    steps = [weight * np.array([rule.outside, rule.inside], dtype=np.float64) * rule.unit for rule, weight in used]
     for start in range(0, len(total), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         bins, own = binned.bins[:, block], total[block]
-        for step, values in zip(steps, asked):
-            own += _outputs(row_values(values, bins), *step)
+        for (rule, _), step in zip(used, steps):
+            own += _outputs(rule.row_values(binned, bins), *step)
     return total

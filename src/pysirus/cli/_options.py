@@ -161,6 +161,15 @@ Event = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Sql = Annotated[
+    str | None,
+    typer.Option(
+        "--sql",
+        metavar="QUERY",
+        help="TABLE is a database (DuckDB, SQLite, postgresql://...): take the rows that this query answers.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Memory = Annotated[
     str | None,
     typer.Option(

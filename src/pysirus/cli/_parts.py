@@ -20,12 +20,12 @@ from pysirus._model.model import Model
 from pysirus._runtime.output import PARQUET, streaming
 from pysirus._text.message import about_part
 from pysirus._use.score import Rows, Score, score_parts
-from pysirus.cli._known import kept_columns, known_columns
 from pysirus.cli._options import check_output
 from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
 from pysirus.cli._streams import print_data, tell_aside
 from pysirus.cli._table import names_of, split_names
 from pysirus.cli._truth import Columns
+from pysirus.engine.holders.known import kept_columns, known_columns
 from pysirus.engine.holders.parquet import READING, SourceFile, tables_in
 from pysirus.engine.holders.sources import ENDINGS, find_files, look_at_all
 from pysirus.engine.parts import width_of

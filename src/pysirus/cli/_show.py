@@ -38,6 +38,8 @@ def model_of(estimator: Any) -> RuleModel:
 
 
 def _rule_text(rule: FittedTerm, shown: RuleSet, full: bool) -> Text:
+    if not rule.conditions:
+        return Text(one_line(shown.rule_text(rule, named=False, width=None if full else WIDTH)))
     asks = one_line(rule.text if full else rule.folded(WIDTH))
     if rule.effect is not None:
         return Text(asks)
@@ -63,7 +65,7 @@ def _rule_table(model: Model, full: bool) -> Table:
     for name in model.family.outcome_names:
         table.add_column(name, justify="right", no_wrap=True)
     for number, rule in enumerate(shown, start=1):
-        last = format_number(rule.weight or 0.0, 3) if shown.reading is None else shown.reading.adds(rule)
+        last = format_number(rule.weight or 0.0, 3) if shown.reading is None else rule.adds_by(shown.reading)
         stage = [str(rule.stage)] if staged else []
         table.add_row(
             str(number),
@@ -86,6 +88,8 @@ def print_model(model: Model, *, full: bool = False) -> None:
         console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
         console.print()
         console.print(_rule_table(model, full))
+        for note in model.rules.notes:
+            console.print(f"\n{note}", markup=False)
         if model.terms:
             console.print("\nlinear terms", style="bold")
             console.print("\n".join(map(str, model.terms)), markup=False)
@@ -210,6 +214,7 @@ def verdict(model: Model) -> str:
         other = tuning.sizes[size - 1]
         lines.append(f"{what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
     lines += tuning.reasons(len(model.selected), name)
+    lines += [why] if (why := model.facts.why_this_kind) else []
     return "\n".join(lines)
 
 

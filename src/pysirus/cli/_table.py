@@ -23,9 +23,9 @@ from pysirus._model.model import Model
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import from_quotes
 from pysirus._text.message import naming
-from pysirus.cli._known import known_columns, text_columns
 from pysirus.cli._options import parse_memory
 from pysirus.datasets._load import SHIPPED
+from pysirus.engine.holders.known import known_columns, text_columns
 
 AUTO = "auto"
 TASKS = (AUTO, "regression", "classification")

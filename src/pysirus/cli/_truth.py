@@ -16,9 +16,9 @@ from pysirus._runtime.console import warn_user
 from pysirus._text.format import format_number, one_line
 from pysirus._use.groups import GroupMetrics, group_metrics
 from pysirus._use.score import Rows
-from pysirus.cli._known import known_columns
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import is_files, open_table, times_of, weights_of
+from pysirus.engine.holders.known import known_columns
 
 
 class Truth(NamedTuple):

@@ -57,6 +57,7 @@ def tune(
     exposure: options.Exposure = None,
     time: options.Time = None,
     event: options.Event = None,
+    sql: options.Sql = None,
     memory: options.Memory = None,
     task: options.Task = "auto",
 ) -> None:
@@ -66,8 +67,10 @@ def tune(
 
     Larger than memory: [bold]pysirus tune 'houses/*.parquet' --target price --memory 2GB[/bold]
     """
+    from pysirus.cli._query import queried
     from pysirus.cli._table import Roles
 
+    table = queried(table, sql)
     strict = not parameters["prepare"]
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     manner = options.manner_of(json, quiet, model)
@@ -149,6 +152,7 @@ def fit(
     exposure: options.Exposure = None,
     time: options.Time = None,
     event: options.Event = None,
+    sql: options.Sql = None,
     memory: options.Memory = None,
     task: options.Task = "auto",
 ) -> None:
@@ -159,6 +163,8 @@ def fit(
     Survival: [bold]pysirus fit gbsg.csv --time rfstime --event status[/bold]
 
     Larger than memory: [bold]pysirus fit 'houses/*.parquet' --target price --memory 2GB[/bold]
+
+    From a database: [bold]pysirus fit warehouse.duckdb --sql 'select * from houses' --target price[/bold]
     """
     wanted = {"--rules": "n_rules" in parameters, "--p0": "p0" in parameters, "--tune": tuned}
     given = [option for option, is_given in wanted.items() if is_given]
@@ -169,9 +175,11 @@ def fit(
     if cv and memory is not None:
         raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
     manner = options.manner_of(json, quiet, model)
+    from pysirus.cli._query import queried
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import Roles, Training, is_files, open_rows, paths_of
 
+    table = queried(table, sql)
     strict = not parameters["prepare"]
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     if tuned:

@@ -163,10 +163,10 @@ def export(
 
 def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
     """The rows of a table as ``X`` and, where it has the target, ``y``."""
-    from pysirus.cli._known import known_columns
     from pysirus.cli._predict import features_of
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
+    from pysirus.engine.holders.known import known_columns
 
     text, numbers = Truth(unweighted=True).of(model).kinds(model)
     rows = open_table(table, model, text=text, known=known_columns(model, numbers))
@@ -214,11 +214,11 @@ def report(
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus._runtime.output import DOCUMENT
-    from pysirus.cli._known import known_columns
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of
     from pysirus.cli._truth import Truth
+    from pysirus.engine.holders.known import known_columns
 
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._options import MODEL_HELP, TABLE_HELP, app, check_output
+from pysirus.cli._options import MODEL_HELP, TABLE_HELP, Sql, app, check_output
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 
@@ -82,6 +82,7 @@ def score(
     by: Annotated[
         str | None, typer.Option("--by", metavar="COL", help="Compare the groups of rows that this column makes.")
     ] = None,
+    sql: Sql = None,
     json: Json = False,
 ) -> None:
     """Compare the predictions for a table with the truth.
@@ -101,13 +102,15 @@ def score(
     from pysirus._data.frame import rows_that_count
     from pysirus._text.message import naming
     from pysirus._use.score import Rows, score_parts
-    from pysirus.cli._known import known_columns
     from pysirus.cli._parts import score_files
+    from pysirus.cli._query import queried
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
     from pysirus.cli._truth import Truth, score_groups
+    from pysirus.engine.holders.known import known_columns
 
+    table = queried(table, sql)
     rules = model_of(load_model(model))
     truth = Truth(target, weights, time, event, exposure, unweighted).of(rules)
     if by is not None:
@@ -168,6 +171,7 @@ def predict(
         bool,
         typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),
     ] = False,
+    sql: Sql = None,
 ) -> None:
     """Predict each row of a table: a column named prediction, in the order of the rows. Survival: the risk score.
 
@@ -179,8 +183,10 @@ def predict(
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
     from pysirus._data.remote import remote_output
+    from pysirus.cli._query import queried
     from pysirus.cli._table import is_files
 
+    table = queried(table, sql)
     output = None if output == Path("-") else output
     there = None if output is None else remote_output(output)
     in_batches = is_files(table) or (output is not None and output.is_dir() and table.endswith(".parquet"))
@@ -193,23 +199,19 @@ def predict(
         raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
     from pysirus._data.read import check_column
     from pysirus._runtime.output import PARQUET
-    from pysirus.cli._known import kept_columns
     from pysirus.cli._parts import predict_files
     from pysirus.cli._predict import Wanted, check_replaced, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
+    from pysirus.engine.holders.known import kept_columns
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
         check_replaced(output)
     loaded = load_model(model)
     rules = model_of(loaded)
-    if probabilities and not rules.family.shape:
-        raise typer.BadParameter(
-            f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
-            param_hint="--probabilities",
-        )
+    _check_probabilities(probabilities, rules, model)
     wanted = Wanted([], probabilities, at, exposure_of(rules, exposure))
     if in_batches:
         predict_files(loaded, paths_of(table), there or output, keep, wanted, spreadsheet)
@@ -223,3 +225,11 @@ def predict(
         check_column(rows, exposure, "exposure")
     wanted = wanted._replace(keep=names_of(rows, keep, "--keep"), written=kept)
     write_predictions(predict_table(loaded, rows, wanted), output, spreadsheet=spreadsheet)
+
+
+def _check_probabilities(wanted: bool, rules: Any, model: Path) -> None:
+    if wanted and not rules.family.shape:
+        raise typer.BadParameter(
+            f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
+            param_hint="--probabilities",
+        )

@@ -79,14 +79,15 @@ class GridReading:
         return cls(tables, tuple(given))
 
     def bins(self, grid: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """The bins of some rows; after those of the columns, where given rules hold."""
-        n_columns = len(self.columns)
-        bins = np.empty((n_columns + len(self.given), len(rows)), dtype=np.uint8)
-        _core.recode(grid, rows, self.columns, bins)
-        bins[n_columns:] = 1
+        """The bins of some rows; after those of the columns where given rules hold, then what is written of numbers."""
+        n_columns, n_given = len(self.columns), len(self.given)
+        bins = np.empty((len(grid) + n_given, len(rows)), dtype=np.uint8)
+        _core.recode(grid[:n_columns], rows, self.columns, bins)
+        bins[n_columns : n_columns + n_given] = 1
         for conditions, out in zip(self.given, bins[n_columns:]):
             for i, table in conditions:
                 out &= table[grid[i, rows]]
+        bins[n_columns + n_given :] = grid[n_columns:, rows]
         return bins
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
+from pysirus._bins.lines import LineSums, line_sums
 from pysirus._device.shape import RowArrays, RowSource, arrays_of
 from pysirus._families.integer_rows import IntegerRows
 from pysirus._families.responses import Response
@@ -135,6 +136,16 @@ class SizeQuestion:
             tuple(rows.sizes(bins, n_bins) for bins, n_bins in zip(shard.bins, self.n_bins)),
             tuple(int.from_bytes(blake2b(bins, digest_size=16, key=key).digest(), "little") for bins in shard.bins),
         )
+
+
+@dataclass(frozen=True)
+class LineQuestion:
+    """Where on the grids of their columns do numbers lie, by bin?"""
+
+    shape: Binned
+
+    def __call__(self, shard: Shard) -> LineSums:
+        return line_sums(replace(self.shape, bins=shard.bins), IntegerRows(shard.response))
 
 
 WATCHED_ROWS = 2_000_000_000  # rows times trees between two signs of progress: some seconds

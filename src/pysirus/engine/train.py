@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Binned, Cuts, with_sizes
+from pysirus._bins.cuts import Binned, Cuts, as_compared, with_sizes
 from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
+from pysirus._bins.lines import ColumnLine, lines_of
+from pysirus._bins.number_grid import Grids, NumberGrid, grids_of
 from pysirus._data.column import DataError
 from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
@@ -18,7 +20,7 @@ from pysirus._device.choose import device_forest
 from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.constraints import read_given, rows_of_given
-from pysirus._learn.grow import Settings, features_of
+from pysirus._learn.grow import Settings, candidates_of, features_of, sloped_columns
 from pysirus._learn.training import Residual, Training, name_idle
 from pysirus._runtime.pool import go_on
 from pysirus._terms.constraints import Constraints
@@ -30,7 +32,7 @@ from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_er
 from pysirus.engine.marks import Marked
 from pysirus.engine.parts import EngineOptions, Part, ShardHolder
 from pysirus.engine.read import PartReader, PartRows, naming
-from pysirus.engine.shard import RuleMoments, RulePatterns, Shard, ShardForest, SizeQuestion, in_shards
+from pysirus.engine.shard import LineQuestion, RuleMoments, RulePatterns, Shard, ShardForest, SizeQuestion, in_shards
 from pysirus.engine.summary import ColumnSummary, order_summaries
 from pysirus.engine.views import MappedShards, OnResiduals, ResidualExtremes, ask_first
 from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods, refine, zoom_columns
@@ -173,6 +175,7 @@ class Encoder:
     cuts: tuple[Cuts, ...]
     first_rows: dict[int, int]
     given: tuple[Term, ...] = ()  # rules of which is written where they hold
+    grids: Grids = field(default_factory=dict)  # of columns whose numbers are written too, in rows after these
     beside: Callable[[int, Response], NDArray[np.uint8]] | None = None  # a byte more for each row, the last
 
     def __call__(self, part: Part) -> Shard:
@@ -180,13 +183,16 @@ class Encoder:
         first_row = self.read.first_row(part, self.first_rows)
         with naming(part):
             table = recode_table(table, self.features)
-        n_bytes = len(self.cuts) + len(self.given) + (self.beside is not None)
+        n_bytes = len(self.cuts) + len(self.given) + 2 * len(self.grids) + (self.beside is not None)
         bins = np.empty((n_bytes, table.n_rows), dtype=np.uint8)
         for cuts, column, out in zip(self.cuts, table.columns, bins):
             go_on()
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
         for rule, out in zip(self.given, bins[len(self.cuts) :]):
             out[:] = rule.holds(table)
+        for i, grid in self.grids.items():
+            go_on()
+            grid.write(as_compared(table.columns[i].values), bins)
         if self.beside is not None:
             bins[-1] = self.beside(first_row, response)
         return Shard(bins, response, first_row, marks)
@@ -202,6 +208,12 @@ class BinningScheme:
     cuts: tuple[Cuts, ...]
     constraints: Constraints | None
     required: tuple[FittedTerm, ...]
+    ends: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of columns whose numbers matter
+
+    @property
+    def grids(self) -> dict[int, NumberGrid]:
+        """The grids of these columns, in rows after all others."""
+        return grids_of(self.ends, len(self.cuts) + len(self.given))
 
     @property
     def given(self) -> tuple[Term, ...]:
@@ -212,7 +224,9 @@ class BinningScheme:
     def binned(self) -> Binned:
         """The bins, without rows."""
         places = {rule.key: len(self.cuts) + i for i, rule in enumerate(self.given)}
-        return Binned(np.empty((len(self.cuts) + len(places), 0), dtype=np.uint8), self.cuts, places)
+        grids = self.grids
+        n_bytes = len(self.cuts) + len(places) + 2 * len(grids)
+        return Binned(np.empty((n_bytes, 0), dtype=np.uint8), self.cuts, places, grids)
 
     def with_sizes(self, sizes: Sequence[NDArray[np.int64]]) -> BinningScheme:
         """With the weight in each bin."""
@@ -239,6 +253,21 @@ def scheme_of(summaries: Sequence[ColumnSummary], settings: Settings, labels: La
     return BinningScheme(cuts, *read_given(settings.known, settings.known.read(summaries, labels), cuts))
 
 
+def with_ends(scheme: BinningScheme, summaries: Sequence[ColumnSummary], settings: Settings) -> BinningScheme:
+    """The scheme with the ranges of the columns whose numbers matter; a tally has the least and the greatest number."""
+    columns = sloped_columns(scheme.cuts, scheme.required, settings)
+    tallies = {i: summaries[i].tally.values for i in columns if len(summaries[i].tally.values)}
+    ends = {i: (float(own[0]) + 0.0, float(own[-1]) + 0.0) for i, own in tallies.items()}
+    return replace(scheme, ends=ends)
+
+
+def ask_lines(shards: ShardHolder, scheme: BinningScheme) -> dict[int, ColumnLine]:
+    """What straight lines in columns on grids are made of."""
+    if not scheme.ends:
+        return {}
+    return lines_of(scheme.cuts, scheme.grids, shards.ask(LineQuestion(scheme.binned)))
+
+
 def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Settings) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins."""
     rows, watch, read, limits = parts.rows, parts.watch, parts.read, limits_of(settings)
@@ -253,9 +282,10 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
     read = replace(read, names=watch.names)
     while options.exact and (plan := needs_zoom([summaries], **limits)) is not None:
         summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
-    scheme = scheme_of(summaries, settings, parts.labels)
+    scheme = with_ends(scheme_of(summaries, settings, parts.labels), columns.summaries, settings)
     features = features_of(scheme.cuts)
-    shards = rows.encode(Encoder(read, features, scheme.cuts, parts.extent.first_rows, scheme.given))
+    encoder = Encoder(read, features, scheme.cuts, parts.extent.first_rows, scheme.given, scheme.grids)
+    shards = rows.encode(encoder)
 
     def ask_gaps(places: Sequence[Place]) -> tuple[Gap, ...]:
         return watch(rows.ask(GapQuestion(read, features, places))).gaps if places else ()
@@ -279,6 +309,8 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
             constraints=scheme.constraints,
             columns=None if read.recipe is None else read.recipe.of_features(watch.names),
             required=scheme.required,
+            lines=ask_lines(steady, scheme),
+            may_slope=candidates_of(scheme.binned, settings),
         )
     except BaseException:
         shards.close()

@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
+from pysirus._bins.number_grid import grids_of
 from pysirus._data.table import Feature, recode_table
 from pysirus._families.fixed_point import Scale
 from pysirus._families.responses import Response
 from pysirus._learn.constraints import with_required
-from pysirus._learn.grow import features_of
-from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, derive, holds_in, judge_fold, learn_fold
+from pysirus._learn.grow import candidates_of, features_of
+from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, derive, judge_fold, learn_fold
 from pysirus._runtime.console import show_rows
 from pysirus._runtime.pool import crew
 from pysirus._terms.fitted import FittedTerm
+from pysirus._weights.row_values import PackedValues, values_in
 from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.lockstep import run_lockstep
@@ -31,7 +33,7 @@ from pysirus.engine.marks import Marked
 from pysirus.engine.parts import EngineOptions, Part, ShardHolder
 from pysirus.engine.read import Extent, PartRows
 from pysirus.engine.shard import Shard, SizeQuestion
-from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, in_order, limits_of, scheme_of
+from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, ask_lines, in_order, limits_of, scheme_of
 from pysirus.engine.views import MappedShards, ask_first
 
 
@@ -54,18 +56,18 @@ class FoldRows:
 
 @dataclass(frozen=True)
 class FoldList:
-    """The rules of a fold, on columns as it knows them."""
+    """The terms of the lists of a fold, on columns as it knows them."""
 
-    rules: tuple[FittedTerm, ...]
+    rules: tuple[tuple[FittedTerm, ...], ...]
     features: tuple[Feature, ...]
 
 
 @dataclass(frozen=True)
 class HeldOutRows:
-    """Rows of a part that a fold holds out: their numbers, which of its rules hold in each, and what it answers."""
+    """Rows of a part that a fold holds out: their numbers, the values of its terms in each, and what it answers."""
 
     index: NDArray[np.unsignedinteger[Any]]
-    bits: NDArray[np.uint8]  # [row, eight rules]
+    values: tuple[PackedValues, ...]  # of each of its lists
     response: Response
 
 
@@ -84,9 +86,10 @@ class HeldOutQuestion(FoldQuestion):
         number = np.min_scalar_type(first + response.n_rows)
         for fold, rows in self.folds.held_out(first, response):
             own = self.lists[fold]
-            bits = np.packbits(holds_in(own.rules, recode_table(table.take(rows), own.features)), axis=1)
+            seen = recode_table(table.take(rows), own.features)
+            values = tuple(PackedValues.of(terms, values_in(terms, seen)) for terms in own.rules)
             index = (first + rows).astype(number)
-            found[fold, first] = HeldOutRows(index, bits, replace(response.take(rows), part_of=None))
+            found[fold, first] = HeldOutRows(index, values, replace(response.take(rows), part_of=None))
         return Marked(Answers(found), marks)
 
 
@@ -143,14 +146,20 @@ class FoldTuning:
             every.append(in_order(known, settings, classes))
         if self.options.exact:
             every = search.zoom(every, limits)
-        return [scheme_of(own, settings, classes) for own in every]
+        return [replace(scheme_of(own, settings, classes), ends=self._ends) for own in every]
+
+    @property
+    def _ends(self) -> dict[int, tuple[float, float]]:
+        """The ranges of columns whose numbers matter: those of all rows, so that all folds have the same places."""
+        return {i: (own.lower, own.upper) for i, own in self.whole.binned.grids.items()}
 
     def _on_grid(
         self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]
     ) -> list[Learned]:
         """Put all rows into the bins of a grid, and let the folds learn from them."""
         parts = self.parts
-        encoder = Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows, beside=folds)
+        numbers = grids_of(self._ends, len(grid))
+        encoder = Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows, grids=numbers, beside=folds)
         shards = parts.rows.encode(encoder)
         try:
             steady, _ = ask_first(shards, parts.watch, _nothing)
@@ -180,6 +189,8 @@ class FoldTuning:
             sum_bytes=self.options.sum_bytes // n_together,
             constraints=scheme.constraints,
             required=scheme.required,
+            lines=ask_lines(own, scheme),
+            may_slope=candidates_of(scheme.binned, settings),
         )
         required = with_required(training, plan.weighing.family.link, strict=False)
         recipe = settings.recipe(required.n_rows)
@@ -199,10 +210,9 @@ class FoldTuning:
             return [future.result() for future in waiting]
 
     def _judge_fold(self, own: FoldLists, held_out: Sequence[HeldOutRows]) -> FoldResult:
-        bits = np.concatenate([rows.bits for rows in held_out])
-        holds = np.unpackbits(bits, axis=1, count=len(own.rules)).astype(bool)
+        values = [PackedValues.joined(pieces) for pieces in zip(*(rows.values for rows in held_out))]
         index = np.concatenate([rows.index for rows in held_out])
-        return judge_fold(own, holds, _joined([rows.response for rows in held_out]), self.plan, index)
+        return judge_fold(own, values, _joined([rows.response for rows in held_out]), self.plan, index)
 
 
 def _nothing(shard: Shard) -> int:

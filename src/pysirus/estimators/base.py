@@ -22,12 +22,13 @@ from pysirus._model.parse import Damage, ensure
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
 from pysirus._terms.term import Term
+from pysirus.estimators.door import anywhere
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 HERE = "device"  # of the machine that learned, and of no concern to the one that reads
 # what files that do not name a parameter were made with: the parameter is younger than they are
-BEFORE = {"post_treatment": "paper", "weighting": "equal"}
+BEFORE = {"post_treatment": "paper", "weighting": "equal", "slopes": False}
 
 
 class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -201,17 +202,19 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
 class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
     """An estimator that predicts a number."""
 
+    @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target.
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
+        X : data frame, array, or anything else that ``fit`` takes
             Columns are matched by name if both tables have names, otherwise by position.
 
         Returns
         -------
         y : ndarray of shape (n_rows,)
+            On Dask a collection that is not computed yet, on Spark the data frame with a column ``prediction``.
         """
         return self._raw_predict(X)
 

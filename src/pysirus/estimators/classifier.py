@@ -108,4 +108,5 @@ class SirusClassifierCV(
     True
     """
 
+    slopes: bool | str = replaced("slopes", "auto")
     criterion: str = replaced("criterion", "auto")

@@ -2,15 +2,13 @@
 
 Takes ``pip install pysirus[dask]``. The tasks run on the workers of the current ``distributed.Client``, or in threads
 of this process where there is none.
-
-Tuned estimators (CV) follow the same path and make the same choice as in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +27,11 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus.engine.holders.dask import Block, DaskRows, Partition
 from pysirus.engine.parts import EngineOptions, tally_of_bytes
-from pysirus.estimators import classifier, regressor
-from pysirus.estimators.in_parts import InParts
 
-Estimator = TypeVar("Estimator", bound=InParts)
-__all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV"]
+if TYPE_CHECKING:
+    from pysirus.estimators.in_parts import InParts
+
+Estimator = TypeVar("Estimator", bound="InParts")
 COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
 # answers travel between workers: some megabytes each, for the cuts about 400 kilobytes a column, at most 32 megabytes
 OPTIONS = EngineOptions(tally=1 << 14, sum_bytes=1 << 24)
@@ -166,8 +164,11 @@ class _Predictor:
         return pd.Series(self.values(X), index=X.index, name=self.model.target, dtype=dtype)
 
 
-def _predict(model: Model, X: Any, shares: bool = False) -> Any:
+def predict_dask(model: Model, X: Any, method: str = "predict") -> Any:
     """Predictions of a Dask collection, not yet computed: a series or frame for a frame, an array for an array."""
+    if method not in ("predict", "predict_proba"):
+        raise DataError(f"{method} takes tables in memory, found a Dask {type(X).__name__}. Compute it, or predict.")
+    shares = method == "predict_proba"
     predict = _Predictor(replace(model, moments=None, tuning=None), shares)
     if isinstance(X, dd.DataFrame):
         used = sorted(model.needed)
@@ -182,192 +183,3 @@ def _predict(model: Model, X: Any, shares: bool = False) -> Any:
     if shares:
         return X.map_blocks(predict, chunks=(X.chunks[0], (meta.shape[1],)), dtype=meta.dtype, meta=meta)
     return X.map_blocks(predict, drop_axis=1, dtype=meta.dtype, meta=meta)
-
-
-# --------------------------------------------------------------------------------------------------------- estimators
-
-
-class OnDask:
-    """An estimator that takes Dask collections too."""
-
-    _as_model: Callable[[], Any]
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn the rules; the rows stay where they are.
-
-        Parameters
-        ----------
-        X : Dask DataFrame or Dask array of shape (n_rows, n_columns)
-            The table. It is read several times: ``persist`` it if it is expensive to compute and fits into the workers'
-            memory.
-        y : Dask Series, Dask array of shape (n_rows,) or str
-            The target, with the partitions of X, or the name of its column.
-        sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
-            Sample weights. A weight of zero is the same as leaving the row out.
-
-        Returns
-        -------
-        self : estimator
-        """
-        if not on_dask(X, y, sample_weight):
-            return super().fit(X, y, sample_weight)  # type: ignore[misc]
-        return fit_dask(self, X, y, sample_weight)  # type: ignore[type-var]
-
-    def predict(self, X: Any) -> Any:
-        """Predict the target, or the class.
-
-        Parameters
-        ----------
-        X : Dask DataFrame, Dask array or table in memory
-            Columns are matched by name; other columns of a Dask DataFrame are not read.
-
-        Returns
-        -------
-        y : Dask Series, Dask array or ndarray of shape (n_rows,)
-            Lazy for a Dask collection, with its index and divisions or its chunks.
-        """
-        if isinstance(X, COLLECTIONS):
-            return _predict(self._as_model(), X)
-        return super().predict(X)  # type: ignore[misc]
-
-
-class ClassesOnDask(OnDask):
-    """The same for classes."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities: the mean of the rules' class proportions.
-
-        Parameters
-        ----------
-        X : Dask DataFrame, Dask array or table in memory
-            Columns are matched by name; other columns of a Dask DataFrame are not read.
-
-        Returns
-        -------
-        probabilities : Dask DataFrame, Dask array or ndarray of shape (n_rows, n_classes)
-            Lazy for a Dask collection. The columns of a DataFrame are the labels.
-        """
-        return _predict(self._as_model(), X, shares=True) if isinstance(X, COLLECTIONS) else super().predict_proba(X)  # type: ignore[misc]
-
-
-class SirusRegressor(OnDask, regressor.SirusRegressor):
-    """Stable and interpretable rules for regression, on Dask collections.
-
-    Parameters and fitted attributes are those of ``pysirus.SirusRegressor``, and so are the rules: they do not depend
-    on the partitions. ``n_jobs`` is the number of threads per task. Model files are read back as
-    ``pysirus.SirusRegressor``, without Dask. Tables in memory work too.
-
-    Examples
-    --------
-    >>> import dask.dataframe as dd
-    >>> from pysirus.dask import SirusRegressor
-    >>> from pysirus.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> table = dd.from_pandas(X.assign(ozone=y), npartitions=4)
-    >>> model = SirusRegressor(n_rules=3, random_state=0).fit(table, "ozone")
-    >>> print(model.rules_[0])
-    if temp < 66 then 7.0 else 19.0
-    >>> bool(model.predict(table).mean().compute() == model.predict(X).mean())
-    True
-    """
-
-
-class SirusClassifier(ClassesOnDask, classifier.SirusClassifier):
-    """Stable and interpretable rules for two or more classes, on Dask collections.
-
-    Parameters and fitted attributes are those of ``pysirus.SirusClassifier``, and so are the rules: they do not depend
-    on the partitions. ``n_jobs`` is the number of threads per task. Model files are read back as
-    ``pysirus.SirusClassifier``, without Dask. Tables in memory work too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from pysirus.dask import SirusClassifier
-    >>> from pysirus.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> X, high = da.from_array(X, chunks=(100, -1)), da.from_array(y > 15, chunks=100)
-    >>> model = SirusClassifier(n_rules=3, random_state=0).fit(X, high)
-    >>> model.predict_proba(X).shape
-    (330, 2)
-    """
-
-
-def on_dask(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> bool:
-    """Whether the table is a Dask collection; what belongs to a table in memory must be in memory too."""
-    if isinstance(X, (dd.DataFrame, da.Array)):
-        return True
-    for role, rows in (("X", X), ("y", y), ("sample_weight", sample_weight), ("groups", groups)):
-        if isinstance(rows, COLLECTIONS):
-            raise DataError(
-                f"{role} is a Dask {type(rows).__name__}, while X is {type(X).__module__.split('.')[0]}."
-                f"{type(X).__name__}. X must be a Dask DataFrame or array of two dimensions, or all must be in memory."
-            )
-    return False
-
-
-class TunedOnDask(OnDask):
-    """A tuned estimator that takes Dask collections too."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
-        """Choose the number of rules and learn them; the rows stay where they are.
-
-        Parameters
-        ----------
-        X : Dask DataFrame or Dask array of shape (n_rows, n_columns)
-            The table. It is read several times: ``persist`` it if it is expensive to compute and fits into the workers'
-            memory.
-        y : Dask Series, Dask array of shape (n_rows,) or str
-            The target, with the partitions of X, or the name of its column.
-        sample_weight : Dask Series, Dask array of shape (n_rows,) or str, optional
-            Sample weights. A weight of zero is the same as leaving the row out.
-        groups : Dask Series, Dask array of shape (n_rows,) or str, optional
-            Rows of the same group stay in the same fold. A column of X that is named here is no feature. The groups of
-            all rows are held where ``fit`` is called.
-
-        Returns
-        -------
-        self : estimator
-        """
-        if on_dask(X, y, sample_weight, groups):
-            return fit_dask(self, X, y, sample_weight, groups)  # type: ignore[type-var]
-        return super(OnDask, self).fit(X, y, sample_weight, groups)  # type: ignore[misc]
-
-
-class SirusRegressorCV(TunedOnDask, regressor.SirusRegressorCV):
-    """Rules for regression, with the number of rules chosen by cross-validation, on Dask collections.
-
-    Parameters and fitted attributes are those of ``pysirus.SirusRegressorCV``, and so are the path, the choice and the
-    rules: they do not depend on the partitions. ``cv`` must be a number of folds. Predictions of the held-out rows are
-    compared where ``fit`` is called: about 40 bytes a row. ``n_jobs`` is the number of threads per task. Tables in
-    memory work too.
-
-    Examples
-    --------
-    >>> import dask.dataframe as dd
-    >>> from pysirus.dask import SirusRegressorCV
-    >>> from pysirus.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> table = dd.from_pandas(X.assign(ozone=y), npartitions=2)
-    >>> model = SirusRegressorCV(cv=3, n_repeats=1, n_trees=200, random_state=0).fit(table, "ozone")
-    >>> model.cv_error_ < 0.5
-    True
-    """
-
-
-class SirusClassifierCV(ClassesOnDask, TunedOnDask, classifier.SirusClassifierCV):
-    """Rules for two or more classes, with the number of rules chosen by cross-validation, on Dask collections.
-
-    Parameters and fitted attributes are those of ``pysirus.SirusClassifierCV``, and so are the path, the choice and the
-    rules: they do not depend on the partitions. The rest is as in ``SirusRegressorCV``.
-
-    Examples
-    --------
-    >>> import dask.dataframe as dd
-    >>> from pysirus.dask import SirusClassifierCV
-    >>> from pysirus.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> table = dd.from_pandas(X.assign(high=y > 15), npartitions=2)
-    >>> model = SirusClassifierCV(cv=3, n_repeats=1, n_trees=200, max_rules=5, random_state=0).fit(table, "high")
-    >>> model.predict_proba(table).columns.tolist()
-    [False, True]
-    """

@@ -31,6 +31,10 @@ class InParts(SirusBase):
     """Learning from rows in parts."""
 
     @abstractmethod
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Learn from a table in memory."""
+
+    @abstractmethod
     def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
         """What puts rows into bins and learns from them; refuses before that what it cannot do."""
 

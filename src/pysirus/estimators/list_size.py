@@ -29,6 +29,7 @@ from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds, ListSize
 from pysirus._runtime.console import warn_user
 from pysirus._text.message import Parameter
+from pysirus.estimators.door import MEMORY, Given, enter
 from pysirus.estimators.in_parts import InParts
 from pysirus.estimators.rule_model import RuleModel
 
@@ -44,29 +45,60 @@ Self = TypeVar("Self", bound="FixedSizeSirus")
 class FixedSizeSirus(InParts, ListSize):
     """Bins, forest, selection, weights, stages: once, on all rows."""
 
-    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self: Self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        exposure: Any = None,
+        drop: Sequence[str] = (),
+        memory: int = MEMORY,
+        scratch: str | os.PathLike[str] | None = None,
+        row_id: str | None = None,
+    ) -> Self:
         """Learn the rules.
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            The table.
-        y : array of shape (n_rows,)
-            The target: numbers or, for classes, text, integers or booleans.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights. A weight of zero is the same as leaving the row out. In the forest a row counts
-            at least 2**-20 of the heaviest, elsewhere 2**-40.
+        X : data frame, array, path, Arrow stream, query, Dask collection or Spark data frame
+            The table: in memory; a CSV, Parquet or Excel file, a folder, a pattern such as ``data/*.parquet``, or a
+            list of these; a pyarrow Dataset or anything with ``__arrow_c_stream__``, such as a DuckDB relation; a
+            polars LazyFrame; a Dask DataFrame or array; a Spark data frame. The rules do not depend on which. See
+            docs/sources.md.
+        y : array of shape (n_rows,) or str
+            The target: numbers or, for classes, text, integers or booleans. Or the name of its column; for survival
+            two names in a tuple, of the times and of the events.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Sample weights, or the name of their column. A weight of zero is the same as leaving the row out. In the
+            forest a row counts at least 2**-20 of the heaviest, elsewhere 2**-40.
+        exposure : array of shape (n_rows,) or str, optional
+            Of counts, what they were collected over: what is learned are counts per unit of it, with the exposure
+            (times the weights) as weight. A column that is named here is no feature.
+        drop : list of str, optional
+            Columns to leave out.
+        memory : int, default=2**30
+            About how many bytes to use for files, queries and streams. Rows that take more than a quarter of it are
+            read in batches.
+        scratch : str or path, optional
+            The folder for scratch files, by default the temporary folder. They are removed at the end.
+        row_id : str, optional
+            On Spark, a column of unique integers: rows are numbered in its order, and the rules do not depend on how
+            the frame is partitioned. It is no feature.
 
         Returns
         -------
         self : estimator
         """
+        enter(self, Given(X, y, sample_weight, None, exposure, drop, memory, scratch, row_id))
+        return self
+
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
         settings = self._choose_device(settings, table.n_rows, table.n_columns)
         self._keep(fit(partial(bin_rows, table, response, target), self._plan(settings)))
         self._remember(ColumnRoles(target, name_of(sample_weight)))
-        return self
 
     def cross_validate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
@@ -107,6 +139,12 @@ class FixedSizeSirus(InParts, ListSize):
     def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
         return partial(fit, plan=self._plan(settings))
 
+    def _settings(self) -> Settings:
+        settings = super()._settings()
+        if self.slopes == "auto":
+            raise ParameterError(f"{Parameter('slopes')} must be True or False where nothing is tuned, got 'auto'.")
+        return settings
+
     def _plan(self, settings: Settings) -> FitPlan:
         n_stages = None if self.n_stages == "auto" else int(self.n_stages)
         n_rules = self.n_rules if self.p0 is None else self.max_rules
@@ -124,24 +162,57 @@ class TunedSirus(InParts, Folds):
     _is_tuned: ClassVar[bool] = True
     _watch: Callable[..., None] | None = None  # of what held-out rows say, while they are there
 
-    def fit(self: Tuned, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Tuned:
+    def fit(
+        self: Tuned,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        exposure: Any = None,
+        drop: Sequence[str] = (),
+        memory: int = MEMORY,
+        scratch: str | os.PathLike[str] | None = None,
+        row_id: str | None = None,
+    ) -> Tuned:
         """Choose the number of rules and learn them.
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            The table.
-        y : array of shape (n_rows,)
-            The target: numbers or, for classes, text, integers or booleans.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights.
-        groups : array of shape (n_rows,), optional
-            Rows of the same group stay in the same fold.
+        X : data frame, array, path, Arrow stream, query, Dask collection or Spark data frame
+            The table: in memory; a CSV, Parquet or Excel file, a folder, a pattern such as ``data/*.parquet``, or a
+            list of these; a pyarrow Dataset or anything with ``__arrow_c_stream__``, such as a DuckDB relation; a
+            polars LazyFrame; a Dask DataFrame or array; a Spark data frame. The rules do not depend on which. See
+            docs/sources.md.
+        y : array of shape (n_rows,) or str
+            The target: numbers or, for classes, text, integers or booleans. Or the name of its column; for survival
+            two names in a tuple, of the times and of the events.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Sample weights, or the name of their column.
+        groups : array of shape (n_rows,) or str, optional
+            Rows of the same group stay in the same fold. A column that is named here is no feature.
+        exposure : array of shape (n_rows,) or str, optional
+            Of counts, what they were collected over: what is learned are counts per unit of it, with the exposure
+            (times the weights) as weight. A column that is named here is no feature.
+        drop : list of str, optional
+            Columns to leave out.
+        memory : int, default=2**30
+            About how many bytes to use for files, queries and streams. Rows that take more than a quarter of it are
+            read in batches.
+        scratch : str or path, optional
+            The folder for scratch files, by default the temporary folder. They are removed at the end.
+        row_id : str, optional
+            On Spark, a column of unique integers: rows are numbered in its order, and the rules do not depend on how
+            the frame is partitioned. It is no feature.
 
         Returns
         -------
         self : estimator
         """
+        enter(self, Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id))
+        return self
+
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
@@ -154,7 +225,6 @@ class TunedSirus(InParts, Folds):
         folds = partial(fit_folds, table, response, chain([first], splits), plan)
         self._keep(tune(partial(bin_rows, table, response, target), folds, plan))
         self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
-        return self
 
     def fit_files(
         self: Tuned,
@@ -238,6 +308,7 @@ class TunedSirus(InParts, Folds):
             criterion=self._criterion,
             n_repeats=None if self.n_repeats == "auto" else int(self.n_repeats),
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
+            slopes=self.slopes if self.slopes == "auto" else bool(self.slopes),
             post_treatment=self.post_treatment,
             min_samples_leaf=self.min_samples_leaf,
             watch=self._watch,

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.table import Constraining, Folds, Growing, ListSize, Loss, Running, Stages, documented
+from pysirus._parameters.table import (
+    Constraining,
+    Folds,
+    Growing,
+    ListSize,
+    Loss,
+    Running,
+    Stages,
+    documented,
+    replaced,
+)
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import RegressionBase
 
@@ -84,3 +94,5 @@ class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Loss, Growin
     >>> len(model.with_rules(3).selected)
     3
     """
+
+    slopes: bool | str = replaced("slopes", "auto")

@@ -249,12 +249,12 @@ class Actions(Decisions):
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
+        X : data frame, array, path, query or stream
             Rows that the model was not fitted on.
-        y : array of shape (n_rows,)
-            Their targets.
-        sample_weight : array of shape (n_rows,), optional
-            Their weights.
+        y : array of shape (n_rows,) or str
+            Their targets, or the name of their column.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Their weights, or the name of their column.
         by : str or array of shape (n_rows,), optional
             A column of X, which need not be a feature, or a value for each row: compares groups of rows.
 
@@ -266,11 +266,11 @@ class Actions(Decisions):
             differences between groups, and the terms that make them.
         """
         from pysirus._use.groups import group_metrics
-        from pysirus._use.score import score
+        from pysirus.estimators.door import score_anywhere
 
         if by is not None:
             return group_metrics(self._as_model(), X, y, sample_weight, by)
-        return score(self._as_model(), X, y, sample_weight)
+        return score_anywhere(self._as_model(), X, y, sample_weight)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules stayed, moved, came or went.

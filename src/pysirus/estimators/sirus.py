@@ -41,12 +41,15 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._text.message import Parameter, setting
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
+from pysirus.estimators.door import anywhere
 
 
 class SirusBase(RuleEstimator, Running, Growing, Constraining):
     """What the SIRUS estimators share."""
 
     device_: str
+    n_stages: int | str
+    slopes: bool | str
 
     @property
     @abstractmethod
@@ -69,7 +72,19 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
             known=ConstraintParams(self.monotonic_cst, self.interaction_cst, self.forbidden, self.required_rules),
             n_threads=int(effective_n_jobs(self.n_jobs)),
             verbose=self.verbose,
+            slopes=self._may_slope(),
         )
+
+    def _may_slope(self) -> bool:
+        """Whether slopes are looked at: where they are asked for, and there are stages."""
+        if self.slopes in (False, "auto"):
+            return bool(self.slopes) and self.n_stages != 1
+        if self.n_stages == 1:
+            raise ParameterError(
+                f"{setting('slopes', True)} needs stages, and {Parameter('n_stages')} is 1: one stage is the paper's "
+                f"list of rules. Set {Parameter('n_stages')} to a number above 1 or 'auto'."
+            )
+        return True
 
     def _choose_device(self, settings: Settings, n_rows: int, n_columns: int, n_forests: int = 1) -> Settings:
         """Settle where trees are grown, and say so in ``device_``."""
@@ -168,7 +183,7 @@ class RegressionBase(RuleRegressor, SirusBase):
             1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
         """
         check_is_fitted(self)
-        if self.model_.family.deviance_loss is None:
+        if self.model_.family.deviance_loss is None and not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return self.model_.score(X, y, sample_weight)
 
@@ -195,6 +210,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
             raise ParameterError(NO_STAGES)
         return replace(settings, known=replace(settings.known, positive_class=self.positive_class))
 
+    @anywhere
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
 
@@ -210,6 +226,7 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         """
         return self._raw_predict(X)
 
+    @anywhere
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; on a tie, the first in ``classes_``.
 
@@ -224,6 +241,26 @@ class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
         """
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[self.model_.choose(shares)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose most probable class is the true one.
+
+        Parameters
+        ----------
+        X : data frame, array, path, query or stream
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,) or str
+            Their classes, or the name of their column.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Their weights, or the name of their column.
+
+        Returns
+        -------
+        accuracy : float
+        """
+        check_is_fitted(self)
+        named = isinstance(y, str)
+        return self.model_.score(X, y, sample_weight) if named else float(super().score(X, y, sample_weight))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The score of each class: the intercept plus the weighted outputs of the rules.

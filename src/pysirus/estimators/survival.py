@@ -18,8 +18,19 @@ from pysirus._families.survival import WANTED, SurvivalResponse
 from pysirus._families.target import IN_MEMORY
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._parameters.table import Constraining, Event, Folds, Growing, ListSize, Running, Stages, documented
+from pysirus._parameters.table import (
+    Constraining,
+    Event,
+    Folds,
+    Growing,
+    ListSize,
+    Running,
+    Stages,
+    documented,
+    replaced,
+)
 from pysirus._text.message import InPython
+from pysirus.estimators.door import anywhere
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
 from pysirus.estimators.sirus import SirusBase
 
@@ -57,6 +68,7 @@ class SurvivalBase(SirusBase):
         super()._set_model(model)
         self.unique_times_ = self.event_times_ = model.followed.hazard.times
 
+    @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Risk scores: the higher, the earlier the event is expected.
 
@@ -216,3 +228,5 @@ feature_names_in_
     >>> len(model.with_rules(2).selected)
     2
     """
+
+    slopes: bool | str = replaced("slopes", "auto")

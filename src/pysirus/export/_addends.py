@@ -15,6 +15,7 @@ import numpy as np
 from pysirus._families.base import Family
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition
 from pysirus._terms.term import HeldColumn
 from pysirus.export._conditions import Test, resolve
@@ -40,6 +41,7 @@ class Branch:
 class Line:
     """Adds a column, held within limits and less its centre, times a slope; ``missing`` replaces a missing value."""
 
+    term: FittedTerm | LinearTerm
     feature: str
     index: int
     lower: float
@@ -71,8 +73,13 @@ class Listing:
 
     @property
     def branches(self) -> list[Branch]:
-        """The rules among the addends, which stand before the linear terms."""
+        """The rules among the addends, which stand before the lines."""
         return [own for own in self.addends if isinstance(own, Branch)]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Slopes and linear terms."""
+        return [own for own in self.addends if isinstance(own, Line)]
 
     @property
     def size(self) -> float:
@@ -83,7 +90,7 @@ class Listing:
 class _Addends:
     """What the terms of a model are built of, in their order."""
 
-    rule: FittedTerm  # which is being built
+    term: Any  # which is being built
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -93,12 +100,12 @@ class _Addends:
     def branch(self, conditions: Sequence[Condition], inside: Sequence[float], outside: Sequence[float]) -> None:
         """A rule, with its conditions as tests."""
         tests = tuple(resolve(condition, self._model) for condition in conditions)
-        self.branches.append(Branch(self.rule, tests, tuple(inside), tuple(outside)))
+        self.branches.append(Branch(self.term, tests, tuple(inside), tuple(outside)))
 
     def line(self, column: HeldColumn, slopes: Sequence[float]) -> None:
         """A column times a slope."""
         limits = column.lower, column.upper, column.missing, column.centre
-        self.lines.append(Line(column.feature, column.index, *limits, tuple(slopes)))
+        self.lines.append(Line(self.term, column.feature, column.index, *limits, tuple(slopes)))
 
 
 def listing_of(model: Model) -> Listing:
@@ -106,9 +113,10 @@ def listing_of(model: Model) -> Listing:
     family = model.family
     found = _Addends(model)
     for rule in model.rules:
-        found.rule = rule
+        found.term = rule
         rule.build(found, *map(_numbers, family.added(rule) if family.is_scored else family.sides(rule)))
     for term in model.terms:
+        found.term = term
         term.build(found, *family.sides(term))
     if family.adds_up:
         start = model.average_score if family.is_scored else model.intercept

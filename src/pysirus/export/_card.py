@@ -31,6 +31,7 @@ from pysirus._text.format import format_label
 from pysirus._text.message import Learner, Parameter, setting
 from pysirus.export._addends import listing_of, of_second
 from pysirus.export._conditions import ExportError
+from pysirus.export._ranges import in_ranges
 
 Matrix = NDArray[np.float64]
 LEAST_GAIN = 1e-9  # of the mean square, in squared points; less may be a rounding error of its own
@@ -106,6 +107,7 @@ class Card:
     start: int
     points: NDArray[np.int64]
     loss: Loss
+    groups: tuple[tuple[int, ...], ...] = ()  # rules that are the ranges of a slope: one of each holds in a row
 
     @property
     def label(self) -> str:
@@ -143,12 +145,20 @@ class Card:
     @property
     def range(self) -> tuple[int, int]:
         """The least and the most that a total can be."""
-        return self.start + int(self.points.min(axis=1).sum()), self.start + int(self.points.max(axis=1).sum())
+        single = self.points[_ungrouped(len(self.points), self.groups)]
+        own = [self.points[list(group), 0] for group in self.groups]
+        low = single.min(axis=1).sum() + sum(points.min() for points in own)
+        return self.start + int(low), self.start + int(single.max(axis=1).sum() + sum(points.max() for points in own))
 
     def shares(self) -> list[tuple[str, str]]:
         """The share of the positive class where each rule holds and elsewhere, as text."""
-        means = [rule.means for rule in self.model.rules]
-        return [(f"{100 * a[self.positive]:.0f}%", f"{100 * b[self.positive]:.0f}%") for a, b in means]
+        texts = [tuple(f"{100 * mean[self.positive]:.0f}%" for mean in means) for means in self.means()]
+        return [(own[0], own[1]) if own else ("", "") for own in texts]
+
+    def means(self) -> list[tuple[Any, ...]]:
+        """The shares of both classes where each rule holds and elsewhere; of the range of a slope none."""
+        ranges = {r for group in self.groups for r in group}
+        return [() if r in ranges else rule.means for r, rule in enumerate(self.model.rules)]
 
     def steps(self) -> list[tuple[int, float]]:
         """Totals at even distances over the range, and the probability of each."""
@@ -181,10 +191,18 @@ class Card:
                 f"AUC {seen['auc']:.4f}, with whole points {seen['auc_points']:.4f}; "
                 f"log loss {seen['log_loss']:.4f}, with whole points {seen['log_loss_points']:.4f}."
             )
-        empty = int((self.points.max(axis=1) == 0).sum())
+        if self.groups:
+            lines.append("A slope is given in ranges, each with the points of its middle; exactly one of them applies.")
+        empty = int((self.points[_ungrouped(len(self.points), self.groups)].max(axis=1) == 0).sum())
         if empty:
             lines.append(f"{empty} of {len(self.points)} rules round to 0 points; a larger pdo keeps them apart.")
         return lines
+
+
+def _ungrouped(n: int, groups: tuple[tuple[int, ...], ...]) -> list[int]:
+    """The numbers of rules that are no ranges of a slope."""
+    ranges = {r for group in groups for r in group}
+    return [r for r in range(n) if r not in ranges]
 
 
 def _sizes() -> Iterator[int]:
@@ -225,7 +243,10 @@ def _position(model: Model, positive: Any) -> int:
 def _inside_shares(model: Model) -> NDArray[np.float64]:
     """The share of the training rows in which each rule holds."""
     counts = [(rule.n_inside or 0, rule.n_outside or 0) for rule in model.rules]
-    return np.array([a / (a + b) if a + b else 0.5 for a, b in counts], dtype=np.float64)
+    known = [a / (a + b) if a + b else None for a, b in counts]
+    ranges = [rule.conditions[0].share if rule.conditions else None for rule in model.rules]
+    shares = [a if a is not None else 0.5 if b is None else b for a, b in zip(known, ranges)]
+    return np.array(shares, dtype=np.float64)
 
 
 def make_card(
@@ -245,7 +266,9 @@ def make_card(
     k, factor = _position(model, positive), pdo / math.log(2.0)
     sign = 1.0 if k == 1 else -1.0
     offset = base_score - factor * math.log(base_odds)
-    listing = listing_of(of_second(model))
+    source, stepped = model, in_ranges(of_second(model), sign, factor)
+    model = replace(stepped.model, family=model.family)
+    listing = listing_of(stepped.model)
     parts = [(*branch.inside, *branch.outside) for branch in listing.branches]
     with np.errstate(over="ignore", invalid="ignore"):
         sides = sign * factor * np.array(parts, dtype=np.float64).reshape(-1, 2)
@@ -258,12 +281,15 @@ def make_card(
     if fires is None or not len(fires):
         shares = _inside_shares(model)
         together = joint_shares(np.where(gives, shares, 1 - shares))
+        for group in stepped.groups:  # of which one holds, never two
+            own = 1 + np.array(group)
+            together[np.ix_(own, own)] *= np.eye(len(own))
     else:
         together = observed_shares(fires == gives)
     whole = round_together(exact, together)
     points = np.where(np.column_stack([gives, ~gives]), whole[1:, None], 0)
-    card = Card(model, k, factor, offset, int(whole[0]), points, Loss(0.0, 0.0, {}))
-    return replace(card, loss=_loss(card, whole - exact, X, y))
+    card = Card(model, k, factor, offset, int(whole[0]), points, Loss(0.0, 0.0, {}), stepped.groups)
+    return replace(card, loss=_loss(card, source, whole - exact, stepped.cost, X, y))
 
 
 def _fires(model: Model, X: Any) -> NDArray[np.bool_]:
@@ -280,13 +306,17 @@ def _change(odds: float) -> float:
     return math.tanh(odds / 4)
 
 
-def _loss(card: Card, error: NDArray[np.float64], X: Any, y: Any) -> Loss:
-    """``error`` of the start and of the parts; at worst all errors of one sign come together."""
-    most = max(error[0] + error[1:].clip(min=0).sum(), -error[0] - error[1:].clip(max=0).sum(), abs(error[0]))
-    bound = float(most) / card.factor
+def _loss(card: Card, source: Model, error: NDArray[np.float64], cost: float, X: Any, y: Any) -> Loss:
+    """``error`` of the start and of the parts, ``cost`` of ranges; at worst all errors of one sign come together."""
+    single = error[1:][_ungrouped(len(error) - 1, card.groups)]
+    own = [error[1:][list(group)] for group in card.groups]
+    up = error[0] + single.clip(min=0).sum() + sum(float(part.max()) for part in own)
+    down = -error[0] - single.clip(max=0).sum() - sum(float(part.min()) for part in own)
+    most = max(up, down) if own else max(up, down, abs(error[0]))
+    bound = float(most) / card.factor + cost
     if X is None:
         return Loss(bound, _change(bound), {})
-    exact = log_odds(card.model.scores(X)) * (1.0 if card.positive == 1 else -1.0)
+    exact = log_odds(source.scores(X)) * (1.0 if card.positive == 1 else -1.0)
     total = card.total.raw_predict(X)
     found = (total - card.offset) / card.factor
     before, after = 1.0 / (1.0 + np.exp(-exact.clip(-700, 700))), card.probability(total)

@@ -64,6 +64,7 @@ class _Part:
     """What one term contributes to a class, and where it holds, as expressions."""
 
     writer: Writer
+    term: Any
     measured: float  # what it adds at the reference
     value: str = ""
     when: str = ""
@@ -72,19 +73,19 @@ class _Part:
         """A rule: a number where it holds, another elsewhere."""
         tests = tuple(resolve(condition, self.writer.model) for condition in conditions)
         sides = ((side[0] - self.measured,) for side in (inside, outside))
-        own = Branch(self.writer.model.rules[0], tests, *sides)
+        own = Branch(self.term, tests, *sides)
         self.value, self.when = self.writer.branch(own, 0), self.writer.when(own)
 
     def line(self, column: HeldColumn, slopes: Sequence[float]) -> None:
         """A column times a slope, less what it is at the reference."""
         limits = column.lower, column.upper, column.missing, column.centre
-        line = self.writer.line(Line(column.feature, column.index, *limits, tuple(slopes)), 0)
+        line = self.writer.line(Line(self.term, column.feature, column.index, *limits, tuple(slopes)), 0)
         self.value = f"({line} - {self.writer.dialect.number(self.measured)})"
 
 
 def _built(writer: Writer, term: Part, k: int, measured: float) -> _Part:
     """A term for class ``k``."""
-    family, found = writer.model.family, _Part(writer, measured)
+    family, found = writer.model.family, _Part(writer, term, measured)
     inside, outside = (family.points_of(np.array(side), k) for side in term.added)
     term.build(found, np.atleast_1d(inside).tolist(), np.atleast_1d(outside).tolist())
     return found

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition
 from pysirus._terms.words import condition_parts
 from pysirus._text.format import format_number
+from pysirus.export._addends import Branch, Line
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class RuleRow:
     outside: str
     numbers: tuple[str, ...]  # what stands right of the rule, under the names of ``number_names``
     stage: str = ""  # empty where no rule of the list is a correction
+    line: str = ""  # of a slope, in place of conditions and outputs
 
 
 def _condition(condition: Condition, alone: bool) -> ConditionText:
@@ -51,20 +54,26 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 
 def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
-    staged, shown = model.is_staged, model.rules
+    staged, shown, names = model.is_staged, model.rules, number_names(model)
 
     def row(number: int, rule: FittedTerm) -> RuleRow:
         assert rule.inside is not None and rule.outside is not None
         read = shown.reading
+        stage = str(rule.stage) if staged else ""
+        often = rule.frequency_text if rule.given else format_number(rule.frequency, 2)
+        if rule.line_values:
+            told = [format_number(rule.weight or 0.0, 2)] if read is None else [rule.adds_by(read)]
+            numbers = [*told, *("" for _ in names)][: len(names)]
+            return RuleRow(str(number), often, (), "", "", tuple(numbers), stage, shown.rule_text(rule, named=False))
         inside, outside = shown.output_texts(rule) if read is None else model.family.mean_texts(rule)
         return RuleRow(
             number=str(number),
-            frequency=rule.frequency_text if rule.given else format_number(rule.frequency, 2),
+            frequency=often,
             conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
             inside=inside,
             outside=outside,
             numbers=(format_number(rule.weight or 0.0, 2),) if read is None else model.family.numbers(rule),
-            stage=str(rule.stage) if staged else "",
+            stage=stage,
         )
 
     return [row(number, rule) for number, rule in enumerate(shown, start=1)]
@@ -80,6 +89,9 @@ def rule_lines(rules: Iterable[FittedTerm], model: Model) -> list[str]:
     read, family = model.read(RuleSet()), model.family  # once: it asks all rules of the model
 
     def line(rule: FittedTerm) -> str:
+        if rule.line_values:
+            ends = f": adds {rule.adds_by(family)}" if family.is_scored else ""
+            return read.rule_text(rule) + ends
         if rule.effect is not None:
             return f"{rule.text} ({rule.frequency_text})"
         if not family.is_scored:
@@ -89,6 +101,12 @@ def rule_lines(rules: Iterable[FittedTerm], model: Model) -> list[str]:
         return f"if {rule.condition_text} then {inside} else {outside}: adds {points}"
 
     return [line(rule) for rule in rules]
+
+
+def part_lines(addends: Iterable[Branch | Line], model: Model) -> list[str]:
+    """The same of what a program adds up; a linear term in its own words."""
+    terms = [own.term if isinstance(own, Line) else own.rule for own in addends]
+    return [str(own) if isinstance(own, LinearTerm) else rule_lines([own], model)[0] for own in terms]
 
 
 def link_lines(model: Model) -> list[str]:

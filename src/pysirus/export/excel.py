@@ -29,6 +29,7 @@ from pysirus.export._table import rule_rows
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100
+FIRST_SLOPE = 7  # the column of Conditions in which slopes of lines begin
 OWN_ROW = re.compile(r"(\$[A-Z]+)2\b")  # a cell of row 2 in a formula for that row: $AB2, while $AB$2 stays where it is
 FIRST_DAY = 25_569  # 1970-01-01, as Excel counts days
 LEAST_DAY = 61  # 1900-03-01; Excel takes 1900 for a leap year
@@ -116,6 +117,7 @@ class Workbook:
         self.features = used_features(model)
         self.inputs = list(dict.fromkeys(column_of(model, index) for index in self.features))
         self.listing = listing_of(model)
+        self.slope_rows: list[int] = []  # of Conditions, in the order of lines
         self.labels = model.family.classes or ()
         self.parts = [label if self.labels else "prediction" for label in model.family.spoken_labels]  # what has a sum
 
@@ -140,13 +142,16 @@ class Workbook:
         first = self.first_part = 7 + len(outputs)
         for k, start in enumerate(self.listing.start):
             sheet.cell(1, first + 2 * k, start)
-        for r, (branch, texts) in enumerate(zip(self.listing.branches, rule_rows(model))):
-            row, rule = r + 4, branch.rule
-            often: float | str = rule.frequency_text if rule.given else rule.frequency
-            values = [r + 1, one_line(rule.condition_text), texts.inside, texts.outside, often, rule.weight]
-            for c, value in enumerate(values, start=1):
+        texts = dict(zip(model.rules, rule_rows(model)))
+        rules = [own.rule for own in self.listing.branches]
+        slopes = [rule for rule in model.rules if rule.line_values]  # below: their numbers are on Conditions
+        for row, rule in enumerate((*rules, *slopes), start=4):
+            own, often = texts[rule], rule.frequency_text if rule.given else rule.frequency
+            values = [int(own.number), own.line or one_line(rule.condition_text), own.inside, own.outside, often]
+            for c, value in enumerate([*values, rule.weight], start=1):
                 if value == value:  # a frequency that is not known stays empty
                     write_text(sheet.cell(row, c), value)
+        for row, branch in enumerate(self.listing.branches, start=4):
             for k in range(len(self.parts)):
                 for side, output in enumerate(self._outputs(branch, k)):
                     sheet.cell(row, 7 + 2 * k + side, output)
@@ -219,16 +224,18 @@ class Workbook:
         return f"rule {r}", f"=AND({','.join(tests)})" if tests else "=TRUE"
 
     def line(self, line: Line, r: int, column: dict[int, str]) -> tuple[str, str]:
-        """A linear term: the column within its limits, times its slope; the numbers stand on Conditions."""
+        """A column within its limits, less its centre; the numbers, and slopes for the sums, stand on Conditions."""
         sheet, cell = self.tests, f"${column[line.index]}2"
         row = sheet.max_row + 1
         write_text(sheet.cell(row, 1), line.feature)
-        write_text(sheet.cell(row, 2), "linear term: at least, at most, if missing, weight, less")
-        for c, limit in enumerate((line.lower, line.upper, line.missing, line.slopes[0], line.centre), start=3):
-            sheet.cell(row, c, limit)
-        lower, upper, missing, weight, centre = (f"Conditions!${letter}${row}" for letter in "CDEFG")
+        write_text(sheet.cell(row, 2), "line: at least, at most, if missing, less, a unit adds")
+        numbers = (line.lower, line.upper, line.missing, line.centre, *line.slopes)
+        for c, number in enumerate(numbers, start=3):
+            sheet.cell(row, c, number)
+        lower, upper, missing, centre = (f"Conditions!${letter}${row}" for letter in "CDEF")
         value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
-        return f"term {line.feature}", f"={weight}*({value}-{centre})" if line.centre else f"={weight}*{value}"
+        self.slope_rows.append(row)
+        return f"line {line.feature}", f"={value}-{centre}" if line.centre else f"={value}"
 
     # ------------------------------------------------------------------------------------- what the sums stand for
 
@@ -265,6 +272,8 @@ class Workbook:
         for r, fired in enumerate(terms[: len(self.listing.branches)]):
             terms[r] = f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})"
             weights.append(f"IF({fired},Rules!$F${r + 4},0)")
+        for r, row in enumerate(self.slope_rows, start=len(self.listing.branches)):
+            terms[r] = f"Conditions!${_letters(FIRST_SLOPE + k)}${row}*{terms[r]}"
         if self.listing.weights is not None:
             weight = "+".join(weights)
             return f"={base}+IF({weight}>0,({'+'.join(terms) or '0'})/({weight}),0)"

@@ -68,13 +68,26 @@ def _value(text: str) -> str:
 def _line(row: RuleRow) -> str:
     conditions = r" \textbf{\&} ".join(map(_condition, row.conditions)) or "always"
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
+    rule = _slope(row.line) if row.line else rule
     stage = f"{row.stage} & " if row.stage else ""
-    numbers = "".join(f" & {text if text[0].isdigit() else _value(text)}" for text in row.numbers)
+    numbers = "".join(f" & {text if text[:1].isdigit() else _value(text)}" for text in row.numbers)
     return rf"{row.number} & {stage}{row.frequency} & {rule}{numbers} \\"
 
 
+def _slope(line: str) -> str:
+    """A slope, its numbers in mathematics."""
+    parts = re.split(r"((?<![^ (])[+×-]?[0-9][0-9.,]*(?:e-?[0-9]+)?(?=[ ,)]|$))", line)
+    return "".join(_number(part) if i % 2 else escape_latex(part) for i, part in enumerate(parts))
+
+
+def _number(text: str) -> str:
+    return (
+        f"${_thousands(text.replace('×', chr(92) + 'times '))}$" if not text.endswith(",") else f"{_number(text[:-1])},"
+    )
+
+
 def _is_long(row: RuleRow) -> bool:
-    return sum(len(str(condition)) for condition in row.conditions) > 70
+    return sum(len(str(condition)) for condition in row.conditions) + len(row.line) > 70
 
 
 def to_latex(model: Model, *, caption: str | None = None, label: str | None = None) -> str:
@@ -113,6 +126,10 @@ def to_latex(model: Model, *, caption: str | None = None, label: str | None = No
         r"    \midrule",
         *(f"    {_line(row)}" for row in rows),
         *([r"    \midrule"] if model.terms else []),
+        *(
+            rf"    \multicolumn{{{3 + staged + len(names)}}}{{l}}{{{escape_latex(note)}}} \\"
+            for note in model.rules.notes
+        ),
         *(rf"    {'& ' if staged else ''}& & {escape_latex(str(term))} {'& ' * len(names)}\\" for term in model.terms),
         r"    \bottomrule",
         r"  \end{tabular}",
@@ -140,9 +157,12 @@ def to_markdown(model: Model) -> str:
     for row in rule_rows(model):
         conditions = " **&amp;** ".join(escape_markdown(str(condition)) for condition in row.conditions) or "always"
         rule = f"**if** {conditions} **then** {escape_markdown(row.inside)} **else** {escape_markdown(row.outside)}"
+        rule = escape_markdown(row.line) if row.line else rule
         stage_cell = f"| {row.stage} " if row.stage else ""
         numbers = "".join(f" {escape_markdown(number)} |" for number in row.numbers)
         lines.append(f"| {row.number} {stage_cell}| {row.frequency} | {rule} |{numbers}")
+    for note in model.rules.notes:
+        lines += ["", escape_markdown(note)]
     if model.terms:
         lines += ["", "Linear terms:", "", *(f"- {escape_markdown(str(term))}" for term in model.terms)]
     return "\n".join(lines) + "\n"
@@ -166,6 +186,7 @@ def to_html(model: Model) -> str:
     for row in rule_rows(model):
         conditions = " <b>&amp;</b> ".join(escape(str(condition)) for condition in row.conditions) or "always"
         rule = f"<b>if</b> {conditions} <b>then</b> {escape(row.inside)} <b>else</b> {escape(row.outside)}"
+        rule = escape(row.line) if row.line else rule
         stage = f"<td{RIGHT}>{row.stage}</td>" if row.stage else ""
         numbers = "".join(f"<td{RIGHT}>{escape(text)}</td>" for text in row.numbers)
         cells = f"<td{RIGHT}>{row.frequency}</td><td{LEFT}>{rule}</td>{numbers}"
@@ -174,6 +195,8 @@ def to_html(model: Model) -> str:
     for term in model.terms:
         before = "<td></td>" * (3 if stage_head else 2)
         lines.append(f"<tr>{before}<td{LEFT}>{escape(str(term))}</td>{after}</tr>")
+    width = 3 + len(number_names(model)) + bool(stage_head)
+    lines += [f'<tr><td{LEFT} colspan="{width}">{escape(note)}</td></tr>' for note in model.rules.notes]
     return "\n".join([*lines, "</tbody>", "</table>", ""])
 
 

@@ -99,7 +99,9 @@ def _line(line: Line, k: int, name: str, model: Model) -> ET.Element:
     clipped = _apply("min", _apply("max", _field(line.feature), _constant(line.lower)), _constant(line.upper))
     value = _apply("if", _apply("isNotMissing", _field(line.feature)), clipped, _constant(line.missing))
     from_centre = _apply("-", value, _constant(line.centre)) if line.centre else value
-    return _double_field(name, _apply("*", _constant(line.slopes[k]), from_centre))
+    field = _double_field(name, _apply("*", _constant(line.slopes[k]), from_centre))
+    field.set("displayName", _text(line.term.condition_text))
+    return field
 
 
 ADDENDS: dict[type, Callable[[Any, int, str, Model], ET.Element]] = {Branch: _branch, Line: _line}

@@ -18,7 +18,7 @@ from pysirus._model.model import Model
 from pysirus._text.format import one_line
 from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
 from pysirus.export._conditions import Test, check_labels, column_of, date_of, level_type, number, used_features
-from pysirus.export._table import link_lines, rule_lines
+from pysirus.export._table import link_lines, part_lines
 
 EPOCH = "1970-01-01"
 # what the module calls itself
@@ -69,9 +69,14 @@ def _branch(branch: Branch, k: int, name: str) -> str:
 
 
 def _line(line: Line, k: int, name: str) -> str:
+    return f"{number(line.slopes[k])} * {name}"
+
+
+def _held(line: Line) -> str:
+    """A column within its limits, less its centre."""
     value, clipped = f"x{line.index}", f"min(max(x{line.index}, {number(line.lower)}), {number(line.upper)})"
     held = f"({number(line.missing)} if {value} is None else {clipped})"
-    return f"{number(line.slopes[k])} * {f'({held} - {number(line.centre)})' if line.centre else held}"
+    return f"{held} - {number(line.centre)}" if line.centre else held[1:-1]
 
 
 ADDENDS: dict[type, Callable[[Any, int, str], str]] = {Branch: _branch, Line: _line}
@@ -94,10 +99,16 @@ def _body(model: Model, listing: Listing) -> list[str]:
         own, cell = date_of(model, i), f"row.get({column_of(model, i)!r})"
         read = "_number" if model.features[i].kind == "numeric" else "_known"
         lines.append(f"    x{i} = {read}({cell})" if own is None else f"    x{i} = {_date_call(own, cell)}")
-    for r, (branch, line) in enumerate(zip(listing.branches, rule_lines(model.rules, model)), start=1):
-        condition = " and ".join(map(_test, branch.tests)) or "True"
-        lines += [f"    # {one_line(line)}", f"    rule{r} = {condition}"]
+    for r, (addend, line) in enumerate(zip(listing.addends, part_lines(listing.addends, model)), start=1):
+        lines += [f"    # {one_line(line)}", f"    rule{r} = {VALUES[type(addend)](addend)}"]
     return lines
+
+
+def _holds(branch: Branch) -> str:
+    return " and ".join(map(_test, branch.tests)) or "True"
+
+
+VALUES: dict[type, Callable[[Any], str]] = {Branch: _holds, Line: _held}  # what is told of a row
 
 
 def _date_call(own: Derived, cell: str) -> str:

@@ -53,7 +53,7 @@ def _cell(points: int) -> str:
 def _rule_rows(card: Card) -> list[str]:
     lines = []
     for rule, (inside, outside), (a, b) in zip(card.model.rules, card.shares(), card.points.tolist()):
-        shares = f"<small>{_text(card.label)}: {inside} if so, {outside} if not</small>"
+        shares = f"<small>{_text(card.label)}: {inside} if so, {outside} if not</small>" if inside else ""
         lines.append(f"<tr><td>{_text(rule.condition_text)}{shares}</td>{_cell(a)}{_cell(b)}</tr>")
     return lines
 
@@ -128,10 +128,11 @@ class CardWorkbook(Workbook):
         write_text(sheet.cell(FIRST, 1), "start")
         sheet.cell(FIRST, 4, card.start)
         sheet.cell(FIRST, 5, f"=$D${FIRST}")
-        for r, (rule, points) in enumerate(zip(card.model.rules, card.points.tolist()), start=FIRST + 1):
+        rows = zip(card.model.rules, card.means(), card.points.tolist())
+        for r, (rule, means, points) in enumerate(rows, start=FIRST + 1):
             write_text(sheet.cell(r, 1), one_line(rule.condition_text))
             sheet.cell(r, 1).alignment = Alignment(wrap_text=True, vertical="top")
-            for c, mean in enumerate(rule.means, start=2):
+            for c, mean in enumerate(means, start=2):
                 sheet.cell(r, c, mean[card.positive]).number_format = "0%"
             for c, value in enumerate(points, start=4):
                 sheet.cell(r, c, value)

@@ -19,6 +19,7 @@ from pysirus._use.explain import Explanation, explain
 from pysirus.plot._rules import DOWN, GREY, INSIDE, UP, bare, class_number, plain, pyplot, two_lines
 
 LONGEST = 36  # characters of a level in a figure
+MOST_DOTTED = 40  # thresholds that are marked one by one
 
 
 def effect(
@@ -53,13 +54,14 @@ def effect(
     found = effect_of(model, feature, X)
     k = class_number(model, class_)
     values, what = _values(found, model, k)
+    ends = None if found.ends is None else _told(found.ends, model, k, found.predictions is not None)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6, 3.6 if len(found.axes) == 1 else 4.4), layout="constrained")
     if len(found.axes) == 2:
         return _heat_map(ax, found, values, what)
     (axis,) = found.axes
     if axis.is_numeric and (axis.edges or not axis.has_missing or X is not None):
-        _steps(ax, axis, values, _limits(axis, model, X))
+        _steps(ax, axis, values, _limits(axis, model, X), ends)
     elif not axis.is_numeric and len(axis.labels) - axis.has_missing > MOST_LEVELS:
         return _level_rows(ax, axis, values, what)
     else:
@@ -75,10 +77,16 @@ def _values(found: Effect, model: Any, k: int) -> tuple[Any, str]:
     """What is drawn, and its name: average predictions where they are known, else average scores."""
     family = model.family
     if found.predictions is not None:
-        predictions = found.predictions[..., k] if family.shape else found.predictions
-        return predictions, f"average {family.prediction_of(k)}"
+        return _told(found.predictions, model, k, True), f"average {family.prediction_of(k)}"
     what = family.scale_of(k) if family.is_scored or family.shape else f"predicted {model.target}"
-    return family.of_class(found.values, k), f"average {what}"
+    return _told(found.values, model, k, False), f"average {what}"
+
+
+def _told(values: Any, model: Any, k: int, predicted: bool) -> Any:
+    """The part of class k: of predictions, or of scores."""
+    if predicted:
+        return values[..., k] if model.family.shape else values
+    return model.family.of_class(values, k)
 
 
 def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:
@@ -94,16 +102,19 @@ def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _steps(ax: Any, axis: Axis, values: Any, limits: tuple[float, float]) -> None:
+def _steps(ax: Any, axis: Axis, values: Any, limits: tuple[float, float], ends: Any = None) -> None:
     n_known = len(axis.edges) + 1
     low, high = min([limits[0], *axis.edges]), max([limits[1], *axis.edges])
     edges = [low, *axis.edges, high]
-    for edge in axis.edges:
+    for edge in axis.edges if len(axis.edges) < MOST_DOTTED else ():
         ax.axvline(edge, color=GREY, linewidth=0.5, linestyle=":", zorder=0)
     if axis.column.is_date:
         ax.xaxis_date()  # whose days begin in 1970, too
         ax.tick_params(axis="x", labelrotation=25)
-    ax.stairs(values[:n_known], edges, color=INSIDE, linewidth=2, baseline=None)
+    if ends is None:
+        ax.stairs(values[:n_known], edges, color=INSIDE, linewidth=2, baseline=None)
+    else:  # the value at which each step begins and ends
+        ax.plot(np.repeat(edges, 2)[1:-1], np.ravel(ends), color=INSIDE, linewidth=2)
     if axis.has_missing:
         place = high + 0.1 * (high - low)
         ax.plot(place, values[n_known], marker="o", color=INSIDE)

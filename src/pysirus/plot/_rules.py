@@ -5,6 +5,7 @@ A model and rows in, which of its rules apply together out. The other figures ta
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any
 
@@ -85,8 +86,7 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     shown = list(model.rules)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(10, 1.1 + 0.36 * max(1, len(shown))), layout="constrained")
-    labels = [two_lines(rule.condition_text) for rule in shown]
-    ax.set_yticks(range(len(shown)), labels, fontsize=9)
+    ax.set_yticks(range(len(shown)), [two_lines(rule.condition_text) for rule in shown], fontsize=9)
     ax.set_ylim(len(shown) - 0.4, -1.1)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
@@ -106,9 +106,8 @@ def _draw_points(strip: Any, model: Model, shown: list[FittedTerm], k: int) -> N
     """What each rule adds, as outputs are drawn: a dot where it holds, a ring elsewhere, the line is no change."""
     pairs = []
     for rule in shown:
-        average, weight = model.average_output(rule), rule.weight or 0.0
-        sides = [np.asarray(side, dtype=float) for side in (rule.inside, rule.outside)]
-        pairs.append([float(model.family.of_class(weight * (side - average), k)) for side in sides])
+        sides = rule.added_ends or rule.added_from(model.average_output(rule))
+        pairs.append([float(model.family.of_class(side, k)) for side in sides])
     inside, outside = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
     places, colours = np.arange(len(shown)), [UP if gap >= 0 else DOWN for gap in inside - outside]
     strip.axvline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
@@ -126,12 +125,22 @@ def _output(value: Any, k: int) -> float:
     return float(value[k]) if isinstance(value, tuple) else float(value)
 
 
+def _sides(rule: FittedTerm, model: Model, k: int, start: float) -> list[float]:
+    """What the data say inside and outside, from a start; of a slope what is predicted at its upper and lower end."""
+    if not rule.line_values:
+        return [start + _output(side, k) for side in rule.means]
+    if model.family.is_scored:  # what it adds is drawn beside
+        return [math.nan, math.nan]
+    return [_output(model.mean, k) + float(side) for side in rule.added_ends or ()]
+
+
 def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     mean = _output(model.mean, k)
     residual = [rule.stage > 1 and rule.observed is None for rule in shown]
     starts = [mean if own else 0.0 for own in residual]
-    inside, outside = ([start + _output(rule.means[i], k) for rule, start in zip(shown, starts)] for i in (0, 1))
+    sides = [_sides(rule, model, k, start) for rule, start in zip(shown, starts)]
+    inside, outside = ([pair[i] for pair in sides] for i in (0, 1))
     places = range(len(shown))
     single = len({rule.stage for rule in shown}) == len(shown)  # one rule in each: lines would separate every rule
     for place in places[1:]:
@@ -143,7 +152,10 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
-    whole.set_xlabel(plain(f"{what}  (● where the rule holds, ○ where not, {dotted})"), labelpad=22, loc="left")
+    marks = "● where the rule holds, ○ where not"
+    if any(rule.line_values for rule in shown):
+        marks = "● rule holds, or upper end of a slope; ○ not, or lower end"
+    whole.set_xlabel(plain(f"{what}  ({marks}, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")
@@ -154,6 +166,8 @@ def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k:
     times = model.followed.hazard.times
     last = float(times[-1]) if len(times) else 1.0
     for place, rule in enumerate(shown):
+        if rule.line_values:
+            continue  # it has no sides: what it multiplies by is drawn beside
         sides = [None if side is None else side.median for side in (rule.survival or (None, None))]
         ends = [last if median is None else median for median in sides]
         ax.hlines(place, *ends, color=OUTSIDE, linewidth=2.5, zorder=1)
@@ -227,9 +241,9 @@ def overlap(model: Any, X: Any, ax: Any = None) -> Any:
                 ax.add_patch(
                     pyplot().Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=DOWN, linewidth=1.6)
                 )
-    labels = [two_lines(f"{i + 1}  {rule.condition_text}") for i, rule in enumerate(found.rules)]
+    labels = [two_lines(f"{found.number(i)}  {rule.condition_text}") for i, rule in enumerate(found.rules)]
     ax.set_yticks(range(n), labels, fontsize=8)
-    ax.set_xticks(range(n), [str(i + 1) for i in range(n)], fontsize=8)
+    ax.set_xticks(range(n), [str(found.number(i)) for i in range(n)], fontsize=8)
     ax.tick_params(length=0)
     bare(ax)
     ax.set_title(

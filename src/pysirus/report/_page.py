@@ -33,16 +33,20 @@ def _static_rules(data: dict[str, Any]) -> str:
     """The chosen list without scripts, for printers and readers that run none."""
     size = data["sizes"][data["chosen"]]
     items = []
-    for rule, weight in zip(data["rules"], size["weights"]):
+    for r, (rule, weight) in enumerate(zip(data["rules"], size["weights"])):
         if weight or rule.get("given"):
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
+            if str(r) in size.get("lines", {}):
+                items.append(f"<li>{html.escape(size['lines'][str(r)]['text'])} <small>(slope)</small></li>")
+                continue
             inside, outside = rule.get("added", (rule["insideText"], rule["outsideText"]))
             text = f"if {rule.get('whole', rule['text'])} then {inside} else {outside}"
             text += f", given with the fixed effect {rule['effect']}" if "effect" in rule else ""
             adds = f"adds {rule['adds']}" if "adds" in rule else f"weight {weight:.3g}"
             adds = "what it adds" if "added" in rule else adds
             items.append(f"<li>{html.escape(text)} <small>({correction}{adds})</small></li>")
-    return f"<ol>{''.join(items)}</ol>"
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in data["notes"])
+    return f"<ol>{''.join(items)}</ol>{notes}"
 
 
 def _fit(data: dict[str, Any], room: int) -> str:

@@ -65,11 +65,13 @@ def coverage_data(model: Model, table: Table) -> dict[str, Any]:
         "n": table.n_rows,
         "uncovered": found.uncovered,
         "rules": [
-            [rule.folded(), float(share), float(alone)]
-            for rule, share, alone in zip(found.rules, found.share, found.alone)
+            [found.number(i), rule.folded(), float(share), float(alone)]
+            for i, (rule, share, alone) in enumerate(zip(found.rules, found.share, found.alone))
         ],
-        "together": [list(pair) for pair in found.pairs()[:SHOWN_PAIRS]],
-        "contradictions": [list(pair) for pair in found.contradictions[:SHOWN_PAIRS]],
+        "together": [[found.number(i), found.number(j), share] for i, j, share in found.pairs()[:SHOWN_PAIRS]],
+        "contradictions": [
+            [found.number(i), found.number(j), share] for i, j, share in found.contradictions[:SHOWN_PAIRS]
+        ],
     }
 
 
@@ -99,12 +101,12 @@ def _coverage_html(found: dict[str, Any] | None) -> str:
     if found is None or not found["rules"]:
         return ""
     rows = [
-        [str(i), text, f"{100 * share:.1f}%", f"{100 * alone:.1f}%"]
-        for i, (text, share, alone) in enumerate(found["rules"], start=1)
+        [str(number), text, f"{100 * share:.1f}%", f"{100 * alone:.1f}%"]
+        for number, text, share, alone in found["rules"]
     ]
     lines = [f"Rows that no rule covers: {100 * found['uncovered']:.1f}% of {found['n']:,}."]
     for key, title in (("together", "Fire together"), ("contradictions", "Contradict each other")):
-        pairs = [f"{i + 1} and {j + 1} ({100 * share:.1f}%)" for i, j, share in found[key]]
+        pairs = [f"{i} and {j} ({100 * share:.1f}%)" for i, j, share in found[key]]
         lines.append(f"{title}: {', '.join(pairs) or 'none'}.")
     notes = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
     return (
@@ -140,7 +142,9 @@ def _effect(model: Model, found: Effect, table: Table | None) -> dict[str, Any]:
     if axis.is_numeric:
         if axis.column.is_date:
             shown["names"] = [format_date(edge) for edge in axis.edges]
-        return {**shown, "edges": short(axis.edges), "labels": list(axis.labels), "values": short(found.values)}
+        ends = {} if found.ends is None else {"ends": short(found.ends)}
+        values = short(found.values)
+        return {**shown, **ends, "edges": short(axis.edges), "labels": list(axis.labels), "values": values}
     counts = None if table is None or axis.index in table.absent else level_counts(axis, table.columns[axis.index])
     groups = level_groups(axis, found.values, counts)
     return {

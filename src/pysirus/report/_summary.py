@@ -19,7 +19,7 @@ from pysirus._model.tuning import Tuning
 from pysirus._parameters import check_integer
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._terms.words import LINE, fold_conditions
+from pysirus._terms.words import LINE
 from pysirus._text.format import apart, format_date, format_number
 from pysirus._use.edit import trail_lines, with_rules
 from pysirus.report._sections import coverage_data, effects, obeys, quality, short
@@ -30,7 +30,7 @@ EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly
 
 def _texts(rule: FittedTerm) -> dict[str, str]:
     """The conditions within a line, and whole where that leaves something out."""
-    folded, whole = fold_conditions(rule.conditions, LINE), rule.condition_text
+    folded, whole = rule.fold(LINE), rule.condition_text
     return {"text": folded} if folded == whole else {"text": folded, "whole": whole}
 
 
@@ -46,7 +46,9 @@ def _rule(rule: FittedTerm, model: Model, chosen: RuleSet) -> dict[str, Any]:
         points = {"shown": model.family.shown_class(rule), "average": short(model.average_output(rule).tolist())}
     if shares := model.family.event_shares(rule):
         points |= {"events": short(shares), "eventsText": " / ".join(rule.event_texts)}
-    if points and own is not None:
+    if rule.line_values:
+        points["line"] = {name: short(rule.line_values[name]) for name in ("lower", "upper", "zero_at")}
+    elif points and own is not None:
         points["adds"] = model.family.adds(own)
     elif own is not None and model.is_staged:
         points["added"] = list(model.family.added_texts(own))
@@ -86,6 +88,12 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
         "p0": short(model.facts.p0),
         "sentence": "",
     }
+    lines = {str(r): rule for r, rule in enumerate(model.selected) if rule.line_values}
+    if lines:
+        told = model.read(RuleSet())
+        size["lines"] = {
+            r: {"text": told.rule_text(rule), "slope": short(rule.line_values["per_unit"])} for r, rule in lines.items()
+        }
     if whole.tuning is not None:
         numbers = whole.tuning.numbers(len(model.selected))
         size |= {"perFold": short(numbers.per_fold), "numbers": numbers.sentence}
@@ -150,6 +158,7 @@ def _rows(
         "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
         "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
         "terms": [short(term.weight * (term.values(kept) - term.missing)) for term in model.terms],
+        "lines": {str(r): short(rule.values(kept)) for r, rule in enumerate(rules) if rule.line_values},
         "truth": truth,
     }
 
@@ -234,6 +243,7 @@ def summary(
         "aggregation": model.family.aggregation,
         "rootWeight": short(model.family.root_weight),
         "terms": [{"text": str(t), "feature": t.feature, "average": short(t.weight * t.missing)} for t in model.terms],
+        "notes": model.selected.notes,
         "rules": [_rule(rule, model, model.selected) for rule in longest],
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),

@@ -95,7 +95,7 @@ function drawLevels(rows, domain, base) {
 }
 
 /* One feature: steps between its thresholds, or a dot for each level; missing values stand apart. */
-function drawEffect(effect, domain, values, width) {
+function drawEffect(effect, domain, values, width, lines = null) {
   const missing = effect.hasMissing ? values[values.length - 1] : null;
   const known = effect.hasMissing ? values.slice(0, -1) : values;
   const base = { ...CHART, width, height: 170, marginLeft: 44, marginBottom: 34, y: { domain, grid: true, label: null, ticks: 4 } };
@@ -105,10 +105,11 @@ function drawEffect(effect, domain, values, width) {
   }
   const edges = effect.edges, span = (edges[edges.length - 1] - edges[0]) || (effect.names ? 365 : Math.abs(edges[0])) || 1;  /* names: edges are dates, in days */
   const ends = [edges[0] - 0.3 * span, ...edges, edges[edges.length - 1] + 0.3 * span];
-  const rows = known.map((value, i) => ({ value, x1: ends[i], x2: ends[i + 1] }));
-  const jumps = edges.map((x, i) => ({ x, y1: known[i], y2: known[i + 1] }));
+  const sides = lines || known.map((value) => [value, value]);  /* a step is level, unless a slope is in it */
+  const rows = sides.map(([y1, y2], i) => ({ y1, y2, x1: ends[i], x2: ends[i + 1] }));
+  const jumps = edges.map((x, i) => ({ x, y1: sides[i][1], y2: sides[i + 1][0] }));
   const marks = [
-    Plot.ruleY(rows, { y: "value", x1: "x1", x2: "x2", stroke: ACCENT, strokeWidth: 2.5 }),
+    Plot.link(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: ACCENT, strokeWidth: 2.5 }),
     Plot.ruleX(jumps, { x: "x", y1: "y1", y2: "y2", stroke: ACCENT, strokeWidth: 1 }),
   ];
   if (missing !== null) {

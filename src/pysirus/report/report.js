@@ -114,8 +114,9 @@ function ruleCard(r, status, top, number) {
   const word = (text) => element("span", { class: "word" }, text);
   const points = scored || addends ? pointsOf(r) : null;
   const [inside, outside] = addends ? pairTexts(points) : [rule.insideText, rule.outsideText];
-  const sentence = element("p", { class: "sentence" }, word("if "), rule.text, word(" then "),
-    element("span", { class: "output" }, inside), word(" else "), element("span", { class: "output" }, outside));
+  const sentence = rule.line ? element("p", { class: "sentence" }, lineOf(r).text)
+    : element("p", { class: "sentence" }, word("if "), rule.text, word(" then "),
+      element("span", { class: "output" }, inside), word(" else "), element("span", { class: "output" }, outside));
   const label = { came: "comes", went: "goes" }[status];
   if (rule.stage > 2 && top.merged) sentence.append(element("span", { class: "badge" }, `stage ${rule.stage}`));
   if (rule.effect) sentence.append(element("span", { class: "badge" }, `fixed effect ${rule.effect}`));
@@ -125,7 +126,7 @@ function ruleCard(r, status, top, number) {
   const mark = number ? [element("span", { class: "number" }, `#${number}`)] : [];
   return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, ...mark, sentence, ...whole), bars([
     ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
-    ["support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
+    [rule.line ? "known" : "support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
     ...events,
     addends ? ["gap", Math.abs(points[0] - points[1]) / (top.gap || 1), format(Math.abs(points[0] - points[1]), 2)]
       : scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
@@ -133,7 +134,15 @@ function ruleCard(r, status, top, number) {
 }
 
 /* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
-const pointsOf = (r) => [true, false].map((fired) => contribution(r, fired, data.rules[r].shown).value);
+const pointsOf = (r) => data.rules[r].line ? endsOf(r) : [true, false].map((fired) => contribution(r, fired, data.rules[r].shown).value);
+
+/* What a unit adds to the score of class k, and what a slope adds at the upper and at the lower end of its range. */
+const lineOf = (r) => (data.sizes[state.size].lines || {})[r] || data.sizes[data.chosen].lines[r];
+const slopeOf = (r, k) => part(lineOf(r).slope, k);
+function endsOf(r) {
+  const { lower, upper, zero_at: zero } = data.rules[r].line, slope = slopeOf(r, data.rules[r].shown || 0);
+  return [(upper - zero) * slope, (lower - zero) * slope];
+}
 
 /* Two numbers with a sign, the larger with three digits and their gap with two. */
 function pairTexts(pair) {
@@ -171,7 +180,7 @@ function showRules() {
   for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
   if (!list.childElementCount) list.append(element("li", {}, "No rules: the prediction is the mean."));
   byId("rule-list").replaceChildren(...(parts.length ? parts : [list]));
-  byId("how-to-read").textContent = howToRead();
+  byId("how-to-read").textContent = [howToRead(), ...data.notes].join(" ");
 }
 
 /* The score of the average row: the intercept, and what the rules add on average. */
@@ -215,14 +224,15 @@ function levelList(effect, folded) {
 function showEffects() {
   const box = byId("effect-list"), effects = data.effects[state.size];
   const values = effects.map((e) => e.values.map((v) => part(v, state.effectClass)));
-  const [low, high] = d3.extent(values.flat()), pad = 0.1 * (high - low) || 0.5;
+  const lines = effects.map((e) => e.ends ? e.ends.map((pair) => pair.map((v) => part(v, state.effectClass))) : null);
+  const [low, high] = d3.extent([...values.flat(), ...lines.flat(2).filter((v) => v !== null)]), pad = 0.1 * (high - low) || 0.5;
   const figures = effects.map((effect, i) => {
     const caption = element("figcaption", {}, element("b", {}, effect.feature), ` ${Math.round(100 * effect.gap)}%`);
     return element("figure", {}, caption, element("div"));
   });
   box.replaceChildren(...figures);
   figures.forEach((figure, i) => {
-    const chart = drawEffect(effects[i], [low - pad, high + pad], values[i], chartWidth(figure.lastChild, 420));
+    const chart = drawEffect(effects[i], [low - pad, high + pad], values[i], chartWidth(figure.lastChild, 420), lines[i]);
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", `Average ${data.effectName} along ${effects[i].feature}`);
     figure.lastChild.append(chart);
@@ -261,8 +271,9 @@ function showMatches() {
   else byId("search").removeAttribute("aria-activedescendant");
 }
 
-function contribution(r, fired, k) {
+function contribution(r, fired, k, row = null) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
+  if (rule.line) return { average: 0, value: row === null ? 0 : slopeOf(r, k) * data.rows.lines[r][row] };
   const inside = part(rule.inside, k), outside = part(rule.outside, k);
   const average = scored ? part(rule.average, k) : rule.stage > 1 || rule.effect ? 0 : part(data.mean, k);  // see Model.average_output
   return { average: weight * average, value: weight * ((fired ? inside : outside) - average) };
@@ -279,9 +290,9 @@ function explained(row, k) {
     steps = hit.map((r) => ({ text: data.rules[r].text, fired: true, value: weights[r] * (data.rules[r].inside - data.mean) / (total || 1) }));
   } else {
     steps = inUse(state.size).map((r) => {
-      const { average, value } = contribution(r, fired[r] === "1", k);
+      const { average, value } = contribution(r, fired[r] === "1", k, row);
       start += average;
-      return { text: data.rules[r].text, fired: fired[r] === "1", value };
+      return { text: data.rules[r].text, fired: fired[r] === "1" || Boolean(data.rules[r].line), value };
     });
     data.terms.forEach((term, t) => {
       start += term.average;
@@ -388,6 +399,10 @@ function prepare() {
   byId("error-name").textContent = data.errorName;
   if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where its conditions hold and elsewhere, from what it adds on average: its weight times the mean target of the training rows inside and outside, or, for a correction, times their mean residual with respect to the earlier stages (their prediction shrunk by a factor of 0.85).";
   if (scored) prepareScores();
+  if (data.rules.some((rule) => rule.line)) {
+    byId("effect-form").textContent = "The model is a sum of rules and slopes, so it has steps and lines.";
+    for (const id of ["slope-name", "slope-meaning"]) byId(id).hidden = false;
+  }
   byId("error-meaning").textContent = hazard
     ? "Twice one minus the concordance of held-out rows: of two rows of which one is known to have its event first, how often the higher score is the other's. 1 is guessing, 0 is perfect."
     : scored

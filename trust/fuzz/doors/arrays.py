@@ -61,7 +61,11 @@ def moments(input: atheris.FuzzedDataProvider) -> None:
     n_rules, n_folds = input.ConsumeIntInRange(-1, 70), input.ConsumeIntInRange(0, 12)
     found = _core.rule_moments(bins, features, tables, n_rules, value, None, 1, weight, 3, n_folds)
     assert found["size"].sum() == (n_rows if weight is None else weight.sum())
-    _core.rule_patterns(bins, features, tables, n_rules, value, None, weight, 3, n_folds)
+    places, n_lines = array(input, np.int32, (input.ConsumeIntInRange(0, 2),), -1, 3), input.ConsumeIntInRange(0, 2)
+    centres = array(input, np.int32, (size(input, len(places)),), -1, 2**16)
+    _core.line_moments(bins, features, tables, n_rules, places, centres, value, None, 1, weight, 3, n_folds)
+    terms = array(input, np.int32, (n_lines,), -1, 130).tolist()
+    _core.rule_patterns(bins, features, tables, n_rules, value, None, weight, 3, n_folds, 0, places, centres, terms)
 
 
 def encode(input: atheris.FuzzedDataProvider) -> None:
@@ -95,6 +99,8 @@ def likelihood(input: atheris.FuzzedDataProvider) -> None:
         codes,
         weight,
         total,
+        array(input, np.int32, (size(input, n), input.ConsumeIntInRange(0, 2)), -(2**15), 2**15),
+        array(input, np.int32, (input.ConsumeIntInRange(0, 2),), -1, 9).tolist(),
         loss,
         input.ConsumeBool(),
         0.0,
@@ -124,7 +130,10 @@ def cox(input: atheris.FuzzedDataProvider) -> None:
     _core.cox_rows(span, event, None, n_times, eta)
     _core.concordance(eta, event, eta, None)
     folds = input.ConsumeIntInRange(0, 7)
-    _core.cox_weights(bits, span, event, fold, None, n_times, gap, sizes, [10.0, 0.1], None, folds, 0.25, 1)
+    values = array(input, np.int32, (size(input, n), input.ConsumeIntInRange(0, 2)), -(2**15), 2**15)
+    terms = array(input, np.int32, (input.ConsumeIntInRange(0, 2),), -1, 9).tolist()
+    rest = (folds, 0.25, 1, 0, values, terms)
+    _core.cox_weights(bits, span, event, fold, None, n_times, gap, sizes, [10.0, 0.1], None, *rest)
 
 
 def deal(input: atheris.FuzzedDataProvider) -> None:

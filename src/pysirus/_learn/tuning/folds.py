@@ -19,6 +19,7 @@ from sklearn.model_selection import GroupKFold, PredefinedSplit
 from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
+from pysirus._bins.number_grid import Grids
 from pysirus._data.column import DataError, is_missing
 from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
@@ -36,6 +37,7 @@ from pysirus._runtime.console import show_folds
 from pysirus._runtime.pool import crew
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.message import GROUPS, Parameter, setting
+from pysirus._weights.row_values import PackedValues, values_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 Rows = NDArray[np.intp]
@@ -179,6 +181,7 @@ class TuningPlan:
     criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
     n_repeats: int | None  # None: until the choice is settled
     n_stages: int | None = 1  # None: as many as it takes
+    slopes: bool | str = False  # whether staged lists may hold them; "auto": both are compared
     post_treatment: str = "sample"
     min_samples_leaf: int | float | None = None
     watch: Callable[..., None] | None = None  # is given the model and what lists of a p0 predict of held-out rows
@@ -188,6 +191,13 @@ class TuningPlan:
         """Whether corrected lists are compared too."""
         return self.n_stages != 1
 
+    @property
+    def kinds(self) -> tuple[bool, ...]:
+        """The kinds of corrected lists that are compared: whether they may hold slopes."""
+        if not self.with_stages:
+            return ()
+        return (False, True) if self.slopes == "auto" else (bool(self.slopes),)
+
     def each(self, n_rules: int, *, staged: bool | None = None) -> Limits:
         """How rules are selected for the plain or the staged list; where that is not said, for the one asked for."""
         default = LEAST_ROWS if (self.with_stages if staged is None else staged) else 1
@@ -195,13 +205,17 @@ class TuningPlan:
 
     def plain_list(self, training: Training, paths: Paths) -> WeightedPrefixes:
         """Every prefix of the longest list worth looking at, so that max_rules of its rules may have a weight."""
+        training = training.without_slopes()
         selected = select_rules(training, paths, self.each(2 * self.max_rules, staged=False))
         rules, moments = with_outputs(selected.rules, selected.moments, training.response), selected.moments
         sizes = self.weighing.sizes(training, rules, moments, self.max_rules)
         return self.weighing.weigh(training, rules[: sizes[-1]], moments.take(sizes[:-1]), sizes)
 
-    def staged_lists(self, training: Training, paths: Paths, recipe: Recipe) -> list[WeightedPrefixes]:
-        """The list after each stage; the first is the beginning of the plain list."""
+    def staged_lists(
+        self, training: Training, paths: Paths, recipe: Recipe, *, slopes: bool = False
+    ) -> list[WeightedPrefixes]:
+        """The list after each stage, of rules or of rules and slopes."""
+        training = training if slopes else training.without_slopes()
         each = self.each(PER_STAGE, staged=True)
         begin = replace(each, n_rules=max(PER_STAGE, len(training.required)))
         selected = select_rules(training, paths, begin)
@@ -219,7 +233,7 @@ class FoldResult:
     judged: Any
     rows: HeldRows
     n_learned: int  # rows that it learned from
-    staged: GrowingList | None = None
+    staged: tuple[GrowingList, ...] = ()  # one for each kind
     n_required: int = 0
 
     @property
@@ -243,64 +257,57 @@ class FoldResult:
         return Use(self.rows, size, self.judged, self.plain.in_use[size])
 
 
-def holds_in(rules: Sequence[FittedTerm], table: Table) -> NDArray[np.bool_]:
-    """In which rows of a table each rule holds, [row, rule]."""
-    holds = np.empty((table.n_rows, len(rules)), dtype=bool)
-    for i, rule in enumerate(rules):
-        holds[:, i] = rule.holds(table)
-    return holds
-
-
 @dataclass(frozen=True)
 class FoldLists:
-    """What a fold learned: the prefixes of its plain list, and its list after each stage where stages are asked for."""
+    """What a fold learned: the prefixes of its plain list, and its lists after each stage, of each kind."""
 
     plain: WeightedPrefixes
     n_rows: int  # that it learned from
-    staged: tuple[WeightedPrefixes, ...] = ()
+    staged: tuple[tuple[WeightedPrefixes, ...], ...] = ()
     n_required: int = 0
 
     @property
-    def rules(self) -> tuple[FittedTerm, ...]:
-        """The rules of the plain list, then those of the last stage."""
-        return (*self.plain.rules, *(self.staged[-1].rules if self.staged else ()))
+    def rules(self) -> tuple[tuple[FittedTerm, ...], ...]:
+        """The terms of the plain list, then those of the last stage of each kind."""
+        return (self.plain.rules, *(own[-1].rules for own in self.staged))
 
     def bare(self) -> FoldLists:
         """The same without what weights came from."""
-        return replace(self, plain=self.plain.bare(), staged=tuple(own.bare() for own in self.staged))
+        staged = tuple(tuple(own.bare() for own in kind) for kind in self.staged)
+        return replace(self, plain=self.plain.bare(), staged=staged)
 
 
 def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: int) -> FoldLists:
     """The forest of a fold, the weights of every prefix of its list, and its corrections."""
-    paths = training.forest(recipe).grow_to(n_trees).paths() if has_splits(training) else NO_PATHS
+    forest = training.forest(training.with_lines(recipe)) if has_splits(training) else None
+    paths = NO_PATHS if forest is None else forest.grow_to(n_trees).paths()
     plain = plan.plain_list(training, paths)
     if not plan.with_stages:
         return FoldLists(plain, training.n_rows)
-    staged = tuple(plan.staged_lists(training, paths, recipe))
+    staged = tuple(tuple(plan.staged_lists(training, paths, recipe, slopes=own)) for own in plan.kinds)
     return FoldLists(plain, training.n_rows, staged, len(training.required))
 
 
 def judge_fold(
     lists: FoldLists,
-    holds: NDArray[np.bool_],
+    values: Sequence[PackedValues],
     response: Response,
     plan: TuningPlan,
     index: NDArray[np.integer[Any]],
 ) -> FoldResult:
-    """What the held-out rows, numbered by ``index``, say of a fold's lists; ``holds`` is [row, rule]."""
-    weighted, n_plain = lists.plain, len(lists.plain.rules)
+    """What the held-out rows, numbered by ``index``, say of a fold's lists, whose terms have these values there."""
+    weighted, own = lists.plain, values[0]
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
-    own = holds[:, :n_plain]
-    judged, rows = plan.weighing.judge(weighted, own, response), held_rows(weighted, own, response, index)
+    judged, rows = plan.weighing.judge(weighted, own.rows(), response), held_rows(weighted, own, response, index)
     if not lists.staged:
         return FoldResult(plain, judged, rows, lists.n_rows)
-    staged = _judge_stages(lists.staged, holds[:, n_plain:], response, plan, index)
+    staged = tuple(_judge_stages(kind, own, response, plan, index) for kind, own in zip(lists.staged, values[1:]))
     return FoldResult(plain, judged, rows, lists.n_rows, staged, lists.n_required)
 
 
 def _judge_stages(
     lists: Sequence[WeightedPrefixes],
-    holds: NDArray[np.bool_],
+    values: PackedValues,
     response: Response,
     plan: TuningPlan,
     index: NDArray[np.integer[Any]],
@@ -313,8 +320,8 @@ def _judge_stages(
     intercepts = tuple(own.intercepts[-1] for own in lists)
     every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
     lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
-    judged = plan.weighing.judge(every, holds, response)
-    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, holds, response, index))
+    judged = plan.weighing.judge(every, values.rows(), response)
+    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, values, response, index))
 
 
 def fit_fold(
@@ -325,15 +332,17 @@ def fit_fold(
     n_trees: int,
     n_threads: int,
     stop: _core.StopFlag,
+    grids: Grids,
 ) -> FoldResult:
     """One fold: bins, forest, list, weights of every prefix, corrections, and what held-out rows say of them."""
     train, test = split
-    rows = bin_rows(table.take(train), response.take(train), "", plan.settings)
+    rows = bin_rows(table.take(train), response.take(train), "", plan.settings, grids=grids)
     training = with_required(rows, plan.weighing.family.link, strict=False)
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)
-    return judge_fold(lists, holds_in(lists.rules, held_out), response.take(test), plan, test)
+    values = [PackedValues.of(own, values_in(own, held_out)) for own in lists.rules]
+    return judge_fold(lists, values, response.take(test), plan, test)
 
 
 def fit_folds(
@@ -356,7 +365,8 @@ def fit_folds(
             waiting.append([])
             for fold, split in enumerate(splits):
                 own = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
-                waiting[-1].append(pool.submit(fit_fold, table, response, split, own, n_trees, n_threads, stop))
+                given = (table, response, split, own, n_trees, n_threads, stop, whole.binned.grids)
+                waiting[-1].append(pool.submit(fit_fold, *given))
             if len(waiting) == ahead:
                 yield _results(waiting.popleft(), partial(progress, (plan.n_repeats or number + 1) * len(splits)))
         for left in waiting:

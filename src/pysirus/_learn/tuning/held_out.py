@@ -15,7 +15,8 @@ from pysirus._families.responses import Response
 from pysirus._families.row_metrics import Predicted, all_folds, blocks_of, spread_of, weights_or_ones
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
 from pysirus._runtime.sums import scores_of
-from pysirus._terms.fitted import outputs_of
+from pysirus._terms.fitted import bounds_of, outputs_of, units_of
+from pysirus._weights.row_values import PackedValues
 from pysirus._weights.weighted import WeightedPrefixes
 
 BINS_OF_SEVERAL = 50  # for each of more than two classes
@@ -23,10 +24,10 @@ BINS_OF_SEVERAL = 50  # for each of more than two classes
 
 @dataclass(frozen=True)
 class HeldRows:
-    """The held-out rows of a fold: which rules hold, in bits, the truth, and the lists that predict them."""
+    """The held-out rows of a fold: the values of the terms, the truth, and the lists that predict them."""
 
     weighted: WeightedPrefixes
-    bits: NDArray[np.uint8]  # [row, eight rules]
+    values: PackedValues
     response: Response
     index: NDArray[np.integer[Any]]  # their numbers among the rows that count
 
@@ -37,22 +38,18 @@ class HeldRows:
         inside, outside = outputs_of(weighted.rules, (n_outputs,))
         weights = weighted.weights[entry][:, None]
         base = np.atleast_1d(np.asarray(weighted.intercepts[entry])) + (weights * outside).sum(axis=0)
-        steps = weights * (inside - outside)
-        values = np.empty((len(self.bits), n_outputs))
-        for rows in blocks_of(len(values)):
-            values[rows] = scores_of(self.holds(rows), base, steps)
-        return family.respond(values)
-
-    def holds(self, rows: slice) -> NDArray[np.bool_]:
-        """Which rules hold in some of the rows, [row, rule]."""
-        return np.unpackbits(self.bits[rows], axis=1, count=len(self.weighted.rules)).astype(bool)
+        steps = weights * ((inside - outside) * units_of(weighted.rules)[:, None])
+        scores = np.empty((len(self.values), n_outputs))
+        for rows in blocks_of(len(scores)):
+            scores[rows] = scores_of(self.values.rows(rows), base, steps, bounds_of(weighted.rules))
+        return family.respond(scores)
 
 
 def held_rows(
-    weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response, index: NDArray[np.integer[Any]]
+    weighted: WeightedPrefixes, values: PackedValues, response: Response, index: NDArray[np.integer[Any]]
 ) -> HeldRows:
     """Keep what predictions of any of the lists take."""
-    return HeldRows(weighted.bare(), np.packbits(holds, axis=1), response, index)
+    return HeldRows(weighted.bare(), values, response, index)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""Repetitions of the folds in, the best of three ways to choose a list out, and whether they settle it.
+"""Repetitions of the folds in, the best way to choose a list out, and whether they settle it.
 
 One p0 for all folds is the paper's way; where stages are asked for it is compared with one number of rules and one
-number of stages. The winner becomes the model; the models of all its sizes are kept with it.
+number of stages, of rules and of rules and slopes. The winner becomes the model; the models of all its sizes are kept
+with it.
 
 Tuning as code: rows and folds in, the model of the chosen list out (the paper's section on tuning).
 
@@ -59,7 +60,7 @@ class Repetition:
     folds: Sequence[FoldResult]
     by_p0: Steps
     by_length: NDArray[np.float64] | None  # where stages are asked for
-    by_stage: NDArray[np.float64] | None
+    by_stage: tuple[NDArray[np.float64], ...] = ()  # of each kind
 
 
 def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
@@ -67,10 +68,10 @@ def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
     weighing = plan.weighing
     by_p0 = walk([fold.plain for fold in folds], weighing.pooled_error([fold.judged for fold in folds]))
     if not plan.with_stages:
-        return Repetition(folds, by_p0, None, None)
-    staged = [fold.staged for fold in folds if fold.staged is not None]
+        return Repetition(folds, by_p0, None)
     by_length = growing_steps([fold.by_length for fold in folds], weighing)
-    return Repetition(folds, by_p0, by_length, growing_steps(staged, weighing))
+    by_stage = tuple(growing_steps(kind, weighing) for kind in zip(*(fold.staged for fold in folds)))
+    return Repetition(folds, by_p0, by_length, by_stage)
 
 
 def is_settled(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
@@ -104,6 +105,7 @@ def _standard_error(values: Sequence[float]) -> float:
 class Choice:
     """A way to choose: the error and stability that it promises, how its model is made, and which list a fold uses."""
 
+    name: str
     error: float
     stability: float
     model: Callable[[], Model]
@@ -127,20 +129,22 @@ class Whole:
     weighted: WeightedPrefixes
 
 
-def choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
-    """The best choice."""
+def choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> list[Choice]:
+    """All choices, the best one first."""
     plain = _choose_p0(whole, repetitions, plan)
     choices = [plain]
     if plan.with_stages:
         choices.append(_choose_length(plain, repetitions, plan))
     if plan.with_stages and _may_start_stages(whole, plan):
-        choices.append(_choose_stages(whole, repetitions, plan))
-    return min(choices, key=lambda choice: choice.objective(plan.criterion))
+        choices += [_choose_stages(whole, repetitions, plan, kind) for kind in range(len(plan.kinds))]
+    return sorted(choices, key=lambda choice: choice.objective(plan.criterion))
 
 
 def _may_start_stages(whole: Whole, plan: TuningPlan) -> bool:
     """Whether a rule of the plain list has the rows that stages ask for; else the first stage may be empty."""
     least = to_rows(plan.each(1, staged=True).min_rows, whole.training.n_rows)
+    if whole.training.may_slope and whole.paths.lines.any():
+        return True
     return any(rule.given or min(rule.n_inside or 0, rule.n_outside or 0) >= least for rule in whole.weighted.rules)
 
 
@@ -176,7 +180,7 @@ def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan
         found = plan.weighing.model(whole.training, weighted, size, whole.paths.n_trees)
         return replace(found, tuning=tuning).at_size(size)
 
-    return Choice(error, stability, model, lambda fold: fold.use(p0))
+    return Choice("one p0", error, stability, model, lambda fold: fold.use(p0))
 
 
 def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath, at: int) -> Size:
@@ -214,18 +218,19 @@ def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: Tunin
         tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))
         return replace(found, tuning=tuned).at_size(own + 1)
 
-    return Choice(float(path.error[step]), float(path.stability[step]), model, lambda fold: fold.by_length.use(step))
+    found = float(path.error[step]), float(path.stability[step])
+    return Choice("one number of rules", *found, model, lambda fold: fold.by_length.use(step))
 
 
-def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
+def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan, kind: int) -> Choice:
     """The same number of stages in every fold, then on the full data; every prefix of that list is a size."""
-    training, paths = whole.training, whole.paths
-    steps = [own.by_stage for own in repetitions if own.by_stage is not None]
+    training, paths, slopes = whole.training, whole.paths, plan.kinds[kind]
+    steps = [own.by_stage[kind] for own in repetitions]
     path, step = growing_path(steps, plan.max_rules, plan.criterion)
     changed = _share_left_out(repetitions)
 
     def model() -> Model:
-        stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows))
+        stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows), slopes=slopes)
         rules = stages[-1].rules
         weighted = plan.weighing.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
         weighted = plan.weighing.describe(training, weighted)
@@ -240,11 +245,9 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
         n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
         return replace(plan.weighing.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 
-    def use(fold: FoldResult) -> Use:
-        assert fold.staged is not None
-        return fold.staged.use(step)
-
-    return Choice(float(path.error[step]), float(path.stability[step]), model, use)
+    name = "rules and slopes in stages" if slopes else "rules in stages"
+    found = float(path.error[step]), float(path.stability[step])
+    return Choice(name, *found, model, lambda fold: fold.staged[kind].use(step))
 
 
 # all rows in bins and the number of trees in, what the folds of one repetition after the other learned out
@@ -274,7 +277,7 @@ def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitte
 
 def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> Model:
     """The model of the best choice, with what the held-out rows say of it; they are gone when it is returned."""
-    chosen, repetitions = _repeat(whole, folds, plan)
+    (chosen, *others), repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
     family = plan.weighing.family
 
@@ -285,17 +288,21 @@ def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: 
     found = judge(predict(None), family, len(model.selected))
     if plan.watch is not None:
         plan.watch(model, predict)
-    return replace(model, facts=replace(model.facts, max_rules=plan.max_rules, out_of_fold=found.to_facts()))
+    every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
+    facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
+    return replace(model, facts=replace(facts, out_of_fold=found.to_facts()))
 
 
-def _repeat(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> tuple[Choice, list[Repetition]]:
-    """The best choice, and the repetitions that it took."""
+def _repeat(
+    whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan
+) -> tuple[list[Choice], list[Repetition]]:
+    """The choices, the best one first, and the repetitions that it took."""
     repetitions: list[Repetition] = []
     for own in folds:
         repetitions.append(compare_folds(own, plan))
         if plan.n_repeats is None:
             chosen = choose(whole, repetitions, plan)
-            if is_settled(chosen.uses(repetitions), plan):
+            if is_settled(chosen[0].uses(repetitions), plan):
                 return chosen, repetitions
     return choose(whole, repetitions, plan), repetitions
 

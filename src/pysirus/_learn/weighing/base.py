@@ -12,9 +12,11 @@ Numbers, by squared error: rules answer with means, ridge weighs them, the error
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -77,8 +79,18 @@ class Weighing(ABC):
         return list(rules)
 
     def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
-        """What a model of these lists keeps besides weights; asked for on all rows, not in folds."""
-        return weighted
+        """What a model of these lists keeps besides weights, and slopes as they are read; on all rows, not in folds."""
+        return with_round_slopes(training, weighted, partial(self.spread_of, training, weighted), self._multiplies)
+
+    @abstractmethod
+    def spread_of(self, training: Training, weighted: WeightedPrefixes, term: FittedTerm) -> float:
+        """The standard deviation of the response, in units of the score that a term adds to."""
+
+    @property
+    def _multiplies(self) -> bool:
+        """Whether what is added to a score multiplies what is predicted."""
+        scale = self.family.effect_scale
+        return scale is not None and scale.multiplies
 
     def fitted(self, training: Training, weighted: WeightedPrefixes, row: int) -> Family:
         """The family of one of the weighted prefixes."""
@@ -105,6 +117,26 @@ class Weighing(ABC):
             facts=Facts.of(facts),
             constraints=training.constraints,
         )
+
+
+def with_round_slopes(
+    training: Training, weighted: WeightedPrefixes, spread_of: Callable[[FittedTerm], float], multiplies: bool
+) -> WeightedPrefixes:
+    """The slopes of lists in the digits that matter, and intercepts that leave the mean of each list where it was."""
+    if all(term.is_binary for term in weighted.rules):
+        return weighted
+    terms = tuple(term.round_slope(spread_of(term), multiplies=multiplies) for term in weighted.rules)
+    intercepts = [np.asarray(own, dtype=np.float64) for own in weighted.intercepts]
+    for k, term in enumerate(terms):
+        if term.is_binary:
+            continue
+        learned, used = term.shift(training.lines[term.columns[0]])
+        for row, weight in enumerate(weighted.weights[:, k].tolist()):
+            slope = np.asarray(replace(term, weight=weight).added[0]).reshape(intercepts[row].shape)
+            raw = weight * np.asarray(term.inside, dtype=np.float64)
+            intercepts[row] = intercepts[row] + (raw * learned - slope * used)
+    as_output = tuple(tuple(own.tolist()) if own.ndim else float(own) for own in intercepts)
+    return replace(weighted, rules=terms, intercepts=as_output)
 
 
 # The share of the prediction, as a distance from the mean, that the next stage takes as explained. With less than all
@@ -159,6 +191,11 @@ class ByRidge(Weighing):
         """Non-negative ridge."""
         return weigh_by_ridge(rules, moments, sizes)
 
+    def spread_of(self, training: Training, weighted: WeightedPrefixes, term: FittedTerm) -> float:
+        """That of the numbers."""
+        assert weighted.moments is not None
+        return math.sqrt(weighted.moments.variance)
+
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Deviation:
         """The response minus the mean and the shrunk prediction."""
         return Deviation(weighted.bare())
@@ -201,6 +238,10 @@ class Equally(Weighing):
     ) -> WeightedPrefixes:
         """Equal weights."""
         return weigh_equally(rules, moments, training.response, sizes)
+
+    def spread_of(self, training: Training, weighted: WeightedPrefixes, term: FittedTerm) -> NoReturn:
+        """A mean of class proportions has no slopes."""
+        raise ParameterError(NO_STAGES)
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> NoReturn:
         """A mean of class proportions has no residuals to correct."""

@@ -114,12 +114,16 @@ class ByCox(ByLikelihood):
         kept = kept_times(risk.event_times)
         every = [self.scores(training.binned, response, weighted, row) for row in range(len(weighted.sizes))]
         hazards = [baseline_hazard(risk, scores, response.weights).cumulative[kept] for scores in every]
-        rules = [
-            replace(rule, survival=(outcome(response, holds), outcome(response, ~holds)))
-            for rule in weighted.rules
-            for holds in [holds_in_bins(rule, training.binned)]
-        ]
+        weighted = super().describe(training, weighted)
+        rules = [self._with_outcomes(rule, training, response) for rule in weighted.rules]
         return replace(weighted, rules=tuple(rules), hazard_times=risk.event_times[kept], hazards=np.array(hazards))
+
+    def _with_outcomes(self, rule: FittedTerm, training: Training, response: SurvivalResponse) -> FittedTerm:
+        """A rule with what became of the rows inside and outside; a slope has no sides."""
+        if not rule.is_binary:
+            return rule
+        holds = holds_in_bins(rule, training.binned)
+        return replace(rule, survival=(outcome(response, holds), outcome(response, ~holds)))
 
     def fitted(self, training: Training, weighted: WeightedPrefixes, row: int) -> Cox:
         """With the baseline hazard of the list."""

@@ -36,7 +36,7 @@ from pysirus._learn.weighing.base import SHRINKAGE, PooledError, Weighing
 from pysirus._model.model import Model
 from pysirus._model.sums import MAX_MOMENTS
 from pysirus._runtime.sums import cross_products, scores_of, weighted_sum
-from pysirus._terms.fitted import FittedTerm, outputs_of
+from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
 from pysirus._weights.likelihood import (
     LikelihoodFit,
     centred_outputs,
@@ -117,6 +117,7 @@ class ByLikelihood(Weighing):
             training.response.output(moments.means[0]),
             constant=tuple(fit.constant.tolist()),
             n_dust=n_dust,
+            spread=spread,
             # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
             patterns=patterns if one_stage else None,
         )
@@ -143,7 +144,8 @@ class ByLikelihood(Weighing):
             return own.weights
 
         inside, outside = self._sides(rules, response)
-        return fit, sweep(fit.weights, self.moves(inside - outside, fit.constant, spread), rules, fit_again)
+        steps = np.array([rule.extent / rule.unit for rule in rules])[:, None]
+        return fit, sweep(fit.weights, self.moves((inside - outside) * steps, fit.constant, spread), rules, fit_again)
 
     def _fit(
         self,
@@ -161,9 +163,17 @@ class ByLikelihood(Weighing):
         return fit_likelihood(patterns, *sides, loss, sizes, grid, n_held=n_fixed(rules))
 
     def _sides(self, rules: Sequence[FittedTerm], response: Response) -> tuple[Floats, Floats]:
-        """Outputs inside and outside, [rule, score]."""
+        """Outputs inside and outside, [rule, score]; of a slope what a step of its grid adds, and nothing."""
         inside, outside = outputs_of(rules, (len(response.labels),) if response.labels else ())
-        return self.as_scores(inside), self.as_scores(outside)
+        units = units_of(rules)[:, None]
+        return self.as_scores(inside) * units, self.as_scores(outside) * units
+
+    def spread_of(self, training: Training, weighted: WeightedPrefixes, term: FittedTerm) -> float:
+        """As large a step of the score as moves the response, near its mean, by one of its standard deviations."""
+        inside, outside = self._sides([term], training.response)
+        gaps = (inside - outside) / term.unit
+        moved = float(self.moves(gaps, np.array(weighted.constant), weighted.spread)[0])
+        return float(np.abs(gaps).max()) / moved if moved > 0 else math.inf
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
         """The gradient of the likelihood at the shrunk scores."""
@@ -193,7 +203,8 @@ class ByLikelihood(Weighing):
         inside, outside = self._sides(weighted.rules, response)
         base = self.as_scores(weighted.intercepts) + cross_products(weighted.weights.T, outside)  # [size, score]
         steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
-        own = [weighted_sum(w, loss.deviances(y, scores_of(holds, *list_))) for list_ in zip(base, steps)]
+        bounds = bounds_of(weighted.rules)
+        own = [weighted_sum(w, loss.deviances(y, scores_of(holds, *list_, bounds))) for list_ in zip(base, steps)]
         constant = np.broadcast_to(np.array(weighted.constant), y.shape)
         return Deviances(np.array(own), float(weighted_sum(w, loss.deviances(y, constant))))
 

@@ -1,0 +1,272 @@
+"""One door: whatever rows come from, the model is that of the same rows in memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import duckdb
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+import pysirus
+from pysirus import DataError, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, SirusSurvival
+from pysirus._data.elsewhere import is_elsewhere
+from pysirus._parameters import ParameterError
+from pysirus.engine.door import Reading, opened
+
+FAST = {"n_trees": 200, "random_state": 0}
+ESTIMATORS: dict[str, Any] = {
+    "numbers": (SirusRegressor(n_rules=5, **FAST), "y"),
+    "stages": (SirusRegressor(n_rules=1, n_stages=3, **FAST), "y"),
+    "tuned": (SirusRegressorCV(cv=3, n_repeats=1, max_rules=5, **FAST), "y"),
+    "counts": (SirusRegressor(n_rules=5, loss="poisson", **FAST), "count"),
+    "classes": (SirusClassifier(n_rules=5, **FAST), "label"),
+}
+
+
+def rows(n_rows: int = 240) -> pd.DataFrame:
+    """Numbers, a category, a target of each kind."""
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": draw.normal(size=n_rows).round(3), "b": draw.integers(0, 40, n_rows)})
+    frame["town"] = draw.choice(["Oslo", "Rome", "Bern"], n_rows)
+    signal = 2 * (frame["a"] > 0.3) + (frame["town"] == "Rome")
+    frame["w"] = draw.integers(1, 4, n_rows)
+    frame["y"] = (signal + draw.normal(0, 0.2, n_rows)).round(3)
+    frame["count"] = draw.poisson(1 + signal)
+    frame["label"] = np.where(signal + draw.normal(0, 0.5, n_rows) > 1, "yes", "no")
+    return frame
+
+
+def one_target(frame: pd.DataFrame, target: str) -> pd.DataFrame:
+    return frame[["a", "b", "town", target]]
+
+
+def written(frame: pd.DataFrame, folder: Path, name: str) -> Path:
+    path = folder / name
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False, row_group_size=50)
+    return path
+
+
+def in_pieces(frame: pd.DataFrame, folder: Path, ending: str) -> Path:
+    (folder / "pieces").mkdir()
+    for k, start in enumerate(range(0, len(frame), 100)):
+        written(frame.iloc[start : start + 100], folder / "pieces", f"{k}{ending}")
+    return folder / "pieces"
+
+
+def by_query(frame: pd.DataFrame, folder: Path) -> Any:
+    path = written(frame, folder, "rows.parquet")
+    return duckdb.sql(f"select * from '{path}'")
+
+
+SOURCES: dict[str, Any] = {
+    "pandas": lambda frame, folder: frame,
+    "polars": lambda frame, folder: pl.from_pandas(frame),
+    "pyarrow table": lambda frame, folder: pa.Table.from_pandas(frame, preserve_index=False),
+    "narwhals": lambda frame, folder: nw.from_native(frame),
+    "parquet": lambda frame, folder: written(frame, folder, "rows.parquet"),
+    "csv": lambda frame, folder: str(written(frame, folder, "rows.csv")),
+    "folder": lambda frame, folder: in_pieces(frame, folder, ".parquet"),
+    "pattern": lambda frame, folder: str(in_pieces(frame, folder, ".csv") / "*.csv"),
+    "list": lambda frame, folder: sorted(in_pieces(frame, folder, ".parquet").iterdir()),
+    "lazy frame": lambda frame, folder: pl.scan_parquet(written(frame, folder, "rows.parquet")),
+    "query": by_query,
+    "dataset": lambda frame, folder: pyarrow.dataset.dataset(in_pieces(frame, folder, ".parquet")),
+    "reader": lambda frame, folder: pa.Table.from_pandas(frame, preserve_index=False).to_reader(50),
+    "dask": lambda frame, folder: dd.from_pandas(frame, npartitions=3),
+}
+
+
+def document(model: Any, path: Path) -> dict[str, Any]:
+    """The file of a model."""
+    model.save(path)
+    return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("kind", ["numbers", "tuned"])
+def test_every_source_gives_the_model_of_memory(kind, source, tmp_path):
+    estimator, target = ESTIMATORS[kind]
+    frame = one_target(rows(), target)
+    expected = pysirus.load(_saved(estimator.fit(frame.drop(columns=target), frame[target]), tmp_path / "memory.json"))
+    found = estimator.fit(SOURCES[source](frame, tmp_path), target)
+    assert document(found, tmp_path / "found.json") == document(expected, tmp_path / "expected.json")
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("source", ["csv", "query", "dask"])
+def test_every_kind_of_target_comes_through_the_door(kind, source, tmp_path):
+    estimator, target = ESTIMATORS[kind]
+    frame = one_target(rows(), target)
+    expected = document(estimator.fit(frame.drop(columns=target), frame[target]), tmp_path / "expected.json")
+    found = estimator.fit(SOURCES[source](frame, tmp_path), target)
+    assert document(found, tmp_path / "found.json") == expected
+
+
+def _saved(model: Any, path: Path) -> Path:
+    model.save(path)
+    return path
+
+
+@pytest.mark.parametrize("source", ["parquet", "query", "lazy frame", "dataset", "reader"])
+def test_rows_beyond_the_memory_are_read_in_batches(source, tmp_path, monkeypatch):
+    monkeypatch.setattr("pysirus.engine.door.TABLE_SHARE", 1 << 40)  # nothing fits
+    estimator, target = ESTIMATORS["numbers"]
+    frame = one_target(rows(), target)
+    expected = document(estimator.fit(frame.drop(columns=target), frame[target]), tmp_path / "expected.json")
+    with opened(SOURCES[source](frame, tmp_path / _made(tmp_path, "a")), Reading()) as there:
+        assert there.table is None and len(there.files) in (1, 3)
+    scratch = tmp_path / _made(tmp_path, "scratch")
+    found = estimator.fit(SOURCES[source](frame, tmp_path / _made(tmp_path, "b")), target, scratch=scratch)
+    assert document(found, tmp_path / "found.json") == expected
+    assert not list(scratch.iterdir())
+
+
+def _made(folder: Path, name: str) -> str:
+    (folder / name).mkdir()
+    return name
+
+
+@pytest.mark.parametrize("source", ["pandas", "parquet", "query"])
+def test_roles_are_columns_by_name(source, tmp_path):
+    frame = rows()[["a", "b", "town", "w", "count"]].assign(years=1.5, who=np.arange(240) // 4)
+    make = SOURCES[source](frame, tmp_path)
+    tuned = SirusRegressorCV(loss="poisson", cv=3, n_repeats=1, max_rules=3, **FAST)
+    found = tuned.fit(make, "count", "w", "who", exposure="years", drop=["b"])
+    assert found.feature_names_in_.tolist() == ["a", "town"]
+    roles = found.model_.roles
+    assert (roles.target, roles.weights, roles.exposure, roles.groups) == ("count", "w", "years", "who")
+    again = SirusRegressorCV(loss="poisson", cv=3, n_repeats=1, max_rules=3, **FAST).fit(
+        frame[["a", "town"]], frame["count"] / 1.5, sample_weight=frame["w"] * 1.5, groups=frame["who"]
+    )
+    assert found.rules_ == again.rules_ and found.cv_error_ == again.cv_error_
+
+
+def test_survival_takes_the_names_of_times_and_events(tmp_path):
+    frame = rows()[["a", "b", "town"]].assign(months=rows()["y"].abs() + 0.1, died=rows()["label"] == "yes")
+    estimator = SirusSurvival(n_rules=3, **FAST)
+    expected = document(estimator.fit(frame[["a", "b", "town"]], frame[["died", "months"]]), tmp_path / "a.json")
+    for source in ("pandas", "parquet", "csv"):
+        found = estimator.fit(SOURCES[source](frame, tmp_path), ("died", "months"))
+        assert document(found, tmp_path / "b.json") == expected
+
+
+@pytest.mark.parametrize("source", [name for name in SOURCES if name != "dask"])
+def test_predictions_and_metrics_take_the_same_sources(source, tmp_path):
+    frame = one_target(rows(), "label")
+    X = frame.drop(columns="label")
+    model = SirusClassifier(n_rules=5, **FAST).fit(X, frame["label"])
+    assert (model.predict(SOURCES[source](frame, tmp_path)) == model.predict(X)).all()
+    (tmp_path / "more").mkdir()
+    found = model.predict_proba(SOURCES[source](frame, tmp_path / "more"))
+    assert (found == model.predict_proba(X)).all()
+    (tmp_path / "most").mkdir()
+    scored = model.metrics(SOURCES[source](frame, tmp_path / "most"), "label")
+    assert scored.metrics == model.metrics(X, frame["label"]).metrics
+
+
+def test_predictions_on_dask_are_not_computed_yet():
+    frame = one_target(rows(), "label")
+    model = SirusClassifierCV(cv=3, n_repeats=1, max_rules=3, **FAST).fit(frame, "label")
+    found = model.predict(dd.from_pandas(frame, npartitions=3))
+    assert isinstance(found, dd.Series) and (found.compute() == model.predict(frame)).all()
+
+
+def test_score_of_a_file_is_that_of_its_table(tmp_path):
+    frame = one_target(rows(), "y")
+    model = SirusRegressor(n_rules=3, **FAST).fit(frame, "y")
+    path = written(frame, tmp_path, "rows.parquet")
+    assert model.score(path, "y") == pytest.approx(model.score(frame.drop(columns="y"), frame["y"]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        ("nowhere.parquet", "y", "There is no Parquet file"),
+        (np.zeros((3, 2)), "y", "X is an array without names"),
+        (rows(), "z", "There is no column 'z' for the target"),
+        (rows(), da.zeros(240), "y is a Dask Array"),
+    ],
+)
+def test_what_cannot_be_read_is_said(X, y, said):
+    with pytest.raises(DataError, match=said):
+        SirusRegressor(n_rules=2, **FAST).fit(X, y)
+
+
+def test_an_array_beside_a_path_is_refused(tmp_path):
+    path = written(rows(), tmp_path, "rows.parquet")
+    with pytest.raises(ParameterError, match=r"y must be the name of a column where X is a path, found numpy\.ndarray"):
+        SirusRegressor().fit(path, np.zeros(240))
+    with pytest.raises(ParameterError, match="'y' has two roles"):
+        SirusRegressor().fit(rows(), "y", drop=["y"])
+
+
+def test_tables_in_memory_are_not_elsewhere():
+    frame = rows()
+    tables = [frame, pl.from_pandas(frame), pa.table({"a": [1]}), np.zeros((2, 2)), nw.from_native(frame), [[1, 2]]]
+    assert not any(map(is_elsewhere, tables))
+    assert not is_elsewhere(frame["a"]) and not is_elsewhere(pa.chunked_array([[1]]))
+
+
+# ---------------------------------------------------------------------------------------------------- the command line
+
+
+@pytest.fixture
+def databases(tmp_path: Path) -> dict[str, Path]:
+    """The same rows in DuckDB and in SQLite."""
+    frame = one_target(rows(), "y")
+    found = {"duckdb": tmp_path / "warehouse.duckdb", "sqlite": tmp_path / "shop.db"}
+    with duckdb.connect(str(found["duckdb"])) as connection:
+        connection.execute("create table houses as select * from frame")
+    with closing(sqlite3.connect(found["sqlite"])) as connection:
+        frame.to_sql("houses", connection, index=False)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_a_query_on_the_command_line_is_the_table(kind, databases, run, tmp_path):
+    frame = one_target(rows(), "y")
+    csv = written(frame, tmp_path, "rows.csv")
+    options = ("--target", "y", "--rules", 3, "--trees", 200, "--quiet")
+    code, _, err = run(
+        "fit", databases[kind], "--sql", "select * from houses", *options, "--model", tmp_path / "a.json"
+    )
+    assert code == 0, err
+    run("fit", csv, *options, "--model", tmp_path / "b.json")
+    assert json.loads((tmp_path / "a.json").read_text()) == json.loads((tmp_path / "b.json").read_text())
+    query = ("--sql", "select a, b, town, y from houses")
+    assert (
+        run("predict", tmp_path / "a.json", databases[kind], *query)[1] == run("predict", tmp_path / "a.json", csv)[1]
+    )
+    assert run("score", tmp_path / "a.json", databases[kind], *query)[1] == run("score", tmp_path / "a.json", csv)[1]
+
+
+def test_queries_that_fail_are_told_in_one_sentence(databases, run, tmp_path):
+    for database, sql, said in [
+        (databases["duckdb"], "select * from hauses", "The query cannot be answered"),
+        (databases["sqlite"], "select * from hauses", "The query cannot be answered"),
+        (databases["duckdb"], "select * from houses where false", "The query answers no rows."),
+        (tmp_path / "none.duckdb", "select 1", "There is no database"),
+    ]:
+        code, out, err = run("fit", database, "--sql", sql, "--target", "y")
+        assert code != 0 and not out and said in " ".join(err.split())
+    code, _, err = run("fit", databases["duckdb"], "--target", "y")
+    assert code != 0 and "say which rows to take" in " ".join(err.split())
+
+
+def test_a_password_is_not_shown():
+    from pysirus.engine.holders.query import _shown
+
+    assert _shown("postgresql://me:secret@host/db") == "postgresql://host/db"
