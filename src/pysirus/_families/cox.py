@@ -55,7 +55,7 @@ class Cox(TimeTarget, Family):
         times, events, scores = rows.truth["time"], rows.truth["event"], rows.values[:, 0]
         at = np.unique(np.quantile(times, np.linspace(0.1, 0.9, BRIER_TIMES)))
         known = censoring(times, events, rows.weights)
-        survival = self.followed.hazard.survival(scores, at)
+        survival = self.required_survival.hazard.survival(scores, at)
         brier = integrated_brier_score(times, events, survival, at, known, rows.weights)
         return {**self.metrics([rows]), "integrated_brier": (brier, None)}
 
@@ -65,7 +65,7 @@ class Cox(TimeTarget, Family):
         return self.events
 
     @property
-    def followed(self) -> Survival:
+    def required_survival(self) -> Survival:
         """The same."""
         return self.events
 

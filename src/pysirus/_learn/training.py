@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import __version__
+from pysirus._bins.brackets import Bracket, Threshold, find_brackets
 from pysirus._bins.cuts import Binned, Cuts
-from pysirus._bins.gaps import Gap, Place, find_gaps
 from pysirus._bins.lines import Lines, line_values
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
@@ -101,7 +101,7 @@ class Training(ABC):
         """The same rows with what a list leaves unexplained as their response; None where it explains all."""
 
     @abstractmethod
-    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+    def brackets(self, places: Sequence[Threshold]) -> tuple[Bracket, ...]:
         """The known values of columns next to some numbers."""
 
     def close(self) -> None:  # noqa: B027 - rows in memory leave nothing behind
@@ -154,16 +154,16 @@ class MemoryTraining(Training):
     def on_residuals(self, residual: Residual) -> MemoryTraining | None:
         """The same rows with what a list leaves unexplained as their response; None where it explains all."""
         raw = residual.raw(self.binned, self.response)
-        rounding = residual.settle(Extremes.of(raw))
+        rounding = residual.rounding_for(Extremes.of(raw))
         if rounding is None:
             return None
         response = residual.response(raw, rounding, self.response)
         return replace(self, response=replace(response, part_of=rounding.scale(self.response.scale)))
 
-    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+    def brackets(self, places: Sequence[Threshold]) -> tuple[Bracket, ...]:
         """The known values of columns next to some numbers."""
         assert self.table is not None
-        return find_gaps(self.table, places).gaps
+        return find_brackets(self.table, places).brackets
 
 
 def made_with() -> dict[str, str]:
@@ -238,7 +238,7 @@ class Residual(ABC):
         """What extremes and responses are made of, [row, column], before anything is known of other rows."""
 
     @abstractmethod
-    def settle(self, found: Extremes) -> Rounding | None:
+    def rounding_for(self, found: Extremes) -> Rounding | None:
         """Given the extremes of all rows, how residuals are rounded; None where the list explains all."""
 
     @abstractmethod

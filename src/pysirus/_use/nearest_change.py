@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.gaps import Gap, shortest_in
+from pysirus._bins.brackets import Bracket, shortest_in
 from pysirus._data.column import MISSING
 from pysirus._data.read import list_names
 from pysirus._data.table import Table
@@ -223,9 +223,9 @@ def _shortened(
         low, high = edges[cell - 1] if cell else -np.inf, edges[cell] if cell < len(edges) else np.inf
         span = (abs(own) or 1.0) if not np.isfinite(high - low) else high - low
         if rises:
-            tries.append(shortest_in(Gap(float(np.nextafter(own, -np.inf)), own + span / 1000), own))
+            tries.append(shortest_in(Bracket(float(np.nextafter(own, -np.inf)), own + span / 1000), own))
         else:
-            tries.append(shortest_in(Gap(own - span / 1000, own), own))
+            tries.append(shortest_in(Bracket(own - span / 1000, own), own))
         for value in tries:
             if int(np.searchsorted(edges, value, side="right")) == cell and wish.holds(
                 model, _with(table, {**found, index: value})

@@ -18,7 +18,7 @@ from pysirus._use.groups import GroupMetrics, group_metrics
 from pysirus._use.score import Rows
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import is_files, open_table, times_of, weights_of
-from pysirus.engine.holders.known import known_columns
+from pysirus.engine.backends.known import known_columns
 
 
 class Truth(NamedTuple):
@@ -36,7 +36,7 @@ class Truth(NamedTuple):
         if rules.family.has_hazard:
             if self.target is not None:
                 raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
-            target, event = self.time or rules.target_column, self.event or rules.followed.event
+            target, event = self.time or rules.target_column, self.event or rules.required_survival.event
             return Columns(target, event, None, *self._weights(rules))
         for given, option in ((self.time, "--time"), (self.event, "--event")):
             if given is not None:

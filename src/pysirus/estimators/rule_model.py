@@ -41,7 +41,7 @@ class Actions(Decisions):
         """The rule model to act on."""
 
     def explain(self, X: Any, *, raw: bool = False) -> Explanation:
-        """Which rules fired in each row, and the contribution of each rule to the prediction.
+        """Which rules apply to each row, and the contribution of each rule to the prediction.
 
         Contributions are measured from the average training row: a rule that adds to this row what it adds on average
         contributes nothing.
@@ -135,7 +135,7 @@ class Actions(Decisions):
     ) -> RuleModel:
         """Remove rules, and fit the weights of the others again.
 
-        Weights of numbers are fitted exactly. Classes, counts and amounts keep a quadratic approximation of their
+        Weights for regression are fitted exactly. Classes, counts and amounts keep a quadratic approximation of their
         likelihood: their weights are approximate, and ``facts`` says so, unless the training rows are given again.
         Times to an event need them. On other rows everything is estimated anew; see ``adding``.
 
@@ -214,7 +214,7 @@ class Actions(Decisions):
         Returns
         -------
         model : RuleModel
-            For a tuned model, ``facts`` has the out-of-fold ``cv_error`` and ``cv_stability`` of lists of this size.
+            For a tuned model, ``facts`` has the held-out ``cv_error`` and ``cv_stability`` of lists of this size.
         """
         from pysirus._use.edit import with_rules
 
@@ -243,7 +243,7 @@ class Actions(Decisions):
     @overload
     def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any) -> GroupMetrics: ...
     def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any = None) -> Score | GroupMetrics:
-        """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
+        """How well rows are predicted: accuracy, AUC, log loss and more for classes, R² and errors for regression.
 
         Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
 
@@ -273,7 +273,7 @@ class Actions(Decisions):
         return score_anywhere(self._as_model(), X, y, sample_weight)
 
     def diff(self, new: Any) -> Diff:
-        """Compare with a newer model: which rules stayed, moved, came or went.
+        """Compare with a newer model: which rules were kept, shifted, added or removed.
 
         Parameters
         ----------
@@ -297,8 +297,8 @@ class RuleModel(Actions, Model):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """How well rows are predicted, in one number.
 
-        R² of numbers, D² of counts and amounts, accuracy of classes, concordance of times. ``metrics`` has more of
-        them, with standard errors.
+        R² for regression, D² for counts and amounts, accuracy for classes, concordance for survival times.
+        ``metrics`` has more, with standard errors.
         """
         from pysirus._use.score import one_number
 
