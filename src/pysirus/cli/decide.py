@@ -51,7 +51,7 @@ def reasons(
     row: Row = None,
     direction: Annotated[
         str | None,
-        typer.Option(metavar="WAY", help="for, against or both. Default: for with classes, both with numbers."),
+        typer.Option(metavar="WAY", help="for, against or both. Default: for with classes, else both."),
     ] = None,
     outcome: Annotated[
         str | None,
@@ -214,7 +214,7 @@ def alternatives(
         sample_weight=training.weights,
         groups=training.groups,
     )
-    files = [] if plot is None else [(lambda: _draw(found, plot), f"Figure written to {plot}")]
+    files = [] if plot is None else [(lambda: _draw(found, plot), f"Plot written to {plot}")]
     deliver(files, lambda: print_json(found.to_dict()) if json else print_text(found))
 
 

@@ -39,7 +39,7 @@ class Decisions(ABC):
             How many reasons each row has at most. Terms that count nothing, or the other way, are no reasons.
         direction : {"for", "against", "both"}, optional
             Whether to list what raises the score, what lowers it, or both by size. Default: "for" with classes, "both"
-            with numbers.
+            otherwise.
         outcome : label, optional
             The class whose score is meant. Default: the one that is predicted for the row.
         reference : {"average", "best"} or a row, default="average"
