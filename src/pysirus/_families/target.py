@@ -234,7 +234,12 @@ class ClassTarget(RowTarget):
 
     def metrics(self, folds: Sequence[Predicted]) -> Metrics:
         """Accuracy, AUC, log loss and more."""
-        return class_metrics(all_folds(folds))
+        rows = all_folds(folds)
+        return class_metrics(rows, self.choose(rows.values))
+
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of the class that is decided for in each row."""
+        return np.asarray(probabilities.argmax(axis=1))
 
     def read_like(self, y: Any, sample_weight: Any, n_rows: int, labels: NDArray[Any]) -> ClassResponse:
         """Rows of known classes, whatever these weigh."""

@@ -40,6 +40,18 @@ OPTIONS |= {"memory": "--memory", "max_rows": "--max-rows", "categorical_feature
 OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "event": "--event"}
 OPTIONS |= {"sample_weight": "--sample-weight", "rules": "--add", "full": "`pysirus show MODEL --full`"}
 OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
+OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", "by")} | {
+    "k": "-k",
+    "texts": "--reason",
+}
+OPTIONS |= {
+    "to": "--to",
+    "fixed": "--fixed",
+    "costs": "--costs",
+    "rate": "--rate",
+    "directions": "--up/--down",
+    "category_step": "--category-step",
+}
 SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""
