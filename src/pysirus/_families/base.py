@@ -20,7 +20,7 @@ from pysirus._families.decision import Decision
 from pysirus._families.links import INVERSE, ON_NUMBERS, EffectScale, Floats, Form, Link
 from pysirus._families.outputs import Part, RulePart
 from pysirus._families.target import Target
-from pysirus._text.format import decimals_for, format_number, format_outputs, one_line
+from pysirus._text.format import decimals_for, format_number, format_outputs, one_line, signed
 
 if TYPE_CHECKING:
     from pysirus._weights.survival import Survival
@@ -448,8 +448,3 @@ class Family(Target):
 def start_texts(intercept: Any) -> list[str]:
     """An intercept, or one for each class, with enough digits to tell two models apart."""
     return [format_number(float(value), START_DIGITS) for value in np.atleast_1d(intercept)]
-
-
-def signed(value: float, decimals: int) -> str:
-    """A number with its sign; what rounds to zero has a plus."""
-    return f"{round(value, decimals) + 0.0:+.{decimals}f}"

@@ -266,3 +266,8 @@ def make_frame(data: dict[str, list[Any]], backend: str | None) -> Any:
     if backend not in ("pandas", "polars", "pyarrow"):
         raise ValueError(f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}.")
     return nw.from_dict(data, backend=backend).to_native()  # type: ignore[arg-type]
+
+
+def signed(value: float, decimals: int) -> str:
+    """A number with its sign; what rounds to zero has a plus."""
+    return f"{round(value, decimals) + 0.0:+.{decimals}f}"
