@@ -377,7 +377,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
 # of the rows as they came and in bins, of all rows and of folds; between them every way in which Dask is asked
 KINDS = ["FoldColumns", "NodeSums of folds"]
 KINDS += ["ColumnQuestion", "Encoder", "NodeSums", "RuleMoments", "ExtentsQuestion"] * FULL
-KINDS += ["RuleMoments of folds", "HeldOutQuestion", "GapQuestion"] * FULL
+KINDS += ["RuleMoments of folds", "HeldOutQuestion", "TableQuestion"] * FULL
 
 
 @ON_ENGINES

@@ -52,6 +52,7 @@ class Family(Target):
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
     outcome_names: ClassVar[tuple[str, ...]] = ()  # columns of what became of the rows of each rule
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
+    folds_compare: ClassVar[bool] = True  # whether predictions of lists of several folds do
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
     is_least_squares: ClassVar[bool] = False  # whether rules are weighed by squared error
     weighs_equally: ClassVar[bool] = False  # whether all rules have the same weight
@@ -329,6 +330,10 @@ class Family(Target):
     def truths(self, y: Any, n_rows: int) -> Any:
         """What came true, one entry for each row."""
         return y
+
+    def told_mean(self, means: Floats, rule: RulePart) -> float:
+        """What is told of the means [output] of what came true (``watched``), beside a rule."""
+        return float(means[0])
 
     def truth_text(self, truth: Any, number: Callable[[float], str]) -> str:
         """An entry of ``truths`` as text, with the words for numbers."""

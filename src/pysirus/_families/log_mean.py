@@ -73,6 +73,10 @@ class LogMean(NumberTarget, Family):
         """Its loss."""
         return self.loss
 
+    def scores_of(self, means: Floats) -> Floats:
+        """Logarithms."""
+        return _core.log(means.ravel()).reshape(means.shape)
+
     @property
     def score_of_mean(self) -> float:
         """The logarithm."""
@@ -136,6 +140,11 @@ class Gamma(LogMean):
     advice: ClassVar[str] = f" Drop these rows, model them apart, or use {setting('loss', 'poisson')}."
     loss: ClassVar[Loss] = GAMMA
 
+    @property
+    def residual_power(self) -> float:
+        """That of its variance."""
+        return 2.0
+
 
 @dataclass(frozen=True)
 class Tweedie(LogMean):
@@ -144,6 +153,11 @@ class Tweedie(LogMean):
     name: ClassVar[str] = "tweedie"
 
     power: float = 1.5
+
+    @property
+    def residual_power(self) -> float:
+        """That of its variance."""
+        return self.power
 
     @property
     def loss(self) -> Loss:

@@ -14,6 +14,7 @@ from pysirus._families.of_model import BY_LOSS
 from pysirus._model.held_out import HeldOut
 from pysirus._model.keys import key, keys_of, option, record
 from pysirus._model.kinds import items, number, one_of, text, whole
+from pysirus._model.reference import Reference
 from pysirus._terms.fitted import FittedTerm
 
 ROUNDING = 1e-6
@@ -101,6 +102,9 @@ class Facts(Mapping[str, Any]):
         "The kinds of lists that tuning compared, the chosen one first."
     )
     out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("What held-out rows say of it.")
+    reference: Annotated[Mapping[str, Any], record(Reference)] | None = option(
+        "Sums over the training rows, which later rows are compared with."
+    )
     p0: Frequency | None = option("The frequency from which on rules were taken.")
     cv_error: float | None = option("Held-out error of such lists.")
     cv_stability: Stability | None = option("Stability of such lists.")

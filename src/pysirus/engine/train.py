@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, as_compared, with_sizes
-from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
 from pysirus._bins.lines import ColumnLine, lines_of
 from pysirus._bins.number_grid import Grids, NumberGrid, grids_of
 from pysirus._data.column import DataError
@@ -21,7 +20,7 @@ from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.constraints import read_given, rows_of_given
 from pysirus._learn.grow import Settings, candidates_of, features_of, sloped_columns
-from pysirus._learn.training import Residual, Training, name_idle
+from pysirus._learn.training import Answer, Residual, RowQuestion, Training, name_idle
 from pysirus._runtime.pool import go_on
 from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
@@ -46,7 +45,7 @@ class ShardTraining(Training):
     idle: dict[str, str]
     quantile_error: float
     sum_bytes: int
-    ask_gaps: Callable[[Sequence[Place]], tuple[Gap, ...]] | None = field(default=None, kw_only=True)  # of all rows
+    ask_table: Callable[[RowQuestion[Any]], Any] | None = field(default=None, kw_only=True)  # of all rows, as they came
     near: ZoomPlan = field(default=ZoomPlan(()), kw_only=True)  # where the quantiles of most of the rows are
 
     @property
@@ -90,10 +89,11 @@ class ShardTraining(Training):
         response = residual.of_rows(self.binned, self.response, rounding, view.scale)
         return replace(self, response=response, shards=MappedShards(self.shards, view))
 
-    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
-        """The known values of columns next to some numbers: one more pass over the rows as they came."""
-        assert self.ask_gaps is not None
-        return self.ask_gaps(places)
+    def ask_rows(self, question: RowQuestion[Answer]) -> Answer:
+        """Ask the rows as they came: one more pass over them."""
+        assert self.ask_table is not None
+        found: Answer = self.ask_table(question)
+        return found
 
     def close(self) -> None:
         """Let go of the rows in bins."""
@@ -150,20 +150,21 @@ class ZoomQuestion:
 
 
 @dataclass(frozen=True)
-class GapQuestion:
-    """Which values are next to these numbers?"""
+class TableQuestion(Generic[Answer]):
+    """What does a question find in the columns as a model knows them?"""
 
     read: PartReader
     features: tuple[Feature, ...]
-    places: Sequence[Place]
+    first_rows: dict[int, int]
+    question: RowQuestion[Answer]
 
-    def __call__(self, part: Part) -> Marked[Gaps] | None:
+    def __call__(self, part: Part) -> Marked[Answer] | None:
         table, response, marks = self.read(part)
         if response.n_rows == 0:
             return None
         with naming(part):
             table = recode_table(table, self.features)
-        return Marked(find_gaps(table, self.places), marks)
+        return Marked(self.question(table, response, self.read.first_row(part, self.first_rows)), marks)
 
 
 @dataclass(frozen=True)
@@ -287,8 +288,8 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
     encoder = Encoder(read, features, scheme.cuts, parts.extent.first_rows, scheme.given, scheme.grids)
     shards = rows.encode(encoder)
 
-    def ask_gaps(places: Sequence[Place]) -> tuple[Gap, ...]:
-        return watch(rows.ask(GapQuestion(read, features, places))).gaps if places else ()
+    def ask_table(question: RowQuestion[Any]) -> Any:
+        return watch(rows.ask(TableQuestion(read, features, parts.extent.first_rows, question)))
 
     try:
         steady, sizes = ask_first(shards, watch, SizeQuestion([c.n_bins for c in scheme.cuts]))
@@ -304,7 +305,7 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
             idle=name_idle(scheme.cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
-            ask_gaps=ask_gaps,
+            ask_table=ask_table,
             near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
             constraints=scheme.constraints,
             columns=None if read.recipe is None else read.recipe.of_features(watch.names),

@@ -29,15 +29,17 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "json": (".json",),
     "pmml": (".pmml", ".xml"),
     "onnx": (".onnx",),
+    "monitor": (".monitor.sql",),
     "scorecard": (".scorecard.txt", ".scorecard.xlsx", ".scorecard.html", ".scorecard.sql"),
 }
 
 
-DATED = ("sql", "python", "excel")  # formats that know dates
+DATED = ("sql", "monitor", "python", "excel")  # formats that know dates
 LISTS = ("latex", "markdown", "html", "json")  # which are read, or hold the recipe: nothing is computed there
 # format -> what needs which library, of the extra that has the name of the format
 LIBRARIES = {
     "sql": ("SQL dialects", "sqlglot"),
+    "monitor": ("SQL dialects", "sqlglot"),
     "excel": ("Excel workbooks", "openpyxl"),
     "onnx": ("ONNX models", "onnx"),
 }
@@ -45,7 +47,7 @@ LIBRARIES = {
 
 def check_extra(format: str, dialect: str | None = None) -> None:
     """Complain, before the work, about a library that is not there."""
-    if format not in LIBRARIES or (format == "sql" and dialect is None):
+    if format not in LIBRARIES or (format in ("sql", "monitor") and dialect is None):
         return
     what, library = LIBRARIES[format]
     try:

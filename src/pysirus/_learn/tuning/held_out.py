@@ -72,13 +72,13 @@ class FoldPrediction:
     mean: Any  # of the rows that it learned from
 
 
-def judge_choice(repetitions: Sequence[Sequence[Use]], family: Family, n_rules: int) -> HeldOut:
-    """Figures of a choice, averaged over repetitions, of the held-out rows of all folds together."""
+def predict_held_out(repetitions: Sequence[Sequence[Use]], family: Family) -> list[list[FoldPrediction]]:
+    """What the lists that folds use predict of the rows that these hold out, [repetition][fold]."""
 
     def predict(rows: HeldRows, entry: int) -> FoldPrediction:
         return FoldPrediction(rows.index, rows.response, rows.predictions(entry, family), rows.weighted.mean)
 
-    return judge([[predict(use.rows, use.entry) for use in folds] for folds in repetitions], family, n_rules)
+    return [[predict(use.rows, use.entry) for use in folds] for folds in repetitions]
 
 
 def judge(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rules: int) -> HeldOut:
