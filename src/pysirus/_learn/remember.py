@@ -1,4 +1,4 @@
-"""A model and its training rows in, the model with sums of them out, which later rows are compared with.
+"""A model and its training rows in, the model with sums of them out, which later rows are compared with, and marks.
 
 Residuals are those of held-out rows where there are some: the first repetition of cross-validation has predicted every
 row once, by a list that was learned without it.
@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.table import Table
+from pysirus._data.fingerprint import MASK, mark_of_column, mark_of_labels, mark_of_numbers
+from pysirus._data.table import Feature, Table
 from pysirus._families.responses import Response
 from pysirus._learn.training import RowQuestion, Training
 from pysirus._learn.tuning.held_out import FoldPrediction
+from pysirus._model.facts import Fingerprint
+from pysirus._model.keys import record
 from pysirus._model.model import Model
 from pysirus._model.reference import reference_of
 from pysirus._model.row_sums import Cells, RowSums, finest_cells, judge_rows, sum_rows
@@ -24,14 +27,63 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SumQuestion(RowQuestion[RowSums]):
+class Marks:
+    """The marks of columns, of the target and of weights; those of parts add up."""
+
+    n_rows: int
+    numbers: tuple[int, ...]  # of the features, the target and the weights
+
+    def __add__(self, other: Marks) -> Marks:
+        added = (a + b & MASK for a, b in zip(self.numbers, other.numbers))
+        return Marks(self.n_rows + other.n_rows, tuple(added))
+
+    @classmethod
+    def of(cls, table: Table, response: Response, first_row: int) -> Marks:
+        """Those of some rows."""
+        columns = [mark_of_column(column, first_row) for column in table.columns]
+        weights = 0 if response.weights is None else mark_of_numbers(response.weights, first_row)
+        return cls(table.n_rows, (*columns, _mark_of_target(response, first_row), weights))
+
+    def fingerprint(self, features: Sequence[Feature]) -> Fingerprint:
+        """As a model remembers them."""
+        *columns, target, weights = (f"{number:016x}" for number in self.numbers)
+        named = tuple((feature.name, mark) for feature, mark in zip(features, columns))
+        return Fingerprint(self.n_rows, named, target, weights if self.numbers[-1] else None)
+
+
+def _mark_of_target(response: Response, first_row: int) -> int:
+    truth = response.truth
+    if truth.dtype.names is not None:  # events and times
+        marks = [mark_of_numbers(truth[name], first_row) for name in truth.dtype.names]
+        return sum(mark * (2 * k + 1) for k, mark in enumerate(marks)) & MASK
+    if response.labels is None:
+        return mark_of_numbers(truth, first_row)
+    return mark_of_labels(truth, response.labels, first_row)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What is kept of some rows."""
+
+    sums: RowSums
+    marks: Marks
+
+    def __add__(self, other: Remembered) -> Remembered:
+        return Remembered(self.sums + other.sums, self.marks + other.marks)
+
+
+@dataclass(frozen=True)
+class SumQuestion(RowQuestion[Remembered]):
     """What do the rows add up to?"""
 
     model: Model
     cells: tuple[Cells, ...]
     held_out: Floats | None = None  # predictions of all rows, [row, output]
 
-    def __call__(self, table: Table, response: Response, first_row: int) -> RowSums:
+    def __call__(self, table: Table, response: Response, first_row: int) -> Remembered:
+        return Remembered(self._sums(table, response, first_row), Marks.of(table, response, first_row))
+
+    def _sums(self, table: Table, response: Response, first_row: int) -> RowSums:
         family, n_rows = self.model.family, table.n_rows
 
         def sums_with(values: Floats) -> RowSums:
@@ -48,9 +100,10 @@ def with_reference(model: Model, training: Training, folds: Sequence[FoldPredict
     """The model with sums of its training rows; ``folds`` are those of a repetition."""
     held_out = predictions_of(folds, training.n_rows) if model.family.folds_compare else None
     cells = finest_cells(training.features, [own.thresholds for own in training.binned.cuts])
-    sums = training.ask_rows(SumQuestion(model, cells, held_out))
-    found = reference_of(model, sums, cells, out_of_fold=held_out is not None)
-    return replace(model, facts=replace(model.facts, reference=found.to_facts()))
+    kept = training.ask_rows(SumQuestion(model, cells, held_out))
+    found = reference_of(model, kept.sums, cells, out_of_fold=held_out is not None)
+    fingerprint = record(Fingerprint).write(kept.marks.fingerprint(training.features))
+    return replace(model, facts=replace(model.facts, reference=found.to_facts(), fingerprint=fingerprint))
 
 
 def predictions_of(folds: Sequence[FoldPrediction], n_rows: int) -> Floats | None:

@@ -227,8 +227,8 @@ def reference_of(model: Model, sums: RowSums, cells: Sequence[Cells], *, out_of_
     )
     return Reference(
         n_rows=sums.n_rows,
-        weight=sums.weight,
-        squares=sums.squares,
+        weight=float(f"{sums.weight:.{DIGITS + 3}g}"),
+        squares=float(f"{sums.squares:.{DIGITS + 3}g}"),
         n_outputs=sums.n_outputs,
         out_of_fold=out_of_fold,
         list=list_mark(model),

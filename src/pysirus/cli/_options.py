@@ -55,7 +55,7 @@ EXIT_CODES = {
     0: "done",
     1: "the table, the model file or the output cannot be used",
     2: "the command or a parameter is wrong",
-    BELOW: "`monitor`: alarm; `diff --fail-below`: the stability is below the limit",
+    BELOW: "`monitor`: alarm; `verify`: something differs; `diff --fail-below`: the stability is below the limit",
     130: "interrupted",
     141: "the reader of the output left",
 }

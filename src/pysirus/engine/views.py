@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from pysirus._bins.cuts import Binned
+from pysirus._data.fingerprint import MASK
 from pysirus._families.fixed_point import Scale
 from pysirus._learn.training import Extremes, Residual, Rounding
-from pysirus.engine.marks import MASK, Marked, Marks, Watch, changed, check_unchanged, total_of
+from pysirus.engine.marks import Marked, Marks, Watch, changed, check_unchanged, total_of
 from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 
