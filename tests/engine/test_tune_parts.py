@@ -199,10 +199,10 @@ def test_passes_grow_neither_with_folds_nor_with_trees():
     # sizes of bins, two levels of trees, moments; and the same for all folds together
     assert few["bins"] <= 10
     many = passes({"cv": 8, "n_trees": 640})
-    assert (many["response"], many["columns"], many["encode"]) == (2, 5, 2)
+    assert (many["response"], many["columns"], many["encode"]) == (2, 6, 2)
     assert many["bins"] <= few["bins"] + 2  # some fold asks for the moments of more rules
     twice = passes({"cv": 4, "n_trees": 64, "n_repeats": 2})
-    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 7, 3)
+    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 8, 3)
 
 
 def few_values_without_a_group(rng):
@@ -227,7 +227,7 @@ def test_quantiles_of_folds_that_are_far_from_those_of_all_rows_cost_two_passes_
     rows.grouped = True
     found = SirusRegressorCV(**SMALL)._fit_parts(rows, "y", EngineOptions(tally=1 << 10))
     assert_equal_tuning(found, expected)
-    assert rows.count["columns"] == 5 + 2  # the columns of folds again, then their quantiles
+    assert rows.count["columns"] == 6 + 2  # the columns of folds again, then their quantiles
 
 
 # ------------------------------------------------------------------------------------------------- what can go wrong

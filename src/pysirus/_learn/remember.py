@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.fingerprint import MASK, mark_of_column, mark_of_labels, mark_of_numbers
 from pysirus._data.table import Feature, Table
+from pysirus._families.base import Family
 from pysirus._families.responses import Response
 from pysirus._learn.training import RowQuestion, Training
 from pysirus._learn.tuning.held_out import FoldPrediction
@@ -38,10 +39,11 @@ class Marks:
         return Marks(self.n_rows + other.n_rows, tuple(added))
 
     @classmethod
-    def of(cls, table: Table, response: Response, first_row: int) -> Marks:
+    def of(cls, family: Family, table: Table, response: Response, first_row: int) -> Marks:
         """Those of some rows."""
         columns = [mark_of_column(column, first_row) for column in table.columns]
-        weights = 0 if response.weights is None else mark_of_numbers(response.weights, first_row)
+        own = weights_of(family, response)
+        weights = 0 if own is None else mark_of_numbers(own, first_row)
         return cls(table.n_rows, (*columns, _mark_of_target(response, first_row), weights))
 
     def fingerprint(self, features: Sequence[Feature]) -> Fingerprint:
@@ -49,6 +51,12 @@ class Marks:
         *columns, target, weights = (f"{number:016x}" for number in self.numbers)
         named = tuple((feature.name, mark) for feature, mark in zip(features, columns))
         return Fingerprint(self.n_rows, named, target, weights if self.numbers[-1] else None)
+
+
+def weights_of(family: Family, response: Response) -> Floats | None:
+    """The weights of rows beside the heaviest one: in parts very large and small ones are divided."""
+    weights = family.metric_weights(response)
+    return None if weights is None else weights / response.scale.heaviest
 
 
 def _mark_of_target(response: Response, first_row: int) -> int:
@@ -81,14 +89,15 @@ class SumQuestion(RowQuestion[Remembered]):
     held_out: Floats | None = None  # predictions of all rows, [row, output]
 
     def __call__(self, table: Table, response: Response, first_row: int) -> Remembered:
-        return Remembered(self._sums(table, response, first_row), Marks.of(table, response, first_row))
+        marks = Marks.of(self.model.family, table, response, first_row)
+        return Remembered(self._sums(table, response, first_row), marks)
 
     def _sums(self, table: Table, response: Response, first_row: int) -> RowSums:
         family, n_rows = self.model.family, table.n_rows
 
         def sums_with(values: Floats) -> RowSums:
             judged = judge_rows(family, values, response.truth)
-            return sum_rows(table, self.model.watched_terms, self.cells, family.metric_weights(response), judged)
+            return sum_rows(table, self.model.watched_terms, self.cells, weights_of(family, response), judged)
 
         fitted = sums_with(self.model.decision(table).reshape(n_rows, -1))
         if self.held_out is None:

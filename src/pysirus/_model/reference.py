@@ -199,7 +199,8 @@ def list_mark(model: Model) -> str:
 
 
 def reference_of(model: Model, sums: RowSums, cells: Sequence[Cells], *, out_of_fold: bool) -> Reference:
-    """What a model remembers of the sums of its rows in the finest cells."""
+    """What a model remembers of the sums of its rows in the finest cells; weights are 1 on average."""
+    sums = sums.scaled(sums.n_rows / sums.weight)
     if sums.error is not None and not np.isfinite(sums.error).all():  # numbers so large that their squares are none
         cells_alone = tuple(own[:, :1] for own in sums.cells)
         sums = replace(sums, cells=cells_alone, truth=None, residuals=None, error=None, fitted=None)

@@ -159,6 +159,23 @@ class RowSums:
             **{name: added(name) for name in ("truth", "residuals", "error", "fitted")},
         )
 
+    def scaled(self, factor: float) -> RowSums:
+        """The sums of rows whose weights are multiplied."""
+
+        def scale(sums: Any) -> Any:
+            return None if sums is None else sums * factor
+
+        return replace(
+            self,
+            weight=self.weight * factor,
+            squares=self.squares * factor * factor,
+            cells=tuple(map(scale, self.cells)),
+            beyond=self.beyond * factor,
+            values=self.values * factor,
+            **{name: scale(getattr(self, name)) for name in ("truth", "residuals", "error")},
+            fitted=None if self.fitted is None else self.fitted.scaled(factor),
+        )
+
     @property
     def effective(self) -> float:
         """As many rows of equal weight would say as much."""

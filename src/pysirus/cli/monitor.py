@@ -99,9 +99,9 @@ def _from_sums(rules: Any, table: str, limits: dict[str, float]) -> Any:
 
 def _training_rows(rules: Any, table: str, target: str | None, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of the training rows."""
-    from pysirus.cli._known import known_columns
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
+    from pysirus.engine.holders.known import known_columns
 
     truth = Truth(target, weights).of(rules)
     text, numbers = truth.kinds(rules)
@@ -116,11 +116,11 @@ def _parts(
     from pysirus._data.read import check_column
     from pysirus._text.message import naming
     from pysirus._use.score import Rows
-    from pysirus.cli._known import known_columns
     from pysirus.cli._parts import tables_of_files
     from pysirus.cli._predict import features_of
     from pysirus.cli._table import is_files, open_table
     from pysirus.cli._truth import Truth
+    from pysirus.engine.holders.known import known_columns
 
     columns = Truth(target, weights).of(rules)
     text, numbers = columns.kinds(rules)

@@ -22,6 +22,7 @@ __all__ = ["FORMATS", "ExportError", "check_extra", "export", "format_of"]
 FORMATS: dict[str, tuple[str, ...]] = {
     "sql": (".sql",),
     "python": (".py",),
+    "javascript": (".js", ".cjs"),
     "excel": (".xlsx",),
     "latex": (".tex",),
     "markdown": (".md",),

@@ -131,7 +131,7 @@ def terms_of(model: Model) -> list[Addend]:
     values: list[Addend] = []
     for term in model.watched_terms:
         found = _Addends(model)
-        found.rule = term
+        found.term = term
         term.build(found, (1.0,), (0.0,))
         values += [*found.branches, *found.lines]
     return values
