@@ -96,7 +96,7 @@ def six_tables(n_rows: int) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     """Tables of every kind: weights, categories, missing values, classes, residuals of a stage, blocks of rows."""
     import pyarrow as pa
 
-    from pysirus._device.forest import Most
+    from pysirus._device.forest import BlockLimits
     from pysirus._families.responses import ClassResponse, NumberResponse, VectorResponse
 
     rng = np.random.default_rng(1)
@@ -121,7 +121,7 @@ def six_tables(n_rows: int) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
         "missing values": (gaps, whole, {}),
         "three classes": (gaps, ClassResponse(classes, np.arange(3)), {}),
         "residuals of a stage": (X, VectorResponse(residuals), stage),
-        "larger than a block": (gaps, whole, {"most": Most(rows=n_rows // 3), "max_depth": 3}),
+        "larger than a block": (gaps, whole, {"most": BlockLimits(rows=n_rows // 3), "max_depth": 3}),
     }
 
 
@@ -234,14 +234,16 @@ def time_steps(forest: Any, n_trees: int) -> None:
 
 def grow_timed(part: str, n_rows: int, n_columns: int, n_trees: int, repeats: int, most: int | None = None) -> None:
     """Growing, search included; the table is on the GPU, the code compiled."""
-    from pysirus._device.forest import DeviceForest, Most
+    from pysirus._device.forest import BlockLimits, DeviceForest
     from pysirus._device.platform import accelerator
     from pysirus._forest.forest import Forest, Recipe
 
     binned, response = binned_numbers(n_rows, n_columns)
     recipe = Recipe(seed=1, n_threads=os.cpu_count() or 1)
     start = time.perf_counter()
-    forest = DeviceForest(binned, response, recipe, accelerator(), most=None if most is None else Most(trees=most))
+    forest = DeviceForest(
+        binned, response, recipe, accelerator(), most=None if most is None else BlockLimits(trees=most)
+    )
     first = forest.grow(n_trees)
     cold = time.perf_counter() - start
     seconds, each = median_seconds(lambda: forest._splits(0, n_trees), repeats)

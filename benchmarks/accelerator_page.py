@@ -126,7 +126,7 @@ def roofline(runs: dict[str, Lines]) -> str:
 def fit(runs: dict[str, Lines]) -> str:
     """From numbers to rules."""
     timed = [line for line in runs["fit"] if "run" in line]
-    names = {"gpu": "card, first time", "gpu again": "card, again"}
+    names = {"gpu": "GPU, first time", "gpu again": "GPU, again"}
     same = next(line for line in runs["fit"] if "equal_models" in line)
     names["cpu"] = f"CPU, {same['threads']} threads"
     rows = [
@@ -141,14 +141,12 @@ def fit(runs: dict[str, Lines]) -> str:
     tuned = [line for line in runs["tuning"] if "s" in line and "device" in line and "rows" in line]
     equals = next(line for line in runs["tuning"] if "equal_models" in line)
     for line in tuned:
-        where = f"CPU, {equals['threads']} threads" if line["device"] == "cpu" else "card, first time"
+        where = f"CPU, {equals['threads']} threads" if line["device"] == "cpu" else "GPU, first time"
         size = f"tuning by 10 x 10 folds, {line['rows']:,} x {line['columns']}"
         rows.append([size, where, "" if line["device"] == "cpu" else "1,008", f"{line['s']:.1f}"])
-    words = {True: "equal", False: "different"}
-    return (
-        table(["", "on", "trees in a block", "seconds"], rows)
-        + f"\nThe models are {words[same['equal_models']]} (fit) and {words[equals['equal_models']]} (tuning).\n"
-    )
+    equal = [same["equal_models"], equals["equal_models"]]
+    words = "identical in both cases" if all(equal) else f"identical: fit {equal[0]}, tuning {equal[1]}"
+    return table(["", "on", "trees in a block", "seconds"], rows) + f"\nThe models are {words}.\n"
 
 
 def first(runs: dict[str, Lines]) -> str:
@@ -165,7 +163,7 @@ def files(runs: dict[str, Lines]) -> str:
     """From Parquet to rules."""
     timed = [line for line in runs["files"] if "run" in line]
     same = next(line for line in runs["files"] if "equal_models" in line)
-    names = {"gpu": "card, first time", "gpu again": "card, again", "cpu": f"CPU, {same['threads']} threads"}
+    names = {"gpu": "GPU, first time", "gpu again": "GPU, again", "cpu": f"CPU, {same['threads']} threads"}
     rows = [
         [
             f"{line['rows']:,} x {line['columns']}, {line['trees']:,} trees",
@@ -174,7 +172,7 @@ def files(runs: dict[str, Lines]) -> str:
         ]
         for line in timed
     ]
-    words = {True: "equal", False: "different"}
+    words = {True: "identical", False: "different"}
     return table(["`fit_files`", "on", "seconds"], rows) + f"\nThe models are {words[same['equal_models']]}.\n"
 
 

@@ -34,7 +34,7 @@ SIZES = [(200_000, 100), (200_000, 800), (800_000, 100), (800_000, 400)]
 # ------------------------------------------------------------------------------------------------------------ measured
 
 CODE = """
-import sys, time, pysirus, pysirus.engine.tune, pysirus.engine.holders.files
+import sys, time, pysirus, pysirus.engine.tune, pysirus.engine.backends.files
 job, n_trees, n_stages, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 model = pysirus.SirusRegressorCV(n_repeats=1) if job == "tune" else pysirus.SirusRegressor()
 if job == "stages":
@@ -230,7 +230,7 @@ def workers_part(points: list[dict[str, Any]]) -> str:
             cells = [f"{value:,.0f} s" for value in (ideal, *found)]
             share = f"{ideal / found[1]:.0%}"
             lines.append(f"| {job.name}: {n_workers:,} | {' | '.join(cells)} | {share} |")
-    header = "| workers | work / workers | with scheduling | and slow, lost ones | mended | of the workers in use |"
+    header = "| workers | work / workers | with scheduling | and slow, lost ones | with fixes | of the workers in use |"
     return table(header, lines)
 
 

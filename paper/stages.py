@@ -138,7 +138,7 @@ def _keep(
 
 def staged_lists(training: MemoryTraining, form: Form, p0: float | None) -> Iterator[List]:
     """The list after each stage."""
-    y, span = training.response.answers, Span()
+    y, span = training.response.row_values, Span()
     rules: list[Rule] = []
     weights, fitted, intercept = np.zeros(0), np.full(len(y), y.mean()), float(y.mean())
     for stage in range(1, MAX_RULES + 1):
@@ -202,13 +202,13 @@ def measure_fold(
 ) -> tuple[GrowingList, list[int]]:
     """A form in a fold, after each step, and the number of stages there."""
     if form.common_p0:  # a sequence for every p0, of which the end counts; no rule at all is the mean
-        mean = float(training.response.answers.mean())
+        mean = float(training.response.row_values.mean())
         ends, errors, in_use, lowest = [], [], [], []
         for p0 in THRESHOLDS:
             lists = list(staged_lists(training, form, p0))
             ends.append(len(lists))
             end = look(lists[-1:], held_out, y)
-            errors += end.judged.errors.tolist() or [float(((y - mean) ** 2).sum())]
+            errors += end.held_out_loss.errors.tolist() or [float(((y - mean) ** 2).sum())]
             in_use += end.in_use or (frozenset(),)
             lowest.append(p0)
         return GrowingList(tuple(in_use), tuple(lowest), SquaredErrors(y, np.ones(len(y)), np.array(errors))), ends

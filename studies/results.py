@@ -17,7 +17,7 @@ from pysirus._runtime.output import write_text
 RESULTS = 3
 CHANGES = {
     2: "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Folds "
-    "are now [stratified](method.md#tuning), with equal shares of every class and of events; how much the figures "
+    "are now [stratified](method.md#tuning), with equal shares of every class and of events; how much the results "
     "change was not measured. Corrections of stages may rest on fewer than five rows in these results, which are now "
     "refused.",
     3: "Where a table has more than 5,000 rows, trees of tuned lists and of stages could draw more rows than [they do "

@@ -1,4 +1,4 @@
-"""Questions that kill who is asked: the worker of Dask, the executor of Spark, the first time only."""
+"""Queries that kill who is asked: the worker of Dask, the executor of Spark, the first time only."""
 
 import os
 import signal
@@ -10,15 +10,15 @@ from typing import Any
 from pysirus.engine.lockstep import _QueryBatch
 
 
-def kind_of(question):
-    """What is asked, beneath what other questions it is wrapped in."""
+def kind_of(query):
+    """What is asked, beneath what other queries it is wrapped in."""
     folds = ""
-    while isinstance(question, _QueryBatch) or hasattr(question, "question"):
-        if isinstance(question, _QueryBatch):
-            question, folds = question.questions[0], " of folds"
+    while isinstance(query, _QueryBatch) or hasattr(query, "query"):
+        if isinstance(query, _QueryBatch):
+            query, folds = query.queries[0], " of folds"
         else:
-            question = question.question
-    return type(question).__name__ + folds
+            query = query.query
+    return type(query).__name__ + folds
 
 
 def this_process():
@@ -34,9 +34,9 @@ def this_executor():
 
 @dataclass(frozen=True)
 class Deadly:
-    """A question that takes along who is asked first."""
+    """A query that takes along who is asked first."""
 
-    question: Any
+    query: Any
     mark: Path
     victim: Any
 
@@ -44,29 +44,29 @@ class Deadly:
         if not self.mark.exists():
             self.mark.touch()
             os.kill(self.victim(), signal.SIGKILL)
-        return self.question(part)
+        return self.query(part)
 
 
 @dataclass(frozen=True)
 class Slow:
-    """A question that one of the workers takes long to answer."""
+    """A query that one of the workers takes long to answer."""
 
-    question: Any
+    query: Any
     pid: int
 
     def __call__(self, part):
         if os.getpid() == self.pid:
             time.sleep(0.1)
-        return self.question(part)
+        return self.query(part)
 
 
 def make_deadly(monkeypatch, owners, kinds, folder, victim=this_process):
-    """See that the first question of each of some kinds kills; a mark in the folder then has its name."""
+    """See that the first query of each of some kinds kills; a mark in the folder then has its name."""
 
     def deadly(ask):
-        def asked(self, question):
-            kind = kind_of(question)
-            return ask(self, Deadly(question, folder / kind, victim) if kind in kinds else question)
+        def asked(self, query):
+            kind = kind_of(query)
+            return ask(self, Deadly(query, folder / kind, victim) if kind in kinds else query)
 
         return asked
 

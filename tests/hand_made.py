@@ -14,7 +14,7 @@ from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope, short_range
 from pysirus.estimators.rule_model import RuleModel
 
-ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0], "z": [1.0, -1.0, 1.0, -1.0]})
+ROWS = pd.DataFrame({"x": [0.5, -0.5, np.nan, 3.0, 1e9, -1e300, 2.0], "z": [1.0, -1.0, 1.0, -1.0, -1e300, 1e9, np.nan]})
 
 
 def make_model(outputs, classes, link="softmax", intercept=None, weight=1.0):
@@ -179,3 +179,6 @@ def grafted(model, X, names, seed=0):
     for i, own in enumerate(slopes):
         rules.insert(2 * i, own)
     return replace(model, selected=RuleSet(rules), moments=None, likelihood=None, tuning=None)
+
+
+HAND_MADE |= {f"{name} with slopes": model for name, model in HAND_SLOPED.items()}

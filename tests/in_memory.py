@@ -1,4 +1,4 @@
-"""Parts in memory: the plainest holder, and the measure of the others."""
+"""Parts in memory: the plainest dataset, and the measure of the others."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class MemoryShards:
     def __init__(self, shards: Sequence[Shard]) -> None:
         self._shards = list(shards)
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        return sum_of(map(question, self._shards))
+        return sum_of(map(query, self._shards))
 
     def close(self) -> None:
         """Let go of the rows."""
@@ -32,14 +32,14 @@ class MemoryRows:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = [part for part in parts if len(part.y)]
 
-    def ask(self, question: Callable[[Part], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
         """Ask every part, and add up the answers."""
-        return sum_of(map(question, self._parts))
+        return sum_of(map(query, self._parts))
 
-    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
-        """Ask a question that reads the response and the weights alone."""
-        return self.ask(question)
+    def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Ask a query that reads the response and the weights alone."""
+        return self.map_reduce(query)
 
-    def encode(self, question: Callable[[Part], Shard]) -> MemoryShards:
+    def encode(self, query: Callable[[Part], Shard]) -> MemoryShards:
         """Put every part into bins."""
-        return MemoryShards([shard for shard in map(question, self._parts) if shard.response.n_rows])
+        return MemoryShards([shard for shard in map(query, self._parts) if shard.response.n_rows])

@@ -103,9 +103,9 @@ class CountedShards:
     def __init__(self, shards, count):
         self._shards, self._count = shards, count
 
-    def ask(self, question):
+    def map_reduce(self, query):
         self._count["bins"] += 1
-        return self._shards.ask(question)
+        return self._shards.map_reduce(query)
 
     def close(self):
         self._shards.close()
@@ -118,14 +118,14 @@ class CountedRows(MemoryRows):
         super().__init__(parts)
         self.count = {"response": 0, "columns": 0, "encode": 0, "bins": 0}
 
-    def ask(self, question):
+    def map_reduce(self, query):
         self.count["columns"] += 1
-        return super().ask(question)
+        return super().map_reduce(query)
 
-    def ask_response(self, question):
+    def map_reduce_response(self, query):
         self.count["response"] += 1
-        return super().ask(question)
+        return super().map_reduce(query)
 
-    def encode(self, question):
+    def encode(self, query):
         self.count["encode"] += 1
-        return CountedShards(super().encode(question), self.count)
+        return CountedShards(super().encode(query), self.count)

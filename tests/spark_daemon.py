@@ -14,7 +14,7 @@ for entry in [entry for entry in sys.path_importer_cache if entry.endswith(ARCHI
 
 from pyspark.daemon import manager  # noqa: E402
 
-import pysirus.engine.holders.spark  # noqa: E402
+import pysirus.engine.backends.spark  # noqa: E402
 import pysirus.engine.tune  # noqa: E402, F401
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import pysirus
 ROWS, COLUMNS = (60, 6_000), (4, 40)
 FAMILIES = ("gaussian", "poisson", "gamma", "binary", "multinomial", "shares", "cox")
 MOST_CLASSES = 8
+RENAMED = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # keys of model files, before and now
 
 
 class Draw(NamedTuple):
@@ -140,7 +141,13 @@ def fit(own: Draw, X: pd.DataFrame, y: Any, weights: Any) -> Any:
 
 def digest(value: Any) -> str:
     """A short hash of plain data or of an array."""
-    data = value.tobytes() if isinstance(value, np.ndarray) else json.dumps(value, sort_keys=True).encode()
+    if isinstance(value, np.ndarray):
+        data = value.tobytes()
+    else:
+        text = json.dumps(value)
+        for before, now in RENAMED.items():
+            text = text.replace(f'"{before}"', f'"{now}"')
+        data = json.dumps(json.loads(text), sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
 

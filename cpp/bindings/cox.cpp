@@ -41,12 +41,12 @@ void check_rows(const Array<std::int32_t, 1>& span, const Bytes& event, int n_ti
 
 std::vector<Fitted> fit_sizes(const CoxTable& table, const std::vector<std::int32_t>& sizes,
                               const std::vector<double>& gap, const std::vector<double>& grid, const double* penalties,
-                              double near, int n_threads, std::int32_t n_held) {
+                              double tol, int n_threads, std::int32_t n_held) {
   std::vector<Fitted> fitted(sizes.size());
   // the longest first: threads end together
   const auto fit_one = [&](std::int64_t piece, const auto&) {
     const std::size_t i = sizes.size() - 1 - static_cast<std::size_t>(piece);
-    fitted[i] = CoxFit(table, sizes[i], gap, near, n_held).run(grid, penalties ? penalties + i : nullptr);
+    fitted[i] = CoxFit(table, sizes[i], gap, tol, n_held).run(grid, penalties ? penalties + i : nullptr);
   };
   const auto n = static_cast<std::int64_t>(sizes.size());
   if (n_threads <= 1)
@@ -59,7 +59,7 @@ std::vector<Fitted> fit_sizes(const CoxTable& table, const std::vector<std::int3
 nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, Bytes event, Bytes fold,
                      std::optional<Numbers> weight, int n_times, std::vector<double> gap,
                      std::vector<std::int32_t> sizes, std::vector<double> grid,
-                     std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads, int n_held,
+                     std::optional<Array<double, 1>> penalties, int n_folds, double tol, int n_threads, int n_held,
                      Array<std::int32_t, 2> values, const std::vector<std::int32_t>& line_terms) {
   require(values.shape(0) == bits.shape(0), "values must have an entry per row");
   check_line_terms(line_terms, values.shape(1), bits.shape(1));
@@ -93,20 +93,20 @@ nb::dict cox_weights(Array<std::uint64_t, 2> bits, Array<std::int32_t, 1> span, 
                          {bits.data(), bits.data() + n_rows * n_words});
     for (std::size_t r = 0; r < n_rules; ++r)
       if (table.turned[r]) gap[r] = -gap[r];
-    fitted = fit_sizes(table, sizes, gap, grid, pointer(penalties), near, n_threads, n_held);
+    fitted = fit_sizes(table, sizes, gap, grid, pointer(penalties), tol, n_threads, n_held);
   }
-  std::vector<double> points(n_sizes * n_rules), losses, chosen, unrest;
+  std::vector<double> points(n_sizes * n_rules), losses, chosen, gradient_norm;
   for (std::size_t i = 0; i < n_sizes; ++i) {
     std::copy(fitted[i].point.begin(), fitted[i].point.end(), points.begin() + i * n_rules);
     losses.insert(losses.end(), fitted[i].losses.begin(), fitted[i].losses.end());
     chosen.push_back(fitted[i].penalty);
-    unrest.push_back(fitted[i].unrest);
+    gradient_norm.push_back(fitted[i].gradient_norm);
   }
   nb::dict result;
   result["points"] = to_numpy(std::move(points), {n_sizes, n_rules});
   result["losses"] = to_numpy(std::move(losses), {n_sizes, grid.size()});
   result["penalties"] = to_numpy(std::move(chosen), {n_sizes});
-  result["unrest"] = to_numpy(std::move(unrest), {n_sizes});
+  result["gradient_norm"] = to_numpy(std::move(gradient_norm), {n_sizes});
   return result;
 }
 
@@ -150,7 +150,7 @@ void bind_cox(nb::module_& m) {
   m.def("row_bits", &row_bits, "bins"_a, "features"_a, "tables"_a, "n_rules"_a,
         "Which rules hold in each row [row, word].");
   m.def("cox_weights", &cox_weights, "bits"_a, "span"_a, "event"_a, "fold"_a, "weight"_a.none(), "n_times"_a, "gap"_a,
-        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a, "values"_a,
+        "sizes"_a, "grid"_a, "penalties"_a.none(), "n_folds"_a, "tol"_a, "n_threads"_a, "n_held"_a, "values"_a,
         "line_terms"_a, "Weights [size, rule] by Cox's penalised partial likelihood.");
   m.def("cox_rows", &cox_rows, "span"_a, "event"_a, "weight"_a.none(), "n_times"_a, "eta"_a,
         "Minus the partial log-likelihood, martingale residuals [row] and rises of the cumulative hazard [time].");

@@ -109,7 +109,7 @@ struct Wanted {
   std::vector<double> gap, grid;
   const double* penalties;  // [size]; null to choose them from the grid
   std::int32_t n_folds;
-  double near;
+  double tol;
   int n_threads;
   std::int32_t n_held;
 };
@@ -123,7 +123,7 @@ std::vector<Fitted> fit_sizes(const Patterns& table, const Reading& reading, con
   const auto fit_one = [&](std::int64_t piece, const auto&) {
     const std::size_t i = wanted.sizes.size() - 1 - static_cast<std::size_t>(piece);
     const Prefix prefix = maker.make(wanted.sizes[i], true), whole = maker.make(wanted.sizes[i], false);
-    Fit<Family> fit(prefix, whole, wanted.gap, family, wanted.n_folds, wanted.near, wanted.n_held);
+    Fit<Family> fit(prefix, whole, wanted.gap, family, wanted.n_folds, wanted.tol, wanted.n_held);
     fitted[i] = fit.run(wanted.grid, wanted.penalties ? wanted.penalties + i : nullptr);
   };
   if (wanted.n_threads <= 1)
@@ -139,7 +139,7 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
                             Array<std::int64_t, 2> sum, Values values, const std::vector<std::int32_t>& line_terms,
                             const std::string& loss, bool classes, double centre, int exponent, Array<double, 2> gap,
                             std::vector<std::int32_t> sizes, std::vector<double> grid,
-                            std::optional<Array<double, 1>> penalties, int n_folds, double near, int n_threads,
+                            std::optional<Array<double, 1>> penalties, int n_folds, double tol, int n_threads,
                             int n_held, double power) {
   const Patterns table = from_arrays(bits, fold, class_code, weight, sum, values, line_terms);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
@@ -162,23 +162,23 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
     const Reading reading{classes, static_cast<std::int32_t>(n_scores), exponent, centre};
     const Wanted wanted{std::move(sizes), {gap.data(), gap.data() + n_rules * n_scores},
                         std::move(grid),  pointer(penalties),
-                        n_folds,          near,
+                        n_folds,          tol,
                         n_threads,        n_held};
     fitted = with_family(loss, power, static_cast<std::int32_t>(n_scores),
                          [&](const auto& family) { return fit_sizes(table, reading, wanted, family); });
   }
-  std::vector<double> points(n_sizes * (n_scores + n_rules)), losses, chosen, unrest;
+  std::vector<double> points(n_sizes * (n_scores + n_rules)), losses, chosen, gradient_norm;
   for (std::size_t i = 0; i < n_sizes; ++i) {
     std::copy(fitted[i].point.begin(), fitted[i].point.end(), points.begin() + i * (n_scores + n_rules));
     losses.insert(losses.end(), fitted[i].losses.begin(), fitted[i].losses.end());
     chosen.push_back(fitted[i].penalty);
-    unrest.push_back(fitted[i].unrest);
+    gradient_norm.push_back(fitted[i].gradient_norm);
   }
   nb::dict result;
   result["points"] = to_numpy(std::move(points), {n_sizes, n_scores + n_rules});
   result["losses"] = to_numpy(std::move(losses), {n_sizes, n_penalties});
   result["penalties"] = to_numpy(std::move(chosen), {n_sizes});
-  result["unrest"] = to_numpy(std::move(unrest), {n_sizes});
+  result["gradient_norm"] = to_numpy(std::move(gradient_norm), {n_sizes});
   return result;
 }
 
@@ -349,7 +349,7 @@ void bind_likelihood(nb::module_& m) {
         "line_terms"_a, "Patterns in order, equal ones added up.");
   m.def("likelihood_weights", &likelihood_weights, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "values"_a,
         "line_terms"_a, "loss"_a, "classes"_a, "centre"_a, "exponent"_a, "gap"_a, "sizes"_a, "grid"_a,
-        "penalties"_a.none(), "n_folds"_a, "near"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
+        "penalties"_a.none(), "n_folds"_a, "tol"_a, "n_threads"_a, "n_held"_a = 0, "power"_a = 0.0,
         "Intercepts and weights [size, score + rule] by penalised likelihood.");
   m.def("rule_scores", &rule_scores, "bins"_a, "features"_a, "tables"_a, "gap"_a, "point"_a, "line_rows"_a, "centres"_a,
         "line_terms"_a, "Scores [row, score] from intercepts and weights.");

@@ -66,7 +66,7 @@ std::vector<double> fit_all(const Table& rows) {
   std::vector<double> points;
   for (const std::int32_t size : {0, 1, 7, 8, 9, 64, 65, kRules}) {
     const Fitted fitted = CoxFit(table, size, gap, 0.25).run({100.0, 10.0, 1.0, 0.1, 0.01, 0.001}, nullptr);
-    check(fitted.unrest <= 1e-10, "a slope is left to follow");
+    check(fitted.gradient_norm <= 1e-10, "a slope is left to follow");
     for (const double weight : fitted.point) check(std::isfinite(weight) && weight >= 0.0, "a weight is wrong");
     points.insert(points.end(), fitted.point.begin(), fitted.point.end());
     points.insert(points.end(), fitted.losses.begin(), fitted.losses.end());
@@ -95,8 +95,8 @@ void check_differences(const Table& rows) {
       const double slope = (up.total().value - down.total().value) / (2.0 * step);
       check(std::fabs(slope - model.slope[r]) <= 1e-8, "a slope is not that of the loss");
       for (std::int32_t j = 0; j <= r; ++j) {
-        const double bend = (up.total().slope[j] - down.total().slope[j]) / (2.0 * step);
-        check(std::fabs(bend - model.curvature[r * 9 + j]) <= 1e-8, "a curvature is not that of the slopes");
+        const double curvature = (up.total().slope[j] - down.total().slope[j]) / (2.0 * step);
+        check(std::fabs(curvature - model.curvature[r * 9 + j]) <= 1e-8, "a curvature is not that of the slopes");
       }
     }
   }

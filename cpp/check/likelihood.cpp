@@ -52,7 +52,7 @@ std::vector<double> fit_all(const Patterns& patterns, const Reading& reading, co
     const Prefix prefix = maker.make(size, true), whole = maker.make(size, false);
     Fit<Family> fit(prefix, whole, gap, family, kFolds, 0.25);
     const Fitted fitted = fit.run({100.0, 10.0, 1.0, 0.1, 0.01, 0.001}, nullptr);
-    check(fitted.unrest <= 1e-10, "a slope is left to follow");
+    check(fitted.gradient_norm <= 1e-10, "a slope is left to follow");
     for (std::size_t i = 0; i < fitted.point.size(); ++i) {
       check(std::isfinite(fitted.point[i]), "a weight is not finite");
       check(i < static_cast<std::size_t>(family.n_scores()) || fitted.point[i] >= 0.0, "a weight is negative");

@@ -47,8 +47,7 @@ std::unique_ptr<check::Problem> problem_of(char** argv) {
 void grow_side_by_side(const std::vector<const check::Problem*>& problems, std::int64_t n_trees,
                        const std::string& set) {
   std::vector<std::thread> threads;
-  for (const check::Problem* problem : problems)
-    threads.emplace_back([=] { check::grow(*problem, n_trees, 1, set); });
+  for (const check::Problem* problem : problems) threads.emplace_back([=] { check::grow(*problem, n_trees, 1, set); });
   for (std::thread& thread : threads) thread.join();
 }
 

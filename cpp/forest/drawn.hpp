@@ -8,9 +8,11 @@
 // Two features share a column of a byte, so that one addition serves both: the cells of each are sums over those of the
 // pair. Size and sums of a cell are packed into 64 bits where they have room (packed.hpp). Of 100,000 x 20, 10,000 rows
 // drawn, a tree takes half the time that a feature at a time takes. Vectors of trees, as the kernel has them, would gather
-// other rows for each lane.
+// other rows for each lane. Trees are drawn several at a time, and the rows that they draw are asked for before they are
+// read: on 900,000 x 20 a tree that draws 5,000 rows takes 150 us, not 230.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -19,6 +21,7 @@
 
 #include "forest/level.hpp"
 #include "forest/packed.hpp"
+#include "forest/random.hpp"
 #include "forest/table.hpp"
 
 namespace pysirus {
@@ -69,29 +72,40 @@ bool grow_drawn(const Table& table, const Recipe& recipe, std::uint64_t first_tr
 bool add_drawn_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
                      const std::function<bool()>& interrupted, std::int64_t* sums);
 
-// The rows of the table that trees draw, one entry a draw.
-class DrawnRows {
+// Which rows a block draws: as many as thresholds are reached, each anywhere in the block.
+class BlockDraws {
  public:
-  DrawnRows(const Table& table, const Recipe& recipe);
+  explicit BlockDraws(const Recipe& recipe);
 
-  void draw(std::uint64_t tree_key);
-  std::size_t size() const { return n_rows_; }
-  std::int64_t operator[](std::size_t entry) const { return rows_[entry]; }
+  // Room for the draws of a block: they are written eight at a time.
+  std::int64_t most() const { return recipe_.n_block_thresholds + 8; }
+  double mean() const;
+
+  // Writes the rows that the block draws, of which the first is `first`; returns their end.
+  std::int64_t* draw(std::uint64_t block_key, std::int64_t first, std::int64_t* to) const {
+    const std::int64_t n = n_draws(static_cast<std::uint32_t>(bits_at(block_key, 0) >> 32));
+    std::int64_t i = 0;
+    do {  // eight draws from each 64 bits; those beyond n are written over
+      const std::uint64_t bits = bits_at(block_key, static_cast<std::uint64_t>(1 + i / 8));
+      for (int k = 0; k < 8; ++k) to[i + k] = first + static_cast<std::int64_t>(bits >> (8 * k) & 0xFF);
+      i += 8;
+    } while (i < n);
+    return to + n;
+  }
 
  private:
-  // How many draws a block has: the thresholds that its bits reach. They are looked for from those that the first byte
-  // of the bits reaches for certain.
+  // They are looked for from those that the first byte of the bits reaches for certain.
   std::int64_t n_draws(std::uint32_t bits) const {
     std::int64_t n = reached_[bits >> 24];
     while (n < recipe_.n_block_thresholds && bits >= recipe_.block_thresholds[n]) ++n;
     return n;
   }
 
-  const Table& table_;
   const Recipe& recipe_;
   std::int32_t reached_[256];
-  std::size_t n_rows_ = 0;
-  std::vector<std::int64_t> rows_;  // as many as there could be, and a few more
 };
+
+// The rows of the table that a tree draws, one after the other: an entry a draw.
+std::vector<std::int64_t> drawn_rows(const Table& table, const Recipe& recipe, std::uint64_t tree_key);
 
 }  // namespace pysirus

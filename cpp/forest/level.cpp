@@ -119,9 +119,7 @@ std::int64_t count_other_values(const Table& table, const Recipe& recipe, const 
   };
   std::int64_t others = 0;
   if (draws_in_blocks(recipe)) {
-    DrawnRows rows(table, recipe);
-    rows.draw(key);
-    for (std::size_t i = 0; i < rows.size(); ++i) others += is_other(rows[i]) && path.holds(rows[i]);
+    for (const std::int64_t row : drawn_rows(table, recipe, key)) others += is_other(row) && path.holds(row);
     return others;
   }
   for (std::int64_t row = 0; row < table.n_rows; ++row)

@@ -72,9 +72,9 @@ class CoxLoss {
 // the answer has no intercept.
 class CoxFit {
  public:
-  CoxFit(const CoxTable& table, std::int32_t n_rules, const std::vector<double>& gap, double near,
+  CoxFit(const CoxTable& table, std::int32_t n_rules, const std::vector<double>& gap, double tol,
          std::int32_t n_held = 0)
-      : whole_(table.make(n_rules, false)), by_fold_(table.make(n_rules, true)), near_(near),
+      : whole_(table.make(n_rules, false)), by_fold_(table.make(n_rules, true)), tol_(tol),
         n_held_(std::min(n_held, n_rules)), all_({whole_, table, gap, table.n_folds}, n_held_) {
     std::vector<unsigned char> has_rows(table.n_folds), has_events(table.n_folds);
     for (std::size_t cell = 0; cell < by_fold_.fold.size(); ++cell) {
@@ -105,14 +105,14 @@ class CoxFit {
     steepest = std::max(steepest, 1e-3 * std::sqrt(scale));
     if (scale > 0.0) {
       fitted.penalty = fixed_penalty ? *fixed_penalty : choose(grid, scale, fitted.losses);
-      fitted.unrest = all_.settle(fitted.penalty, steepest);
+      fitted.gradient_norm = all_.minimise(fitted.penalty, steepest);
     }
     fitted.point = all_.point();
     return fitted;
   }
 
  private:
-  // Walks down the penalties. The whole list takes steps until the last changes no score by more than twice `near`;
+  // Walks down the penalties. The whole list takes steps until the last changes no score by more than twice `tol`;
   // from there each fold takes steps of its own, mostly one or two.
   double choose(const std::vector<double>& grid, double scale, std::vector<double>& losses) {
     std::vector<std::vector<double>> points;
@@ -121,7 +121,7 @@ class CoxFit {
       const double penalty = grid[p] * scale;
       for (int step = 0; step < 100; ++step) {
         const double change = all_.advance(penalty);
-        if (change <= 0.04 * near_) break;
+        if (change <= 0.04 * tol_) break;
       }
       points.push_back(all_.point());
       for (Descent<CoxLoss>& fold : folds_) losses[p] += held_out_loss(fold, penalty) / all_.loss.size();
@@ -145,7 +145,7 @@ class CoxFit {
       const double change = fold.loss.change(from_, to_);
       if (change > 0.5 * last) return far_loss(fold, penalty);
       std::swap(from_, to_);
-      if (change <= 0.04 * near_) break;
+      if (change <= 0.04 * tol_) break;
       last = change;
     }
     return fold.loss.held_out_loss(from_);
@@ -155,14 +155,14 @@ class CoxFit {
     fold.start(all_.point());
     for (int step = 0; step < 100; ++step) {
       const double change = fold.propose(penalty);
-      if (change <= near_) break;
+      if (change <= tol_) break;
       fold.accept(penalty, change);
     }
     return fold.loss.held_out_loss(fold.proposed());
   }
 
   CoxPrefix whole_, by_fold_;
-  double near_;
+  double tol_;
   std::int32_t n_held_;
   Descent<CoxLoss> all_;
   std::vector<Descent<CoxLoss>> folds_;

@@ -125,10 +125,10 @@ struct OneScore {
     model.size += weight;
     model.value += weight * c.a + sum * c.b;
     for (std::int64_t i = 0; i < m; ++i) {
-      const double bend = curvature * value[i];
+      const double hessian = curvature * value[i];
       model.slope[place[i]] += slope * value[i];
       double* row = model.curvature.data() + place[i] * model.n;
-      for (std::int64_t j = 0; j <= i; ++j) row[place[j]] += bend * value[j];
+      for (std::int64_t j = 0; j <= i; ++j) row[place[j]] += hessian * value[j];
     }
   }
 };
@@ -179,7 +179,7 @@ struct Softmax {
   void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
               const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
     const std::int64_t C = n_classes;
-    std::vector<double> p(C), bend(prefix.n_rules * C), pair, slope(C), value(prefix.n_rules), step;
+    std::vector<double> p(C), hessian(prefix.n_rules * C), pair, slope(C), value(prefix.n_rules), step;
     std::vector<std::int32_t> place(prefix.n_rules);
     for (std::int64_t i = 0; i < prefix.size(); ++i) {
       const double log_sum = shares(eta + i * C, p.data());
@@ -187,7 +187,7 @@ struct Softmax {
       step.resize(m * C);
       for (std::int64_t k = 0; k < m; ++k)
         for (std::int64_t c = 0; c < C; ++c) step[k * C + c] = value[k] * gap[place[k] * C + c];
-      bend_pairs(p, step, m, bend, pair);
+      hessian_products(p, step, m, hessian, pair);
       for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
         const std::int32_t at = target[prefix.fold[cell]];
         if (at < 0) continue;
@@ -203,7 +203,7 @@ struct Softmax {
           row[c] += weight * p[c];
           for (std::int64_t d = 0; d <= c; ++d) row[d] -= weight * p[c] * p[d];
         }
-        add_rules(weight, slope, step, place.data(), m, bend, pair, model);
+        add_rules(weight, slope, step, place.data(), m, hessian, pair, model);
       }
     }
   }
@@ -211,26 +211,26 @@ struct Softmax {
  private:
   // With M = diag(p) - p p': M step for each term of a pattern, its step being its value times its gap, and
   // step' M step for each pair of them.
-  void bend_pairs(const std::vector<double>& p, const std::vector<double>& step, std::int64_t m,
-                  std::vector<double>& bend, std::vector<double>& pair) const {
+  void hessian_products(const std::vector<double>& p, const std::vector<double>& step, std::int64_t m,
+                  std::vector<double>& hessian, std::vector<double>& pair) const {
     const std::int64_t C = n_classes;
     pair.clear();
     for (std::int64_t i = 0; i < m; ++i) {
       const double* own = step.data() + i * C;
       double mean = 0.0;
       for (std::int64_t c = 0; c < C; ++c) mean += p[c] * own[c];
-      for (std::int64_t c = 0; c < C; ++c) bend[i * C + c] = p[c] * (own[c] - mean);
+      for (std::int64_t c = 0; c < C; ++c) hessian[i * C + c] = p[c] * (own[c] - mean);
       for (std::int64_t j = 0; j <= i; ++j) {
         const double* other = step.data() + j * C;
         double sum = 0.0;
-        for (std::int64_t c = 0; c < C; ++c) sum += bend[i * C + c] * other[c];
+        for (std::int64_t c = 0; c < C; ++c) sum += hessian[i * C + c] * other[c];
         pair.push_back(sum);
       }
     }
   }
 
   void add_rules(double weight, const std::vector<double>& slope, const std::vector<double>& step,
-                 const std::int32_t* place, std::int64_t m, const std::vector<double>& bend,
+                 const std::int32_t* place, std::int64_t m, const std::vector<double>& hessian,
                  const std::vector<double>& pair, Quadratic& model) const {
     const std::int64_t C = n_classes;
     const double* next = pair.data();
@@ -239,7 +239,7 @@ struct Softmax {
       for (std::int64_t c = 0; c < C; ++c) along += step[i * C + c] * slope[c];
       model.slope[C + place[i]] += along;
       double* row = model.curvature.data() + (C + place[i]) * model.n;
-      for (std::int64_t c = 0; c < C; ++c) row[c] += weight * bend[i * C + c];
+      for (std::int64_t c = 0; c < C; ++c) row[c] += weight * hessian[i * C + c];
       for (std::int64_t j = 0; j <= i; ++j) row[C + place[j]] += weight * *next++;
     }
   }

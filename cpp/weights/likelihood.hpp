@@ -116,9 +116,9 @@ class Fit {
   // `prefix` has its cells by fold, `whole` the same patterns with one cell each; the weights of the first `n_held`
   // rules are 1.
   Fit(const Prefix& prefix, const Prefix& whole, const std::vector<double>& gap, const Family& family,
-      std::int32_t n_folds, double near, std::int32_t n_held = 0)
+      std::int32_t n_folds, double tol, std::int32_t n_held = 0)
       : prefix_(prefix), problem_{prefix, gap, family}, n_folds_(n_folds), n_held_(std::min(n_held, prefix.n_rules)),
-        near_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : near),
+        tol_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : tol),
         all_({{whole, gap, family}, {0}, 1}), by_fold_({problem_, folds(), n_folds}, n_held_) {
     point_folds();
   }
@@ -130,7 +130,7 @@ class Fit {
     start.resize(C + prefix_.n_rules, 0.0);
     std::fill_n(start.begin() + C, n_held_, 1.0);
     all_.start(start);
-    if (n_held_ > 0) settle_intercepts(fitted);
+    if (n_held_ > 0) fit_intercepts(fitted);
     all_.hold(n_held_);
     fitted.losses.assign(grid.size(), 0.0);
     double scale = 0.0, steepest = 0.0;
@@ -140,12 +140,12 @@ class Fit {
       steepest = std::max(steepest, std::fabs(all_.total().slope[C + i] / all_.total().size));
     }
     // the slopes of rules that say nothing are rounding: what they are measured by does not vanish with them
-    double bend = 0.0;
-    for (std::int64_t c = 0; c < C; ++c) bend += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
-    steepest = std::max(steepest, 1e-3 * std::sqrt(scale * bend));
+    double curvature = 0.0;
+    for (std::int64_t c = 0; c < C; ++c) curvature += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
+    steepest = std::max(steepest, 1e-3 * std::sqrt(scale * curvature));
     if (scale > 0.0) {
       fitted.penalty = fixed_penalty ? *fixed_penalty : choose(grid, scale, fitted.losses);
-      fitted.unrest = all_.settle(fitted.penalty, steepest);
+      fitted.gradient_norm = all_.minimise(fitted.penalty, steepest);
     }
     fitted.point = all_.point();
     return fitted;
@@ -190,7 +190,7 @@ class Fit {
     }
   }
 
-  // Walks down the penalties. The whole list takes steps until the last changes no score by more than twice `near`;
+  // Walks down the penalties. The whole list takes steps until the last changes no score by more than twice `tol`;
   // from there each fold takes one step of its own, with the sums of its other folds, which one pass gives for all of
   // them. Of one penalty there is nothing to choose, and its loss stays zero.
   double choose(const std::vector<double>& grid, double scale, std::vector<double>& losses) {
@@ -200,7 +200,7 @@ class Fit {
       const double penalty = grid[p] * scale;
       for (int step = 0; step < 100; ++step) {
         const double change = all_.propose(penalty);
-        if (change <= 2.0 * near_) break;
+        if (change <= 2.0 * tol_) break;
         all_.accept(penalty, change);
       }
       points.push_back(all_.proposed());
@@ -225,7 +225,7 @@ class Fit {
     score_cells(used_);
     std::vector<std::int32_t> far;
     for (const std::int32_t f : used_)
-      if (change_[f] > near_) far.push_back(f);
+      if (change_[f] > tol_) far.push_back(f);
     for (const std::int32_t f : far) refine(f, penalty);
     if (!far.empty()) score_cells(far);
     cell_values_.resize(prefix_.weight.size());
@@ -268,23 +268,23 @@ class Fit {
     Descent<PatternLoss<Family>> own({problem_, others, 1}, n_held_);
     own.start(change_[fold] > own.kLongest ? all_.point() : fold_points_[fold]);
     for (int step = 0; step < 100; ++step)
-      if (own.advance(penalty) <= near_) break;
+      if (own.advance(penalty) <= tol_) break;
     fold_points_[fold] = own.point();
   }
 
   // The constant beside what is held: it is where the penalty is measured, as elsewhere at the link of the mean.
-  void settle_intercepts(Fitted& fitted) {
+  void fit_intercepts(Fitted& fitted) {
     all_.hold(prefix_.n_rules);
-    double bend = 0.0;
+    double curvature = 0.0;
     for (std::int64_t c = 0; c < prefix_.n_scores; ++c)
-      bend += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
-    if (bend > 0.0) fitted.unrest = all_.settle(0.0, bend);
+      curvature += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
+    if (curvature > 0.0) fitted.gradient_norm = all_.minimise(0.0, curvature);
   }
 
   const Prefix& prefix_;
   Problem<Family> problem_;
   std::int32_t n_folds_, n_held_;
-  double near_, whole_ = 0.0;
+  double tol_, whole_ = 0.0;
   std::vector<double> whole_sum_;
   std::vector<std::int32_t> used_;
   Descent<PatternLoss<Family>> all_, by_fold_;

@@ -56,15 +56,15 @@ class Descent {
   }
 
   // Steps until nothing is left to follow but rounding; gives what is left, in units of `steepest`.
-  double settle(double penalty, double steepest) {
+  double minimise(double penalty, double steepest) {
     double last = std::numeric_limits<double>::infinity();
     for (int step = 0; step < 200; ++step) {
-      const double unrest = this->unrest(penalty) / steepest;
-      if (unrest <= 1e-14 || (unrest <= 1e-11 && unrest > 0.1 * last)) break;
-      last = unrest;
+      const double gradient_norm = this->gradient_norm(penalty) / steepest;
+      if (gradient_norm <= 1e-14 || (gradient_norm <= 1e-11 && gradient_norm > 0.1 * last)) break;
+      last = gradient_norm;
       advance(penalty);
     }
-    return unrest(penalty) / steepest;
+    return gradient_norm(penalty) / steepest;
   }
 
   // Goes on from where another descent over the same rows has looked.
@@ -87,7 +87,7 @@ class Descent {
   }
 
   // How far the point is from a minimum: the largest slope that it could follow.
-  double unrest(double penalty) const {
+  double gradient_norm(double penalty) const {
     const std::int64_t n_scores = loss.n_scores();
     double most = 0.0;
     for (std::int64_t i = 0; i < total_.n; ++i) {
@@ -112,7 +112,7 @@ struct Fitted {
   std::vector<double> point;   // intercepts [score], then weights [rule]
   std::vector<double> losses;  // [penalty] cross-validated mean loss; zeros where there is nothing to choose
   double penalty = 0.0;
-  double unrest = 0.0;  // the largest slope left, relative to those at the constant
+  double gradient_norm = 0.0;  // the largest slope left, relative to those at the constant
 };
 
 }  // namespace pysirus

@@ -24,7 +24,7 @@ class Ridge {
     if (penalty == penalty_) return;
     penalty_ = penalty;
     n_factored_ = 0;
-    settle();
+    decompose();
   }
 
   // Takes one rule more.
@@ -34,7 +34,7 @@ class Ridge {
     // A rule that would not help at weight zero stays there, and the others keep their weights.
     if (slope_[added] >= 0.0) return;
     index_.push_back(added);
-    settle();
+    decompose();
   }
 
   int size() const { return size_; }
@@ -51,7 +51,7 @@ class Ridge {
 
   // Solves and exchanges until no weight is on the wrong side. Exchanging all may cycle; after three exchanges without
   // progress only the last is exchanged, which cannot.
-  void settle() {
+  void decompose() {
     double scale = 0.0;
     for (int i = 0; i < size_; ++i) scale = std::fmax(scale, std::fabs(cross_[i]));
     const double tolerance = 1e-12 * scale;

@@ -31,7 +31,7 @@ class LikelihoodArrays(TypedDict):
     points: NDArray[np.float64]
     losses: NDArray[np.float64]
     penalties: NDArray[np.float64]
-    unrest: NDArray[np.float64]
+    gradient_norm: NDArray[np.float64]
 
 class PathCounts:
     def __init__(self) -> None: ...
@@ -200,7 +200,7 @@ def likelihood_weights(
     grid: list[float],
     penalties: NDArray[np.float64] | None,
     n_folds: int,
-    near: float,
+    tol: float,
     n_threads: int,
     n_held: int = 0,
     power: float = 0.0,
@@ -243,7 +243,7 @@ def cox_weights(
     grid: list[float],
     penalties: NDArray[np.float64] | None,
     n_folds: int,
-    near: float,
+    tol: float,
     n_threads: int,
     n_held: int,
     values: NDArray[np.int32],

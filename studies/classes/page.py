@@ -66,7 +66,7 @@ def _head(study: Study) -> str:
         "Missing values and categories reach SIRUS and EBM as they are. For the others, a missing number is the median "
         "and a missing category the most frequent one; categories become one column each. Logistic regression sees "
         f"standardised columns. The estimators:\n\n{_settings(study)}",
-        "A figure is the mean over the folds of all repetitions, ± its standard error over folds. AUC of several "
+        "A result is the mean over the folds of all repetitions, ± its standard error over folds. AUC of several "
         "classes is the mean of each against the rest; their Brier score is summed over classes. In the log loss, a "
         f"probability of zero counts as {SMALLEST:.1e}; trees pay for that. The calibration error is the expected one "
         f"in {N_BINS} bins of equal count, from the held-out rows of all folds together (of several "

@@ -128,7 +128,7 @@ def make_page(store: Store) -> str:
         "Everything that a method chooses, it chooses inside the training rows: regressions their ridge penalty, SIRUS "
         "the number of rules and stages. To compute and write this page:\n\n    make study-responses",
         f"Computed with {versions(study, packages)}. {older(study)} {OLDER_TIES} The estimators:\n\n{_settings(study)}",
-        "A figure is the mean over the folds of all repetitions, ± its standard error over folds. Concordance is "
+        "A result is the mean over the folds of all repetitions, ± its standard error over folds. Concordance is "
         f"Harrell's, within folds. The integrated Brier score is over {n_times} times between the first and the last "
         "tenth of the observed ones, censoring made up for by inverse weights of the training rows. Below a table "
         f"of counts or amounts, predicted and observed means of {N_BINS} groups of held-out rows of equal weight, "

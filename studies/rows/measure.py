@@ -66,7 +66,7 @@ def short(rule: Hashable) -> str:
 
 def _errors(weighing: Weighing, weighted: WeightedPrefixes, holds: NDArray[np.bool_], truth: Response) -> list[float]:
     """The error of the held-out rows for every size."""
-    of = weighing.pooled_error([weighing.judge(weighted, holds[:, : len(weighted.rules)], truth)])
+    of = weighing.pooled_error([weighing.evaluate(weighted, holds[:, : len(weighted.rules)], truth)])
     return [round(float(of(np.array([[i]]))[0]), DIGITS) for i in range(len(weighted.sizes))]
 
 

@@ -219,7 +219,7 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
         f"`studies/rows/problems.py` (fewer where the target is not always known; of more than {MOST_ROWS:,} so many "
         f"are drawn). {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves; {N_TREES:,} trees in the first forest, "
         f"{STAGE_TREES:,} in a stage of one rule, as in tuning. {_samples(every[''])}",
-        f"Three figures in a cell are those of lists of {sizes} rules. The error is the unexplained variance or "
+        f"Three numbers in a cell are those of lists of {sizes} rules. The error is the unexplained variance or "
         "deviance of the rows held out. Stability is the mean Dice-Sorensen index over pairs of folds, and over pairs "
         "of halves. Here error and time are multiples of those without a limit, geometric means over tables, and "
         "stability is the difference to that without a limit, which the last row has. Time is that of one thread, "

@@ -34,7 +34,7 @@ def test_rules_are_removed_and_added(run, model, tmp_path):
     [
         (["--without", 9], "there is no rule 9: the list has rules 1 to"),
         (["--without", "rm < 1"], "The model has no rule 'rm < 1'"),
-        (["--without", "rm <= 1"], "at character 5: rules ask '<' or '>='"),
+        (["--without", "rm <= 1"], "at character 5: use '<' or '>='"),
         ([], "say what to change"),
         (["--add", "rm < 6"], "give the TABLE after the model"),
     ],
@@ -48,7 +48,7 @@ def test_a_rule_that_breaks_a_constraint_is_refused(run, model, tmp_path):
     code, _, err = run("edit", model, "housing", "--add", "5 <= rm < 6", "-o", tmp_path / "out.json")
     assert code == 2 and "breaks a constraint of the model" in err
     code, _, err = run("edit", model, "--without", 1)
-    assert code == 2 and "say which file to write" in err
+    assert code == 2 and "the model file to write is missing" in err
 
 
 def test_a_fixed_effect_is_required_and_added(run, tmp_path):
@@ -60,7 +60,7 @@ def test_a_fixed_effect_is_required_and_added(run, tmp_path):
     assert code == 0 and "-1 if rm < 6" in out and "added -1 if rm < 6" in err
     assert [str(rule.effect) for rule in pysirus.load(tmp_path / "e.json").selected[:2]] == ["+2.5", "-1"]
     code, _, err = run("fit", "housing", "--require", "×2 if crim < 1.5")
-    assert code == 2 and "write what it adds" in err
+    assert code == 2 and "write an amount" in err
 
 
 def test_a_command_says_which_rows_were_used(run, tmp_path):

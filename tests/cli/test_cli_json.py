@@ -70,10 +70,10 @@ def test_explain_prints_json_that_adds_up(run, files, name):
 def test_show_says_how_a_tuned_model_was_judged(run, files):
     code, out, err = run("show", files / "tuned.json")
     model = pysirus.load(files / "tuned.json")
-    assert code == 0 and "out of fold" not in out
+    assert code == 0 and "held-out: " not in out
     assert f"unexplained variance {model.cv_error_:.3f}, stability {model.cv_stability_:.2f}" in err
     assert "would be selected again" in err
-    assert "out of fold: " not in run("show", files / "numbers.json")[2]
+    assert "held-out: " not in run("show", files / "numbers.json")[2]
 
 
 def test_groups_stay_in_one_fold(run, files, tmp_path):

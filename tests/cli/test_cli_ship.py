@@ -107,7 +107,7 @@ def test_diff_is_a_one_screen_answer(run, files):
     code, out, _ = run("diff", "old.json", "new.json", "--json")
     found = json.loads(out)
     assert 0 <= found["stability"] <= 1 and set(found) == {
-        *("stability", "stayed", "moved", "came", "went", "same", "changes")
+        *("stability", "kept", "shifted", "added", "removed", "same", "changes")
     }
     code, _, err = run("diff", "old.json", "nowhere.json")
     assert code == 1 and "nowhere.json" in err

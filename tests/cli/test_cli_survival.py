@@ -56,7 +56,7 @@ def test_tuning_and_a_report(run, table, tmp_path):
     few = ("--folds", 3, "--repeats", 1, "--trees", 50, "--max-rules", 3, "--stages", "auto")
     code, out, err = run("tune", table, *TIMES, "--sample-weight", "w", "--drop", "id", *few, "-m", path)
     assert code == 0, err
-    assert "out of fold: 2 (1 - concordance) 0." in out
+    assert "held-out: 2 (1 - concordance) 0." in out
     assert "concordance 0." in err
     code, _, _ = run("report", path, table, "-o", tmp_path / "r.html")
     assert code == 0 and "(censored)" in (tmp_path / "r.html").read_text(encoding="utf-8")

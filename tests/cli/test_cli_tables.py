@@ -39,7 +39,7 @@ def test_the_command_line_makes_the_best_of_a_table(run, tmp_path):
     code, out, err = run("fit", tmp_path / "t.csv", "-t", "y", "--trees", 50, "-m", tmp_path / "m.json")
     assert code == 0 and "if weekday of when in {all but Saturday, Sunday}" in out
     assert "Warning: 1 of 200 rows have no target and are left out.\n" in err
-    assert "Warning: Set aside, and not used: 'name' (another text in every row).\n" in err
+    assert "Warning: Ignored: 'name' (another text in every row).\n" in err
     code, out, _ = run("predict", tmp_path / "m.json", tmp_path / "t.csv")
     assert code == 0 and np.corrcoef(np.array(out.split()[2:], dtype=float), frame["y"][1:])[0, 1] > 0.99
     assert run("explain", tmp_path / "m.json", tmp_path / "t.csv")[0] == 0

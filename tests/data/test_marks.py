@@ -13,7 +13,7 @@ import pysirus
 from pysirus._data.marks import COMMA, POINT, Shown, has_decimal_commas, marks_of, read_numbers
 from pysirus._data.read import read_file
 from pysirus._data.written import NumberForm
-from pysirus.engine.holders.sources import look_at_all
+from pysirus.engine.backends.sources import scan_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -70,7 +70,7 @@ def test_labels_have_the_marks_of_their_file_and_keep_their_zeros(tmp_path):
     labels = ["a", "b", "x, y", "x", "y"]  # what may be meant by a,b and x, y
     table = read_file(tmp_path / "t.csv", labels=labels)
     assert table.to_pydict() == {"a": [4.5, 3], "b": ["007", "2,5"], "x, y": [1, 2], "y": [1.5, 2.5]}
-    [file] = look_at_all([tmp_path / "t.csv"], labels=labels)
+    [file] = scan_files([tmp_path / "t.csv"], labels=labels)
     with file.batches(file.schema.names, 100) as batches:
         assert pa.Table.from_batches(list(batches)).to_pydict() == table.to_pydict()
 

@@ -257,7 +257,7 @@ def test_more_than_255_levels_work():
 def test_a_level_called_other_stays_apart():
     k = ["other", "a", "b"] * 40 + [f"rare{i}" for i in range(10)]
     model = prepared(pd.DataFrame({"k": k}), (np.array(k) == "other") + 0.0, max_levels=4)
-    assert set(model.model_.features[0].levels) == {"other", "a", "b", "other levels"}
+    assert set(model.model_.features[0].levels) == {"other", "a", "b", "other categories"}
     low, high = model.predict(pd.DataFrame({"k": ["new", "other"]}))
     assert low < high
 
@@ -273,7 +273,7 @@ def test_a_level_called_other_stays_apart():
 )
 def test_what_can_only_be_an_id_is_set_aside(name, values, why):
     X = pd.DataFrame({name: list(values), "t": np.arange(40) % 5})
-    with pytest.warns(UserWarning, match=rf"Set aside, and not used: '{name}' \({why}\)") as caught:
+    with pytest.warns(UserWarning, match=rf"Ignored: '{name}' \({why}\)") as caught:
         assert read_table(X, max_levels=255).names == ("t",)
     assert len(caught) == 1
 
@@ -296,7 +296,7 @@ def test_units_are_named_once():
 
 def test_what_is_no_category_is_set_aside():
     many = pd.DataFrame({"k": [f"k{i % 1000}" for i in range(20_000)], "x": np.arange(20_000) % 7})
-    with pytest.warns(UserWarning, match=r"Set aside, and not used: 'k' \(1,000 categories, none of them frequent\)"):
+    with pytest.warns(UserWarning, match=r"Ignored: 'k' \(1,000 categories, none of them frequent\)"):
         assert read_table(many, max_levels=10).names == ("x",)
     with pytest.raises(DataError, match=r"No column of the table can be used: 'k'"):
         read_table(many[["k"]], max_levels=10)
@@ -375,7 +375,7 @@ def test_the_recipe_goes_through_the_file(table, model, tmp_path):
         (lambda r: r["derived"][0].update(since="2021-01-01"), "which a year has not"),
         (lambda r: r["derived"][0].update(take="weekday"), "makes a ordered feature"),
         (lambda r: r["derived"].append(r["derived"][0]), "twice"),
-        (lambda r: next(d for d in r["derived"] if d["take"] == "group").update(other="x"), "no level"),
+        (lambda r: next(d for d in r["derived"] if d["take"] == "group").update(other="x"), "not a category"),
         (lambda r: next(d for d in r["derived"] if d["take"] == "duration").update(unit="ages"), "unit"),
         (lambda r: next(d for d in r["derived"] if d["take"] == "number").update(decimal=","), "same mark"),
         (lambda r: r["aside"].update(sold="no use"), "which is used"),

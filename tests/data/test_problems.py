@@ -39,12 +39,12 @@ def test_all_columns_and_the_target_are_complained_of_at_once(bad):
         fit(bad, y)
     columns, target = caught.value.complaints[:3], caught.value.complaints[3]
     assert [text.split("'")[1] for text in columns] == ["when", "price", "far"]
-    assert all(word in text for word, text in zip(("derive", "Convert", "Replace"), columns))
+    assert all(word in text for word, text in zip(("Derive", "Convert", "Replace"), columns))
     assert "y contains NaN" in target and "Drop rows" in target
     assert str(caught.value).count("\n- ") == 4
     again = pickle.loads(pickle.dumps(caught.value))  # as it comes from a worker
     assert again.complaints == caught.value.complaints and str(again) == str(caught.value)
-    assert str(caught.value).endswith("and the others are set aside.") and "prepare=True" in str(caught.value)
+    assert str(caught.value).endswith("and ignores the rest.") and "prepare=True" in str(caught.value)
 
 
 def test_one_problem_is_said_as_it_is(bad):

@@ -13,7 +13,7 @@ from pysirus._data.align import align_table
 from pysirus._data.column import DataError
 from pysirus._data.table import Table, read_table, recode_table
 from pysirus._model.model import Model
-from pysirus.cli._parts import _batches, _look_at
+from pysirus.cli._parts import _batches, _scan
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import Roles, open_table, open_training
 from sampled import FULL
@@ -47,7 +47,7 @@ def read(path: Path, model: Model) -> Table:
 def read_batches(paths: list[Path], model: Model) -> list[Table]:
     """The same in batches, as of a folder."""
     found = []
-    for file in _look_at(model, paths):
+    for file in _scan(model, paths):
         names = [name for name in model.columns if name in file.schema.names]
         for _, rows in _batches(file, names):
             found.append(align_table(rows, model.schema, owner="model", needed=range(len(model.features))))

@@ -148,7 +148,7 @@ def test_moments_with_and_without_a_zone_are_no_column(kind):
     bare = TOKYO.dt.tz_localize(None)
     mixed = [*iso(TOKYO[:60]), *iso(bare[60:])] if kind == "text" else [*TOKYO[:60], *bare[60:]]
     X = pd.DataFrame({"t": pd.Series(mixed, dtype=object), "x": np.arange(N) % 7})
-    with pytest.warns(UserWarning, match=r"Set aside, and not used: 't' \(moments with and without a time zone"):
+    with pytest.warns(UserWarning, match=r"Ignored: 't' \(moments with and without a time zone"):
         assert read_table(X, max_levels=255).names == ("x",)
 
 

@@ -12,7 +12,7 @@ from given import column_lines
 from problems import grow, make_problem
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._device.forest import DeviceForest, Most, Need, blocks_of
+from pysirus._device.forest import BlockLimits, BlockShape, DeviceForest, blocks_of
 from pysirus._device.platform import TEST_PLATFORM, DeviceError, accelerator
 from pysirus._device.search import score_of
 from pysirus._device.shape import Group, Shape
@@ -61,7 +61,7 @@ def test_card_grows_the_trees_of_vectors_and_categories_in_blocks_of_rows_and_tr
     few = np.clip(X[:, 1], -1, 2)
     table = pa.table({"place": places, "a": few, "b": few + 0.0, "c": X[:, 4]})
     response = VectorResponse(np.column_stack([np.round(Y), X[:, 4]]))
-    blocks = Most(rows=100, trees=32)
+    blocks = BlockLimits(rows=100, trees=32)
     splits, forest = both(table, response, most=blocks, max_depth=2, max_samples=0.1, min_node_size=1)
     assert forest.blocks.n_rows == 128 and forest.blocks.trees_together(60) == 32
     assert (splits[:, 0] >= 0).all() and (splits[:, 1:] < 0).any()
@@ -70,7 +70,7 @@ def test_card_grows_the_trees_of_vectors_and_categories_in_blocks_of_rows_and_tr
 def test_card_grows_the_trees_that_draw_few_rows() -> None:
     rows = RNG.integers(0, N_ROWS, 1100)
     response = NumberResponse(Y[rows])
-    blocks = Most(rows=300, trees=32)  # which begin within blocks that draw
+    blocks = BlockLimits(rows=300, trees=32)  # which begin within blocks that draw
     splits, forest = both(X[rows], response, most=blocks, max_samples=0.06, in_blocks=True)
     assert len(forest._rows) > 2 and (splits[:, 0] >= 0).all()
 
@@ -120,24 +120,24 @@ def test_scores_are_rounded_like_those_of_the_core() -> None:
 
 # --------------------------------------------------------------------------------------------------------------- room
 
-NEED = Need(Shape((Group(100, 9, False),), 1, 1, 3, 3, False), max_depth=2)
+NEED = BlockShape(Shape((Group(100, 9, False),), 1, 1, 3, 3, False), max_depth=2)
 
 
 def test_room_for_everything_keeps_everything_on_the_card() -> None:
-    blocks = blocks_of(NEED, 1_000_000, 10_000, 80 << 30, Most())
+    blocks = blocks_of(NEED, 1_000_000, 10_000, 80 << 30, BlockLimits())
     assert blocks.n_rows == 1_000_000 and blocks.trees_together(10_000) == 1008  # ten blocks
     assert blocks.keep_rows and blocks.keep_matrix and blocks.keep_counts
 
 
 def test_little_room_makes_blocks_of_rows_and_trees() -> None:
-    blocks = blocks_of(NEED, 100_000_000, 10_000, 8 << 30, Most())
+    blocks = blocks_of(NEED, 100_000_000, 10_000, 8 << 30, BlockLimits())
     assert not blocks.keep_rows and not blocks.keep_matrix and not blocks.keep_counts
     assert blocks.n_rows < 2_000_000 and blocks.n_trees > 1024  # or the matrix would be made for few trees
 
 
 def test_too_little_room_names_the_shortfall() -> None:
     with pytest.raises(DeviceError, match=r"The GPU has room for 10 MiB, and \d+ MiB are needed for 64 trees"):
-        blocks_of(NEED, 1000, 1000, 10 << 20, Most())
+        blocks_of(NEED, 1000, 1000, 10 << 20, BlockLimits())
 
 
 @pytest.mark.parametrize("max_features", [2, None])

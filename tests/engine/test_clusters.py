@@ -19,7 +19,7 @@ import pysirus
 from deadly import make_deadly, this_executor
 from parts import assert_equal_models, make_frame, response_of
 from pysirus import spark as on_spark
-from pysirus.engine.holders.spark import SparkRows, SparkShards
+from pysirus.engine.backends.spark import SparkRows, SparkShards
 from sampled import CLUSTERS, in_turns
 
 if not CLUSTERS:
@@ -142,12 +142,17 @@ def test_tuning_is_that_of_memory(kind, n_stages, place, spark, client, tmp_path
     assert_equal_tuning(found, expected)
 
 
-OWNERS = [(SparkRows, "ask"), (SparkRows, "ask_response"), (SparkRows, "encode"), (SparkShards, "ask")]
+OWNERS = [
+    (SparkRows, "map_reduce"),
+    (SparkRows, "map_reduce_response"),
+    (SparkRows, "encode"),
+    (SparkShards, "map_reduce"),
+]
 
 
 def test_an_executor_that_is_killed_in_a_fit_changes_nothing(spark, monkeypatch, tmp_path):
     name, table, _ = make_rows("numbers weighted")
-    kinds = ["ColumnQuestion", "Encoder", "NodeSums"]
+    kinds = ["ColumnQuery", "Encoder", "NodeSums"]
     make_deadly(monkeypatch, OWNERS, kinds, tmp_path, this_executor)
     found = of_spark(spark, name, table, FIT, 4)
     assert sorted(mark.name for mark in tmp_path.iterdir()) == sorted(kinds)
@@ -156,7 +161,7 @@ def test_an_executor_that_is_killed_in_a_fit_changes_nothing(spark, monkeypatch,
 
 def test_executors_that_are_killed_in_tuning_change_nothing(spark, monkeypatch, tmp_path):
     name, table, _ = make_rows("numbers weighted")
-    kinds = ["FoldColumns", "NodeSums of folds", "HeldOutQuestion"]
+    kinds = ["FoldColumns", "NodeSums of folds", "HeldOutQuery"]
     make_deadly(monkeypatch, OWNERS, kinds, tmp_path, this_executor)
     found = of_spark(spark, f"{name}CV", table, TUNE, 4)
     assert sorted(mark.name for mark in tmp_path.iterdir()) == sorted(kinds)

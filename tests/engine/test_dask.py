@@ -24,7 +24,7 @@ from parts import assert_equal_models, draw_at_most, make_frame, response_of
 from pysirus import DataError
 from pysirus._parameters import ParameterError
 from pysirus.dask import SirusClassifier, SirusRegressor
-from pysirus.engine.holders.dask import DaskRows, DaskShards, Scheduler
+from pysirus.engine.backends.dask import DaskRows, DaskShards, Scheduler
 from pysirus.engine.parts import EngineOptions
 from pysirus.engine.shard import NodeSums
 from sampled import ENGINES, FULL, ON_ENGINES, in_turns
@@ -113,9 +113,9 @@ def test_frames_are_tuned_as_memory_is(kind, n_stages, n_partitions, most, clien
 
 @ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
-@pytest.mark.parametrize("large", [1 << 20, 0])  # questions with every task, or once for all
+@pytest.mark.parametrize("large", [1 << 20, 0])  # queries with every task, or once for all
 def test_groups_stay_together(client, monkeypatch, large):
-    monkeypatch.setattr("pysirus.engine.holders.dask.LARGE", large)
+    monkeypatch.setattr("pysirus.engine.backends.dask.LARGE", large)
     frame, y, rng = make_frame(120)
     frame = frame[["wide", "holes", "colour"]]
     groups, weights = rng.choice([f"group {i}" for i in range(12)], 120), rng.integers(0, 3, 120)
@@ -157,7 +157,7 @@ def test_series_and_the_scheduler_of_this_process(cluster, client):
 def test_many_partitions_are_asked_in_groups(client, monkeypatch):
     frame, y, _ = make_frame()
     table = dd.from_pandas(frame.assign(y=y), npartitions=20)
-    monkeypatch.setattr("pysirus.engine.holders.dask.LEAST_GROUPS", 1)
+    monkeypatch.setattr("pysirus.engine.backends.dask.LEAST_GROUPS", 1)
     n_groups = []
     init = DaskShards.__init__
     monkeypatch.setattr(DaskShards, "__init__", lambda *a: (n_groups.append(len(a[2])), init(*a))[1])
@@ -341,14 +341,14 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
     pids = client.run(os.getpid)
     growing, killed = threading.Event(), threading.Event()
     asked = []  # of each level of trees: whether the worker was gone before it was asked for
-    ask = DaskShards.ask
+    ask = DaskShards.map_reduce
 
-    def watched(self, question):
-        if isinstance(getattr(question, "question", None), NodeSums):
+    def watched(self, query):
+        if isinstance(getattr(query, "query", None), NodeSums):
             asked.append(killed.is_set())
             if len(asked) == 4:
                 growing.set()
-        answer = ask(self, question)
+        answer = ask(self, query)
         if growing.is_set():
             assert killed.wait(30)
         return answer
@@ -359,7 +359,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
         os.kill(next(iter(pids.values())), signal.SIGKILL)
         killed.set()
 
-    monkeypatch.setattr(DaskShards, "ask", watched)
+    monkeypatch.setattr(DaskShards, "map_reduce", watched)
     monkeypatch.setattr(
         "pysirus.estimators.dask.OPTIONS", EngineOptions(sum_bytes=1)
     )  # blocks of 64 trees: eight levels to ask for
@@ -375,21 +375,21 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
 
 
 # of the rows as they came and in bins, of all rows and of folds; between them every way in which Dask is asked
+OWNERS = [(DaskShards, "map_reduce"), *((DaskRows, name) for name in ("map_reduce", "map_reduce_response", "encode"))]
 KINDS = ["FoldColumns", "NodeSums of folds"]
-KINDS += ["ColumnQuestion", "Encoder", "NodeSums", "RuleMoments", "ExtentsQuestion"] * FULL
-KINDS += ["RuleMoments of folds", "HeldOutQuestion", "TableQuestion"] * FULL
+KINDS += ["ColumnQuery", "Encoder", "NodeSums", "RuleMoments", "FoldStatsQuery"] * FULL
+KINDS += ["RuleMoments of folds", "HeldOutQuery", "TableQuery"] * FULL
 
 
 @ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
-def test_workers_that_die_at_every_kind_of_question_of_tuning_change_nothing(cluster, client, monkeypatch, tmp_path):
+def test_workers_that_die_at_every_kind_of_query_of_tuning_change_nothing(cluster, client, monkeypatch, tmp_path):
     frame, y, _ = make_frame(300)
     frame = frame[["wide", "count", "colour", "holes"]]
     options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 6}
     expected = pysirus.SirusRegressorCV(**options).fit(frame, pd.Series(y, name="y"))
 
-    owners = [(DaskRows, "ask"), (DaskRows, "ask_response"), (DaskRows, "encode"), (DaskShards, "ask")]
-    make_deadly(monkeypatch, owners, KINDS, tmp_path)
+    make_deadly(monkeypatch, OWNERS, KINDS, tmp_path)
     pids = set(client.run(os.getpid).values())
     found = pysirus.dask.SirusRegressorCV(**options).fit(dd.from_pandas(frame.assign(y=y), npartitions=4), "y")
     assert sorted(mark.name for mark in tmp_path.iterdir()) == sorted(KINDS)  # so many workers are gone
@@ -408,9 +408,9 @@ def test_a_slow_worker_changes_nothing(client, monkeypatch):
     options = {"n_trees": 40, "random_state": 1, "cv": 3, "n_repeats": 1, "max_rules": 6}
     expected = pysirus.SirusRegressorCV(**options).fit(frame, pd.Series(y, name="y"))
     slow = next(iter(client.run(os.getpid).values()))
-    for owner, name in ((DaskRows, "ask"), (DaskRows, "ask_response"), (DaskRows, "encode"), (DaskShards, "ask")):
+    for owner, name in OWNERS:
         ask = getattr(owner, name)
-        monkeypatch.setattr(owner, name, lambda self, question, ask=ask: ask(self, Slow(question, slow)))
+        monkeypatch.setattr(owner, name, lambda self, query, ask=ask: ask(self, Slow(query, slow)))
     found = pysirus.dask.SirusRegressorCV(**options).fit(dd.from_pandas(frame.assign(y=y), npartitions=6), "y")
     assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
     assert_equal_models(found.model_, expected.model_)
@@ -428,7 +428,7 @@ def die_once(path):
 def test_a_shard_that_took_its_worker_along_is_tried_again(cluster, client, monkeypatch, tmp_path):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # the first loss is an error, KilledWorker
     shards = DaskShards(Scheduler(), [dask.delayed(die_once, pure=False)(tmp_path / "mark")])
-    assert shards.ask(float) == 7.0
+    assert shards.map_reduce(float) == 7.0
     assert (tmp_path / "mark").exists()
     shards.close()
     assert tasks_left(cluster) == 0

@@ -14,7 +14,7 @@ import pysirus
 from pysirus import DataError
 from pysirus._parameters import ParameterError
 from pysirus.dask import SirusClassifier, SirusRegressor
-from pysirus.engine.holders.dask import TIMEOUT_KEY, DaskShards, Scheduler
+from pysirus.engine.backends.dask import TIMEOUT_KEY, DaskShards, Scheduler
 from sampled import FULL
 
 ESTIMATORS = {"numbers": SirusRegressor, "classes": SirusClassifier}
@@ -42,7 +42,7 @@ CHANGES = {
     "other values": lambda frame: frame.assign(x1=frame.x1 + 1),
     "one other value": lambda frame: frame.assign(x3=np.append(frame.x3[:-1], 0.0)),
     "opposite signs": lambda frame: frame.assign(x3=-frame.x3),
-    "other levels": lambda frame: frame.assign(group=frame.group.replace("left", "new")),
+    "other categories": lambda frame: frame.assign(group=frame.group.replace("left", "new")),
     "fewer rows": lambda frame: frame[:100],
     "no rows": lambda frame: frame[:0],
     "more rows": lambda frame: pd.concat([frame, frame]),
@@ -51,7 +51,7 @@ CHANGES = {
     "a column less": lambda frame: frame.drop(columns="x2"),
     "a column more": lambda frame: frame.assign(x9=frame.x0),
 }
-OF_COLUMNS = {"other values", "one other value", "opposite signs", "other levels", "text for numbers"}
+OF_COLUMNS = {"other values", "one other value", "opposite signs", "other categories", "text for numbers"}
 OF_COLUMNS |= {"numbers for text", "a column less", "a column more"}
 
 
@@ -142,16 +142,16 @@ def test_a_partition_that_is_another_after_a_worker_was_lost_is_named(monkeypatc
     COMPUTED.clear()
     parts = [dask.delayed(load_and_count, pure=False)(i) for i in range(N_PARTITIONS)]
     table = dd.from_delayed(parts, meta=table_of("numbers", 0)[:0])
-    ask, n_asked = DaskShards.ask, []
+    ask, n_asked = DaskShards.map_reduce, []
 
-    def and_lose_the_worker(self, question):
-        n_asked.append(question)
+    def and_lose_the_worker(self, query):
+        n_asked.append(query)
         if len(n_asked) == 3:  # the sizes of bins, the first level, and now the second
             client.sync(cluster.workers[0].close)
             cluster.scale(2)
-        return ask(self, question)
+        return ask(self, query)
 
-    monkeypatch.setattr(DaskShards, "ask", and_lose_the_worker)
+    monkeypatch.setattr(DaskShards, "map_reduce", and_lose_the_worker)
     with (
         dask.config.set({"dataframe.convert-string": False}),
         LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
@@ -186,7 +186,7 @@ def test_a_fit_without_workers_says_so_and_gives_up(idle_client):
 
 def test_a_worker_that_comes_late_is_waited_for(idle_client, monkeypatch):
     frame = table_of("numbers", 0)
-    monkeypatch.setattr("pysirus.engine.holders.dask.WARN_AFTER", 0.2)
+    monkeypatch.setattr("pysirus.engine.backends.dask.WARN_AFTER", 0.2)
     wait, waited = Scheduler._wait, []
 
     def and_start(self, future):

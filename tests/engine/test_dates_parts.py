@@ -12,7 +12,7 @@ import pytest
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
 from pysirus._data.read import read_file
-from pysirus.engine.holders import files, sources
+from pysirus.engine.backends import files, sources
 
 SMALL = {"n_trees": 40, "n_rules": 8, "random_state": 0, "prepare": True}
 N = 4000

@@ -267,6 +267,6 @@ def test_queries_that_fail_are_told_in_one_sentence(databases, run, tmp_path):
 
 
 def test_a_password_is_not_shown():
-    from pysirus.engine.holders.query import _shown
+    from pysirus.engine.backends.query import _shown
 
     assert _shown("postgresql://me:secret@host/db") == "postgresql://host/db"

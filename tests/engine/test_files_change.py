@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pysirus import DataError, SirusClassifier, SirusRegressor
-from pysirus.engine.holders import files
-from pysirus.engine.holders.files import FileRows
+from pysirus.engine.backends import files
+from pysirus.engine.backends.files import FileRows
 from sampled import FULL, in_turns
 
 ROWS = 1500  # of a file ...

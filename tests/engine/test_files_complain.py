@@ -12,7 +12,7 @@ import pytest
 import warm
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
-from pysirus.engine.holders import scratch as scratch_file
+from pysirus.engine.backends import scratch as scratch_file
 
 
 def table_of(n_rows=3000, seed=0):
@@ -50,7 +50,7 @@ def test_columns_that_only_later_files_have_are_named(folder):
 
 def test_columns_that_later_files_lack_are_named_before_anything_is_read(folder, monkeypatch):
     pq.write_table(table_of().drop_columns(["b"]), folder / "part-1.parquet")
-    monkeypatch.setattr("pysirus.engine.holders.files.FileRows._parts", None)
+    monkeypatch.setattr("pysirus.engine.backends.files.FileRows._parts", None)
     with pytest.raises(DataError, match=r"part-1.parquet' has no column 'b', which '.*part-0.parquet' has"):
         MODEL.fit_files(folder, "y")
 
@@ -115,7 +115,7 @@ def test_bytes_of_noise_name_their_file_or_do_nothing(seed, folder):
 
 
 def test_a_scratch_folder_that_cannot_be_used_is_named_before_anything_is_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.holders.files.FileRows._parts", None)
+    monkeypatch.setattr("pysirus.engine.backends.files.FileRows._parts", None)
     (tmp_path / "file").touch()
     for scratch, reason in ((tmp_path / "none", "No such file"), (tmp_path / "file", "Not a directory")):
         with pytest.raises(ParameterError, match=rf"scratch must be a folder that .*{scratch.name}.*{reason}"):
@@ -125,7 +125,7 @@ def test_a_scratch_folder_that_cannot_be_used_is_named_before_anything_is_read(f
 
 
 def test_a_scratch_folder_without_room_is_named_before_anything_is_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.holders.files.FileRows._parts", None)
+    monkeypatch.setattr("pysirus.engine.backends.files.FileRows._parts", None)
     monkeypatch.setattr(scratch_file.shutil, "disk_usage", lambda _: Usage())
     message = rf"scratch must be a folder with room for 99,000 bytes.*'{tmp_path}' has 98,999 free"
     with pytest.raises(ParameterError, match=message):
@@ -182,7 +182,7 @@ LIMITED = """
 import resource, sys, threading
 import numpy as np, pyarrow.parquet as pq
 from pysirus import SirusRegressor
-from pysirus.engine.holders import files
+from pysirus.engine.backends import files
 import pysirus.cli._options
 SirusRegressor(n_trees=2).fit_files(sys.argv[1], 'y', drop=['a'])  # what is imported late is imported now
 used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()

@@ -11,9 +11,9 @@ import pytest
 from pysirus import DataError, SirusClassifier, SirusRegressor, load
 from pysirus._data.read import read_file
 from pysirus.cli import main
-from pysirus.engine.holders import sources
-from pysirus.engine.holders.files import FileRows
-from pysirus.engine.holders.sources import find_files, look_at_all
+from pysirus.engine.backends import sources
+from pysirus.engine.backends.files import FileRows
+from pysirus.engine.backends.sources import find_files, scan_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 N = 900
@@ -87,7 +87,7 @@ LATE = {
 def test_types_are_those_of_memory(tmp_path, name):
     path = tmp_path / "a.csv"
     pd.DataFrame({"": np.arange(2001), "x": pd.Series(LATE[name], dtype=object)}).to_csv(path, index=False)
-    [file] = look_at_all([path])
+    [file] = scan_files([path])
     expected = read_file(path)
     assert file.schema == expected.schema and file.n_rows == 2001
     with file.batches(file.schema.names, 100) as batches:
@@ -97,10 +97,10 @@ def test_types_are_those_of_memory(tmp_path, name):
 def test_types_are_those_of_all_files(tmp_path):
     for name, values in {"a": [1, 2], "b": [0.5, 1], "c": [3, 4]}.items():
         pd.DataFrame({"x": values, "y": [1, 2]}).to_csv(tmp_path / f"{name}.csv", index=False)
-    files = look_at_all(find_files(tmp_path))
+    files = scan_files(find_files(tmp_path))
     assert [file.schema.field("x").type for file in files] == [pa.float64()] * 3
     pd.DataFrame({"x": ["far"], "y": [1]}).to_csv(tmp_path / "d.csv", index=False)
-    assert {file.schema.field("x").type for file in look_at_all(find_files(tmp_path))} == {pa.string()}
+    assert {file.schema.field("x").type for file in scan_files(find_files(tmp_path))} == {pa.string()}
 
 
 def test_compressed_and_separated_files_are_read(tmp_path):
@@ -108,7 +108,7 @@ def test_compressed_and_separated_files_are_read(tmp_path):
     (tmp_path / "a.csv").write_text(text)
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "c.tsv").write_text(text.replace(";", "\t"))
-    assert [(file.n_rows, file.schema.names) for file in look_at_all(find_files(tmp_path))] == [
+    assert [(file.n_rows, file.schema.names) for file in scan_files(find_files(tmp_path))] == [
         (3000, ["x", "label"])
     ] * 3
 

@@ -15,7 +15,7 @@ from parts import assert_equal_models, make_frame
 from pysirus import DataError
 from pysirus._data import remote
 from pysirus._data.remote import Remote, find_remote, is_remote, remote_output
-from pysirus.engine.holders.files import FileRows
+from pysirus.engine.backends.files import FileRows
 from sampled import CLUSTERS
 
 OPTIONS = {"n_trees": 60, "random_state": 2, "n_rules": 6}
@@ -83,7 +83,7 @@ def test_files_of_a_store_give_the_model_of_memory(s3, expected, address):
 
 
 def test_large_row_groups_are_read_in_pieces_and_csv_too(s3, table, expected, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.holders.parquet.AT_ONCE", 0)
+    monkeypatch.setattr("pysirus.engine.backends.parquet.AT_ONCE", 0)
     files = [f"{ADDRESS}/{i}.parquet" for i in range(3)]
     assert_equal_models(pysirus.SirusRegressor(**OPTIONS).fit_files(files, "y").model_, expected.model_)
     with s3.open_output_stream("rows/text/all.csv.gz", compression="gzip") as file:
@@ -118,17 +118,17 @@ def test_commands_read_from_a_store_and_write_to_it(s3, run, tmp_path, table, ex
 
 @pytest.mark.parametrize("change", ["content", "size", "gone"])
 def test_a_file_that_changes_in_the_store_is_named(s3, table, monkeypatch, change):
-    ask = FileRows.ask_response
+    ask = FileRows.map_reduce_response
 
-    def then_change(self, question):
-        answer = ask(self, question)
+    def then_change(self, query):
+        answer = ask(self, query)
         if change == "gone":
             s3.delete_file("rows/some/1.parquet")
         else:
             write(s3, "rows/some/1.parquet", table[150:250] if change == "content" else table[:7])
         return answer
 
-    monkeypatch.setattr(FileRows, "ask_response", then_change)
+    monkeypatch.setattr(FileRows, "map_reduce_response", then_change)
     said = "cannot be read any more" if change == "gone" else "changed while the model was learned"
     with pytest.raises(DataError, match=rf"'s3://rows/some/1\.parquet' {said}"):
         pysirus.SirusRegressor(**OPTIONS).fit_files(f"{ADDRESS}/*.parquet", "y")

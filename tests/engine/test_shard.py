@@ -59,7 +59,7 @@ def test_a_constant_response_is_told_from_one_without_gain(weights):
         assert np.array_equal(grow_in_parts(problem, [1000, 1001], 64, n_threads=n_threads), expected)
 
 
-def test_an_interrupt_ends_the_questions_about_nodes_without_gain(interrupts):
+def test_an_interrupt_ends_the_queries_about_nodes_without_gain(interrupts):
     problem = make_problem(100_000, [10, 10], max_features=2)
     problem.value = np.where(problem.bins[0] < 5, np.int32(-777), np.int32(777))
     splits = np.full((1, 1), 4, dtype=np.int32)

@@ -28,7 +28,7 @@ from pysirus._learn.fit import fit
 from pysirus._learn.grow import bin_rows
 from pysirus._parameters import ParameterError
 from pysirus._text.message import say
-from pysirus.engine.holders import spark as engine
+from pysirus.engine.backends import spark as engine
 from pysirus.export._dialects import SPARK
 from sampled import ENGINES, FULL, ON_ENGINES, in_turns
 
@@ -282,7 +282,7 @@ def hostile(spark):
 
 
 @ON_ENGINES
-@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else ["four staged scores"])
+@pytest.mark.parametrize("kind", [*KINDS, *SCORED] if FULL else ["four staged scores", "slopes"])
 def test_spark_predicts_what_memory_predicts(hostile, kind):
     model, rows, frame = make_model(kind), new_rows(), hostile
     predicted = on_spark.transform(model, frame, "found")

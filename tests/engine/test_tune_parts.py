@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 from parts import CountedRows, assert_equal_tuning, draw_at_most, fit_parts, make_frame, response_of, write_files
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
-from pysirus._runtime.pool import GivenUp, crew, go_on
+from pysirus._runtime.pool import Cancelled, cancellable_pool, check_cancelled
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part
 from pysirus.engine.shard import NodeSums
@@ -271,14 +271,14 @@ def test_more_folds_than_rows_and_a_card_are_refused(tmp_path):
 
 
 class Numbers:
-    """A holder of two numbers, which counts its passes."""
+    """A dataset of two numbers, which counts its passes."""
 
     def __init__(self):
         self.passes = 0
 
-    def ask(self, question):
+    def map_reduce(self, query):
         self.passes += 1
-        return question(2) + question(3)
+        return query(2) + query(3)
 
     def close(self):
         pass
@@ -288,14 +288,14 @@ class Numbers:
 def test_learners_share_passes(n_threads):
     numbers = Numbers()
 
-    def learner(n_questions):
-        return lambda shards: [shards.ask(lambda n, k=k: n * k) for k in range(1, n_questions + 1)]
+    def learner(n_queries):
+        return lambda shards: [shards.map_reduce(lambda n, k=k: n * k) for k in range(1, n_queries + 1)]
 
     assert run_lockstep(numbers, [learner(1), learner(3), learner(0)], n_threads) == [[5], [5, 10, 15], []]
     assert numbers.passes == 3
 
 
-def test_questions_that_take_all_threads_go_one_after_the_other():
+def test_queries_that_take_all_threads_go_one_after_the_other():
     def double(n):
         made_by.add(threading.current_thread())
         return 2 * n
@@ -309,26 +309,27 @@ def test_questions_that_take_all_threads_go_one_after_the_other():
 
     made_by = set()
     learners = [
-        lambda shards, k=k: shards.ask(MappedQuery(lambda n: n + k, MappedQuery(double, Wide()))) for k in range(5)
+        lambda shards, k=k: shards.map_reduce(MappedQuery(lambda n: n + k, MappedQuery(double, Wide())))
+        for k in range(5)
     ]
     nobody = [
-        lambda shards: shards.ask(lambda n: n),
-        lambda shards: shards.ask(MappedQuery(lambda n: n if n > 2 else None, Wide())),
+        lambda shards: shards.map_reduce(lambda n: n),
+        lambda shards: shards.map_reduce(MappedQuery(lambda n: n if n > 2 else None, Wide())),
     ]
     assert run_lockstep(Numbers(), [*learners, *nobody], 2) == [10, 14, 18, 22, 26, 5, 3]
     assert threading.main_thread() not in made_by  # views are made side by side
 
 
-def test_an_interrupt_dismisses_the_threads_that_answer(interrupts):
+def test_an_interrupt_cancels_the_threads_that_answer(interrupts):
     def slow(n):
         for _ in range(400):
-            go_on()
+            check_cancelled()
             time.sleep(0.05)
 
     before, start = threading.active_count(), time.monotonic()
     threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        run_lockstep(Numbers(), [lambda shards: shards.ask(slow)] * 3, n_threads=2)
+        run_lockstep(Numbers(), [lambda shards: shards.map_reduce(slow)] * 3, n_threads=2)
     assert time.monotonic() - start < 10  # of 20 seconds each
     assert threading.active_count() == before
 
@@ -337,19 +338,19 @@ def test_the_sums_of_many_trees_are_left_half_way(monkeypatch):
     frame, y, _ = make_frame(20_000)
     asked, plan = threading.Event(), NodeSums.plan
     monkeypatch.setattr(NodeSums, "plan", lambda *given: (asked.set(), plan(*given))[1])
-    with pytest.raises(KeyboardInterrupt), crew(1) as pool:
+    with pytest.raises(KeyboardInterrupt), cancellable_pool(1) as pool:
         future = pool.submit(fit_parts, SirusRegressor(n_trees=100_000, n_jobs=1), frame[["wide", "count"]], y)
         assert asked.wait(30)
         raise KeyboardInterrupt
-    assert isinstance(future.exception(), GivenUp)
+    assert isinstance(future.exception(), Cancelled)
 
 
-@pytest.mark.parametrize("where, n_threads", [("learner", 1), ("question", 1), ("question", 2)])
+@pytest.mark.parametrize("where, n_threads", [("learner", 1), ("query", 1), ("query", 2)])
 def test_the_error_of_one_ends_all(where, n_threads):
     def fails(*_):
         raise OSError("no more")
 
-    learners = [lambda shards: shards.ask(lambda n: n), lambda shards: shards.ask(fails)]
+    learners = [lambda shards: shards.map_reduce(lambda n: n), lambda shards: shards.map_reduce(fails)]
     if where == "learner":
         learners[1] = fails
     with pytest.raises(OSError, match="no more"):

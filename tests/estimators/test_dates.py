@@ -10,7 +10,7 @@ import pytest
 
 import pysirus
 from pysirus import RuleFitRegressor, SirusRegressor, plot
-from pysirus._bins.gaps import Gap, shortest_date_in
+from pysirus._bins.brackets import Bracket, shortest_date_in
 from pysirus._terms.parse import RuleTextError
 from pysirus._text.format import format_date, read_date
 
@@ -65,7 +65,7 @@ def test_what_is_no_date_is_none():
     ],
 )
 def test_the_threshold_of_a_date_is_the_nearest_plain_day_that_does_it(below, above, cut, found):
-    gap = Gap(read_date(below), read_date(above))
+    gap = Bracket(read_date(below), read_date(above))
     assert format_date(shortest_date_in(gap, read_date(cut))) == found
 
 

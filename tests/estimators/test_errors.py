@@ -248,7 +248,7 @@ def test_a_constant_feature_is_never_split_on(table):
 @pytest.mark.parametrize(
     "X, y, reason",
     [
-        (np.arange(20.0)[:, None], np.full(20, 3.5), "the response is constant"),
+        (np.arange(20.0)[:, None], np.full(20, 3.5), "the target is constant"),
         (np.ones((20, 2)), np.arange(20.0), "every column is constant"),
         (np.arange(3.0)[:, None], np.arange(3.0), r"no node has more than min_node_size \(5\) rows"),
     ],

@@ -315,7 +315,7 @@ def test_lists_are_edited_with_the_training_rows(data, model, tuned):
     for edited in (less, model.with_rules(0, X, y), model.adding(["grade >= 3"], X, y)):
         functions = edited.predict_cumulative_hazard_function(X)
         assert sum(f(t) for f, t in zip(functions, y["years"])) == pytest.approx(y["event"].sum(), rel=1e-9)
-    assert "moved" in str(model.diff(less)) and "hazard" in str(model.diff(less))
+    assert "shifted" in str(model.diff(less)) and "hazard" in str(model.diff(less))
     with pytest.raises(ValueError, match="times to an event"):
         model.diff(pysirus.SirusRegressor(n_trees=50, random_state=0).fit(X, y["years"]))
 

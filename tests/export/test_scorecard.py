@@ -274,8 +274,8 @@ def test_what_is_no_scorecard_is_named(ozone):
         ({"kind": "fax"}, "kind must be one of text, excel, html, sql"),
         ({"table": "data"}, "table: only a scorecard in SQL"),
         ({"y": ["no"]}, "y is given without X"),
-        ({"X": ROWS, "y": ["no"]}, "y has 1 values, X has 4 rows"),
-        ({"X": ROWS, "y": ["no", "yes", "no", "ja"]}, "the label 'ja', which the model does not know"),
+        ({"X": ROWS, "y": ["no"]}, "y has 1 values, X has 7 rows"),
+        ({"X": ROWS, "y": ["ja"] + ["no"] * 6}, "the label 'ja', which the model does not know"),
     ],
 )
 def test_options_that_make_no_card_are_named(options, message):

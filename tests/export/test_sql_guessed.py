@@ -67,7 +67,11 @@ def test_duckdb_predicts_classes_from_booleans_and_enums(duckdb, tmp_path):
 @pytest.mark.parametrize(
     "levels, there, words",
     [
-        (["yes", "true", "no"], ["yes", "no"], r"'Records' is boolean here, and its levels true and yes are both true"),
+        (
+            ["yes", "true", "no"],
+            ["yes", "no"],
+            r"'Records' is boolean here, and its categories true and yes are both true",
+        ),
         (["1.50", "2.50", "x"], ["1.50", "2.50"], r"'Records' was text when the model was trained.*Read it as text"),
     ],
 )

@@ -116,7 +116,7 @@ def losses(response, y, weights):
 @pytest.mark.parametrize("response", ["poisson", "gamma", "classes", "several"])
 @pytest.mark.parametrize("n_stages", [1, 3])
 def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages, monkeypatch):
-    monkeypatch.setattr("pysirus._weights.weighted.DUST", 0.0)  # which has weight 0 beside this minimum
+    monkeypatch.setattr("pysirus._weights.weighted.NEGLIGIBLE", 0.0)  # which has weight 0 beside this minimum
     X, score, weights, inside = rows
     y = response_of(response, score)
     model = estimator(response, required_rules=[FIXED[response]], n_rules=5, n_stages=n_stages)
@@ -142,7 +142,7 @@ def test_scores_are_at_the_minimum_beside_the_effect(rows, response, n_stages, m
 
 
 def test_a_hazard_is_at_the_minimum_beside_the_effect(monkeypatch):
-    monkeypatch.setattr("pysirus._weights.weighted.DUST", 0.0)  # which has weight 0 beside this minimum
+    monkeypatch.setattr("pysirus._weights.weighted.NEGLIGIBLE", 0.0)  # which has weight 0 beside this minimum
     X, y = survival_table()
     X = pd.DataFrame(X, columns=COLUMNS)
     model = SirusSurvival(required_rules=["×2 if age < 45"], n_stages=3, **FAST).fit(X, y).model_
@@ -329,15 +329,15 @@ def test_a_given_rule_of_no_weight_goes_to_excel(rows, tmp_path):
         (
             "numbers",
             "×2 if a < 0.1",
-            "rules add to numbers here: write what it adds, such as '\\+0.5', instead of '×2'",
+            "rules add to the prediction: write an amount such as '\\+0.5' instead of '×2'",
         ),
-        ("poisson", "+2 if a < 0.1", "rules multiply the prediction here: write a factor"),
+        ("poisson", "+2 if a < 0.1", "rules multiply the prediction: write a factor"),
         ("poisson", "×0 if a < 0.1", "a factor must be above 0"),
-        ("classes", "x2 if a < 0.1", "rules add to log-odds here"),
+        ("classes", "x2 if a < 0.1", "rules add to log-odds"),
         ("classes", "+2 for maybe if a < 0.1", "there is no class 'maybe'; the classes are {no, yes}"),
         ("classes", "+2000 if a < 0.1", "'\\+2000' is too large an effect"),
-        ("several", "+2 if a < 0.1", "say to which class it adds, such as '\\+2 for low'"),
-        ("numbers", "+2 for yes if a < 0.1", "'\\+2 for yes' names a class, and numbers are predicted"),
+        ("several", "+2 if a < 0.1", "name the class that it is for, such as '\\+2 for low'"),
+        ("numbers", "+2 for yes if a < 0.1", "'\\+2 for yes' names a class, and this model has none"),
         ("equal", "+2 if a < 0.1", "with weighting='equal' rules have no effect of their own"),
     ],
 )
@@ -387,7 +387,7 @@ def test_classes_are_named_as_they_print():
         for label in labels:
             effect = Effect(0.5, label=label)
             read = read_effect(str(effect))
-            assert read.settled(ON_ODDS, labels) == effect, (label, str(effect))
+            assert read.resolved(ON_ODDS, labels) == effect, (label, str(effect))
 
 
 @pytest.mark.parametrize("response", ["numbers", "classes", "poisson"])

@@ -76,7 +76,7 @@ def test_rules_of_another_model_can_be_required(rows):
         ({"required_rules": ["a < 0 & few < 2"], "interaction_cst": "no_interactions"}, "may not stand in one rule"),
         ({"required_rules": ["a < 0"], "forbidden": ["a"]}, "'a' is forbidden"),
         ({"required_rules": ["a < 0"], "forbidden": ["a < 0"]}, "'a < 0' is forbidden"),
-        ({"required_rules": 3}, "required_rules must be a list of rules"),
+        ({"required_rules": 3}, "required_rules must be rules as text"),
         ({"forbidden": 3}, "forbidden must be a list"),
         ({"forbidden": [("a", "b", "few")]}, "takes columns and pairs"),
         ({"forbidden": [("a", "nobody")]}, "forbidden names 'nobody'"),

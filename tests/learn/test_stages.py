@@ -208,12 +208,12 @@ def test_diff_shows_a_rule_that_changed_its_stage(staged) -> None:
     model, X, y = staged
     longer = SirusRegressor(n_rules=12, **COMMON).fit(X, y)
     found = model.diff(longer)
-    moved = [(old, new) for old, new in found.stayed if old.stage != new.stage]
+    moved = [(old, new) for old, new in found.kept if old.stage != new.stage]
     assert moved, "no correction of this model is among the twelve most frequent rules"
     header, *lines = str(found).splitlines()[2:]
     assert header.split() == ["rule", "stage", "frequency", "weight"]
     assert any(f"{moved[0][0].stage} -> 1" in line for line in lines)
-    assert {rule["stage"] for rule in found.to_dict()["came"]} <= {1}
+    assert {rule["stage"] for rule in found.to_dict()["added"]} <= {1}
     assert "stage" not in str(longer.diff(longer))
 
 

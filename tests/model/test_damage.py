@@ -108,7 +108,7 @@ FAULTS: list[tuple[str, str, Any, str]] = [
     ("rulefit", "value", lambda d: d["rules"][0]["path"][0].update(value=3.0), "threshold is 3.0|does not go with"),
     ("polars", "level twice", lambda d: d["features"][3]["levels"].append("blue"), "holds 'blue' twice"),
     ("polars", "level of two types", lambda d: d["features"][3]["levels"].append(1), "mixes types"),
-    ("polars", "level unknown", lambda d: first_label(d)["levels"].append("?"), "which is no level of"),
+    ("polars", "level unknown", lambda d: first_label(d)["levels"].append("?"), "which is not a category of"),
     ("polars", "level missing", lambda d: first_label(d)["levels"].pop(), "between its two cuts|list of at least 1"),
     ("number_levels", "levels reversed", lambda d: first_label(d)["levels"].reverse(), "must be in order"),
     ("number_levels", "levels numeric", lambda d: d["features"][0]["levels"].append(1), "empty for a numeric"),

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 import pysirus
 from pysirus._parameters import ParameterError
-from pysirus._parameters.table import check_parameters, document, documented, parameter, whole
+from pysirus._parameters.docstrings import document, documented
+from pysirus._parameters.table import check_parameters, parameter, whole
 
 ESTIMATORS = [
     getattr(pysirus, name) for name in pysirus.__all__ if name.endswith(("Regressor", "Classifier", "Survival", "CV"))

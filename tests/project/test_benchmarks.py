@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +126,18 @@ def test_what_stands_beside_is_measured_in_a_process_of_its_own(capsys: pytest.C
     found = beside.run("nothing", beside.measured, str)
     assert found.said == "" and 0 <= found.seconds < 60 and found.peak > 1e6
     assert capsys.readouterr().out.startswith("nothing ")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are listed by Linux")
+def test_processor_time_counts_processes_that_are_left_running() -> None:
+    from benchmarks import beside
+
+    busy = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None and worker.stdin is not None
+        worker.stdout.readline()
+        assert beside._living(os.getpid()) >= 0.25
+        worker.stdin.close()
 
 
 def test_page_shows_the_figures_of_cost(tmp_path: Path) -> None:

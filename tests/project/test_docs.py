@@ -54,7 +54,7 @@ def test_readme_shows_what_tuning_says(capsys: pytest.CaptureFixture[str]) -> No
     shown = (ROOT / "README.md").read_text().split("$ pysirus tune machine\n...\n")[1].split("```")[0]
     with pytest.raises(SystemExit, match="0"):
         main(["tune", "machine"])
-    assert shown.startswith("out of fold") and shown in capsys.readouterr().out
+    assert shown.startswith("held-out") and shown in capsys.readouterr().out
 
 
 def test_local_links_lead_somewhere() -> None:

@@ -412,3 +412,17 @@ def test_the_file_the_rows_and_the_truth_may_be_given_in_order(ozone, tuned, tmp
     path = tmp_path / "r.html"
     found = tuned.report(path, X[:20], y[:20])
     assert found == tuned.report(X=X[:20], y=y[:20]) and path.read_text(encoding="utf-8") == found
+
+
+@pytest.mark.parametrize("kind", ["sloped scores", "four sloped scores"])
+def test_rows_of_scores_with_slopes_have_their_probabilities(open_report, kind):
+    model, rows = make_model(kind).model_, new_rows()[:60]
+    tab = open_report(model, rows, width=390)
+    found = tab.evaluate("data.rows.fired.map((_, i) => data.classes.map((_, c) => predicted(i, c)))")
+    assert np.abs(np.array(found) - model.predict_proba(rows)).max() < 1e-6
+    r = next(r for r, term in enumerate(model.selected) if not term.is_binary)
+    card = tab.locator(f'.rule[data-rule="{r}"]')
+    assert card.locator(".sentence").inner_text().startswith(model.read(model.rules).rule_text(model.selected[r])[:40])
+    assert " to " in card.locator(".bars .value").last.inner_text() and "known" in card.inner_text()
+    assert "stays at the end of the range" in tab.locator("#how-to-read").inner_text()
+    assert "steps and lines" in tab.locator("#effect-form").inner_text() and tab.locator("#slope-name").is_visible()

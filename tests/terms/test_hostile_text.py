@@ -11,12 +11,12 @@ import pysirus
 from pysirus import ModelFileError, RuleTextError, SirusRegressor
 from pysirus._terms.lexicon import MORE_STEPS, MOST_STEPS, Lexicon
 from pysirus._terms.parse import MOST_CONDITIONS, parse_rule
-from pysirus._terms.read import KnownColumn, columns_of_rules, read_rule
+from pysirus._terms.read import CutColumn, columns_of_rules, read_rule
 from pysirus._text.format import apart, from_quotes, in_quotes
 from sampled import FULL
 
 TRUTH = (False, True)
-NESTED = [KnownColumn("a", "categorical", TRUTH), KnownColumn("a & a", "categorical", TRUTH)]
+NESTED = [CutColumn("a", "categorical", TRUTH), CutColumn("a & a", "categorical", TRUTH)]
 ENDLESS = " & ".join(["a"] * 60) + " !"
 
 
@@ -50,20 +50,20 @@ def test_names_within_names_are_read_place_by_place():
     ],
 )
 def test_long_texts_are_refused(text):
-    columns = [*NESTED, KnownColumn("if a", "categorical", TRUTH), KnownColumn(" a", "numeric")]
+    columns = [*NESTED, CutColumn("if a", "categorical", TRUTH), CutColumn(" a", "numeric")]
     steps, error = steps_for(text, columns)
     assert error is not None and 0 <= error.position <= len(text)
     assert steps <= MOST_STEPS + MORE_STEPS + len(text)  # a number is one look
 
 
 def test_levels_within_levels_are_refused_when_they_take_too_long():
-    column = KnownColumn("a", "categorical", tuple(",".join(["b"] * (k + 1)) for k in range(255)))
+    column = CutColumn("a", "categorical", tuple(",".join(["b"] * (k + 1)) for k in range(255)))
     _, error = steps_for("a in {" + ",".join(["b"] * 100_000) + "!", [column])
     assert error is not None and "steps to read this text" in str(error)
 
 
 def test_a_rule_has_a_limit_of_conditions():
-    columns = [KnownColumn(f"x{i}", "numeric") for i in range(3_000)]
+    columns = [CutColumn(f"x{i}", "numeric") for i in range(3_000)]
     text = " & ".join(f"x{i} < 1" for i in range(3_000))
     with pytest.raises(RuleTextError, match="3,000 conditions, and a rule has 1,000 at most"):
         read_rule(text, columns)
@@ -118,7 +118,7 @@ def test_a_long_key_is_not_copied_for_every_value_under_it(document, tmp_path):
 
 
 def numeric(*names):
-    return [KnownColumn(name, "numeric") for name in names]
+    return [CutColumn(name, "numeric") for name in names]
 
 
 def test_a_name_is_not_taken_for_one_with_a_space_after_it():
@@ -158,14 +158,14 @@ def test_a_text_that_fits_two_rules_is_refused_and_shows_both(names, text):
 
 
 def test_short_forms_give_way_to_what_prints_so():
-    columns = [*NESTED, KnownColumn("not a", "categorical", TRUTH), KnownColumn("b", "numeric")]
+    columns = [*NESTED, CutColumn("not a", "categorical", TRUTH), CutColumn("b", "numeric")]
     assert read_rule("a & a = True", columns).conditions[0].feature == "a & a"
     with pytest.raises(RuleTextError, match=r"two ways: 'not a' in \{True\}, or 'a' in \{False\}"):
         read_rule("not a", columns)
 
 
 def test_levels_that_hold_others_are_told_apart():
-    column = KnownColumn("town", "categorical", ("a", "b", "a, b", "c", "a}", "b "))
+    column = CutColumn("town", "categorical", ("a", "b", "a, b", "c", "a}", "b "))
     for n in range(1, 6):
         for levels in combinations(column.levels, n):
             rule = read_rule(f"town in {{{', '.join(map(in_quotes, levels))}}}", [column])
@@ -176,7 +176,7 @@ def test_levels_that_hold_others_are_told_apart():
 
 def test_thresholds_that_print_alike_are_told_apart():
     low, high = 0.1234561234567891, 0.1234561234567892
-    column = KnownColumn("x", "numeric", thresholds=((low, ("quantile", 1)), (high, ("quantile", 2))))
+    column = CutColumn("x", "numeric", thresholds=((low, ("quantile", 1)), (high, ("quantile", 2))))
     assert read_rule(f"x < {low!r}", [column]).conditions[0].upper_cut == ("quantile", 1)
     with pytest.raises(RuleTextError, match=r"two thresholds of 'x' print as 0\.123456"):
         read_rule("x < 0.123456", [column])
@@ -209,7 +209,7 @@ def test_what_prints_is_read_as_the_same_rule_or_refused(seed):
     for name in hostile_names(rng, 7):
         kind = rng.choice(["numeric", "labels", "truth"])
         levels = {"numeric": (), "truth": TRUTH, "labels": tuple(hostile_names(rng, 5))}[kind]
-        columns.append(KnownColumn(name, "categorical" if levels else "numeric", levels))
+        columns.append(CutColumn(name, "categorical" if levels else "numeric", levels))
     for _ in range(25):
         asked = []
         for i in rng.choice(len(columns), rng.integers(1, 4), replace=False):

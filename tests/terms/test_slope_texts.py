@@ -4,18 +4,18 @@ import pytest
 
 from pysirus._terms.fitted import Effect
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.read import KnownColumn, read_rule
+from pysirus._terms.read import CutColumn, read_rule
 from pysirus._terms.slope import FittedSlope, Slope
 
 COLUMNS = [
-    KnownColumn("age", "numeric"),
-    KnownColumn("pay, from 1 to 2", "numeric"),
-    KnownColumn("job", "categorical", ("cook", "miner")),
-    KnownColumn("since", "numeric", is_date=True),
-    KnownColumn("slope of age", "numeric"),
-    KnownColumn("  wide  ", "numeric"),
-    KnownColumn("of height", "numeric"),
-    KnownColumn("unit of age", "numeric"),
+    CutColumn("age", "numeric"),
+    CutColumn("pay, from 1 to 2", "numeric"),
+    CutColumn("job", "categorical", ("cook", "miner")),
+    CutColumn("since", "numeric", is_date=True),
+    CutColumn("slope of age", "numeric"),
+    CutColumn("  wide  ", "numeric"),
+    CutColumn("of height", "numeric"),
+    CutColumn("unit of age", "numeric"),
 ]
 
 
@@ -56,7 +56,7 @@ def test_what_prints_is_read_back():
 def test_a_rule_about_a_column_that_is_called_a_slope_stays_a_rule():
     assert read_rule("slope of age < 3", COLUMNS).features == ("slope of age",)
     assert not isinstance(read_rule("slope of age < 3", COLUMNS), FittedSlope)
-    truths = [KnownColumn("age", "numeric"), KnownColumn("slope of age", "categorical", (False, True))]
+    truths = [CutColumn("age", "numeric"), CutColumn("slope of age", "categorical", (False, True))]
     assert isinstance(read_rule("slope of age", truths), FittedSlope)  # prints so; the other is 'slope of age' = True
     assert not isinstance(read_rule("slope of age = True", truths), FittedSlope)
 
@@ -64,7 +64,7 @@ def test_a_rule_about_a_column_that_is_called_a_slope_stays_a_rule():
 @pytest.mark.parametrize(
     ("text", "position", "problem"),
     [
-        ("slope of job", 9, "a slope is of a column of numbers, and 'job' has categories"),
+        ("slope of job", 9, "a slope needs a numeric column, and 'job' has categories"),
         ("slope of since", 9, "and 'since' holds dates"),
         ("slope of agge", 9, r"no column is called 'agge' \(did you mean 'age'\?\)"),
         ("slope of ", 9, "the text ends, expected a column"),
@@ -83,6 +83,6 @@ def test_what_cannot_be_read_is_pointed_at(text, position, problem):
 
 
 def test_two_ways_to_read_a_text_are_named():
-    columns = [KnownColumn("a", "numeric"), KnownColumn("a ", "numeric"), KnownColumn("A", "numeric")]
+    columns = [CutColumn("a", "numeric"), CutColumn("a ", "numeric"), CutColumn("A", "numeric")]
     assert read_rule("slope of a", columns) == Slope("a")
     assert read_rule("slope of 'a '", columns) == Slope("a ")

@@ -15,8 +15,8 @@ from pysirus._text.message import (
     InCommand,
     Learner,
     Parameter,
-    PlainError,
     Role,
+    SafeTextError,
     naming,
     parts_of,
     say,
@@ -39,7 +39,7 @@ from pysirus.cli._streams import as_typed
     ],
 )  # fmt: skip
 def test_each_door_has_its_own_words(message, python, typed):
-    error = PlainError(message)
+    error = SafeTextError(message)
     assert say(message) == str(error) == python
     assert as_typed(error) == typed
 
@@ -55,18 +55,18 @@ def test_each_door_has_its_own_words(message, python, typed):
     ],
 )
 def test_columns_are_named_once_they_are_known(message, said):
-    with pytest.raises(PlainError) as caught, naming(weights="w", target=None):
-        raise PlainError(message)
+    with pytest.raises(SafeTextError) as caught, naming(weights="w", target=None):
+        raise SafeTextError(message)
     assert str(caught.value) == (said or "y is odd.") and as_typed(caught.value) == (said or "The target is odd.")
 
 
 def test_the_first_name_of_a_column_is_kept():
-    with pytest.raises(PlainError, match=r"^Column 'inner', the target, is odd$"), naming(target="outer"):
-        raise PlainError(f"{Role('target', 'inner')} is odd")
+    with pytest.raises(SafeTextError, match=r"^Column 'inner', the target, is odd$"), naming(target="outer"):
+        raise SafeTextError(f"{Role('target', 'inner')} is odd")
 
 
 def test_errors_carry_their_terms_to_another_process():
-    error = pickle.loads(pickle.dumps(PlainError(f"{TARGET} is like {Parameter('n_rules')}.")))
+    error = pickle.loads(pickle.dumps(SafeTextError(f"{TARGET} is like {Parameter('n_rules')}.")))
     assert [part for part in parts_of(error.message) if not isinstance(part, str)] == [TARGET, Parameter("n_rules")]
     assert str(error) == "y is like n_rules." and as_typed(error) == "The target is like --rules."
 
@@ -95,6 +95,6 @@ def test_warnings_carry_their_terms(category):
 @pytest.mark.parametrize("name", ["a\x0eb", "\x0eRole\x1ftarget\x0f", "\x0f", "\x0eNobody\x1fa\x1fb\x0f", "a\x1fb\n"])
 def test_names_that_hold_control_characters_are_shown_as_names(name):
     shown = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in name)
-    assert str(PlainError(f"Column '{name}' is odd.")) == f"Column '{shown}' is odd."
+    assert str(SafeTextError(f"Column '{name}' is odd.")) == f"Column '{shown}' is odd."
     shown = shown.replace("\n", "\\n")
-    assert str(PlainError(f"{Role('target', name)} is odd.")) == f"Column '{shown}', the target, is odd."
+    assert str(SafeTextError(f"{Role('target', name)} is odd.")) == f"Column '{shown}', the target, is odd."

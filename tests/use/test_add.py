@@ -75,7 +75,7 @@ def test_every_response_takes_rules(rows, response):
         ("rm >= 6.75", ParameterError, "adds nothing"),
         ("crim < 1000", ParameterError, "holds everywhere or nowhere"),
         ("rom < 3", RuleTextError, "did you mean 'rm'"),
-        (3, ParameterError, "rules must be a list of rules"),
+        (3, ParameterError, "rules must be rules as text"),
     ],
 )
 def test_rules_that_cannot_be_added(model, rows, text, error, message):

@@ -69,7 +69,7 @@ def test_weights_survive_the_model_file(ozone, model, tmp_path):
     edited.save(tmp_path / "edited.json")
     again = pysirus.load(tmp_path / "edited.json")
     assert (again.predict(X) == edited.predict(X)).all()
-    assert again.facts["struck_rules"] == [model.rules_[0].condition_text]
+    assert again.facts["removed_rules"] == [model.rules_[0].condition_text]
 
 
 def test_weighted_rows_are_kept_to_the_last_bit(ozone, tmp_path):
@@ -90,7 +90,7 @@ def test_a_struck_rule_is_gone_and_the_rest_is_fitted_again(ozone, model):
     assert struck not in edited.selected and len(edited.selected) == len(model.selected_) - 1
     assert len(model.selected_) == 12  # the model itself stays
     assert edited.predict(X).mean() == pytest.approx(y.mean())
-    assert edited.without(edited.rules[0]).facts["struck_rules"] == [
+    assert edited.without(edited.rules[0]).facts["removed_rules"] == [
         struck.condition_text,
         edited.rules[0].condition_text,
     ]
@@ -150,8 +150,8 @@ def test_a_tuned_model_answers_from_its_list(ozone):
 
 def test_diff_of_a_model_with_itself_is_all_the_same(model):
     same = diff(model, model)
-    assert same.stability == 1 and len(same.stayed) == len(model.rules_)
-    assert not (same.moved or same.came or same.went)
+    assert same.stability == 1 and len(same.kept) == len(model.rules_)
+    assert not (same.shifted or same.added or same.removed)
 
 
 def test_diff_sorts_rules_into_four_kinds(ozone, model):
@@ -160,15 +160,15 @@ def test_diff_sorts_rules_into_four_kinds(ozone, model):
     new = SirusRegressor(n_rules=12, n_trees=1000, random_state=0).fit(drifted, y)
     found = model.diff(new)
     # all thresholds on temp drift with the data, at the same quantiles: the rules stay
-    assert any(a.condition_text != b.condition_text and a == b for a, b in found.stayed)
+    assert any(a.condition_text != b.condition_text and a == b for a, b in found.kept)
     other = SirusRegressor(n_rules=12, n_trees=1000, random_state=1).fit(X[:150], y[:150])
     found = model.diff(other)
-    assert found.moved and found.came and found.went
-    for old, moved in found.moved:
+    assert found.shifted and found.added and found.removed
+    for old, moved in found.shifted:
         assert old != moved and {c.feature for c in old.conditions} == {c.feature for c in moved.conditions}
     n_old, n_new = len(model.rules_), len(other.rules_)
-    assert len(found.stayed) + len(found.moved) + len(found.went) == n_old
-    assert len(found.stayed) + len(found.moved) + len(found.came) == n_new
-    assert found.stability == pytest.approx(2 * len(found.stayed) / (n_old + n_new))
+    assert len(found.kept) + len(found.shifted) + len(found.removed) == n_old
+    assert len(found.kept) + len(found.shifted) + len(found.added) == n_new
+    assert found.stability == pytest.approx(2 * len(found.kept) / (n_old + n_new))
     assert f"stability {found.stability:.2f}" in str(found) and " -> " in str(found)
     assert found.to_dict()["stability"] == found.stability

@@ -244,10 +244,10 @@ def test_two_models_of_scores_compare_by_points(cancer, two):
     X, y = cancer
     other = SirusClassifier(n_rules=3, n_stages=3, n_trees=500, random_state=0).fit(X[:400], y[:400])
     found = diff(two, other)
-    assert str(found).splitlines()[2].split()[-1] == "adds" and found.stayed
-    old, new = found.stayed[0]
-    assert found.to_dict()["stayed"][0]["new"]["adds"] == [float(side) for side in other.model_.added(new)]
-    assert found.to_dict()["stayed"][0]["old"]["adds"] == [float(side) for side in two.model_.added(old)]
+    assert str(found).splitlines()[2].split()[-1] == "adds" and found.kept
+    old, new = found.kept[0]
+    assert found.to_dict()["kept"][0]["new"]["adds"] == [float(side) for side in other.model_.added(new)]
+    assert found.to_dict()["kept"][0]["old"]["adds"] == [float(side) for side in two.model_.added(old)]
     equal = SirusClassifier(n_rules=3, weighting="equal", n_trees=500, random_state=0).fit(X, y)
     assert str(diff(equal, two)).splitlines()[2].split()[-1] == "weight"
 
@@ -275,8 +275,8 @@ def test_weights_without_the_data_are_near_those_with_it(request, cancer, iris, 
     assert before < least and found < none
     assert found - least < 0.35 * (none - least)  # what is gained by weighing again, nearly all of it
     assert all(rule.weight >= 0 for rule in near.selected)
-    assert near.facts["struck_rules"] == [model.rules_[1].condition_text]
-    assert near.without(1).facts["struck_rules"][1:] == [near.rules[0].condition_text]
+    assert near.facts["removed_rules"] == [model.rules_[1].condition_text]
+    assert near.without(1).facts["removed_rules"][1:] == [near.rules[0].condition_text]
 
 
 def test_weights_from_the_data_are_those_of_a_fit(iris, three):

@@ -113,7 +113,7 @@ def test_weights_are_those_of_scipy(ties, weighted):
         assert (point >= 0).all() and (point > 0).any()
         assert abs(slope[point > 0]).max() <= 1e-10 * steepest
         assert slope.min() >= -1e-10 * steepest
-        assert found.unrest[0] <= 1e-10
+        assert found.gradient_norm[0] <= 1e-10
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -147,7 +147,7 @@ def test_the_penalty_is_that_of_the_largest_cross_validated_likelihood(ties):
     )
     penalties = grid * oracle.largest_curvature(columns, times, events, weights)
     losses = [oracle.cross_validated_loss(columns, times, events, weights, rows.folds, p) for p in penalties]
-    exact = fit_cox(rows, inside, outside, [3], grid, near=1e-8)
+    exact = fit_cox(rows, inside, outside, [3], grid, tol=1e-8)
     assert np.allclose(exact.losses[0], losses, rtol=1e-6, atol=1e-7)
     assert exact.penalties[0] == pytest.approx(penalties[np.argmin(losses)], rel=1e-6)
     quick = fit_cox(rows, inside, outside, [3], grid)

@@ -25,10 +25,10 @@ def check_fit(holds, times, events, weights=None, folds=None):
     inside, outside = outputs_of(holds, times, events, weights)
     rows = rows_of(holds, times, events, weights, folds)
     found = fit_cox(rows, inside, outside, range(holds.shape[1] + 1))
-    for name in ("weights", "penalties", "losses", "unrest"):
+    for name in ("weights", "penalties", "losses", "gradient_norm"):
         assert np.isfinite(getattr(found, name)).all(), name
     assert (found.weights >= 0).all()
-    assert found.unrest.max() <= 1e-9
+    assert found.gradient_norm.max() <= 1e-9
     if events.any() and found.penalties[-1] > 0:
         columns = np.where(holds, inside, outside)
         slope = oracle.objective(columns, times, events, weights, found.penalties[-1])(found.weights[-1])[1]
@@ -95,7 +95,7 @@ def test_rules_that_separate_early_from_late():
     tiny = fit_cox(rows_of(holds, times, np.ones(200, dtype=bool)), inside, outside, [4], penalties=np.array([1e-9]))
     assert np.isfinite(tiny.weights).all()
     assert tiny.weights[0, 0] > 5
-    assert tiny.unrest[0] <= 1e-8
+    assert tiny.gradient_norm[0] <= 1e-8
 
 
 def test_rules_that_always_or_never_hold_weigh_nothing():

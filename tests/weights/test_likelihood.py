@@ -92,7 +92,7 @@ def test_weights_are_those_of_scipy(loss, weighted):
         assert (point[n_scores:] > 0).any()
         assert abs(slope[free]).max() <= 1e-10 * steepest
         assert slope[~free].min(initial=0.0) >= -1e-10 * steepest
-        assert found.unrest[0] <= 1e-10
+        assert found.gradient_norm[0] <= 1e-10
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -121,7 +121,7 @@ def test_the_penalty_is_that_of_the_least_cross_validated_loss(loss):
     penalties = grid * oracle.largest_curvature(loss, columns, y, weights)
     losses = [oracle.cross_validated_loss(loss, columns, y, weights, folds, penalty) for penalty in penalties]
     patterns = patterns_of(holds, response_of(loss, y, weights))
-    exact = fit_likelihood(patterns, inside, outside, loss_of(loss), [5], grid, near=1e-8)
+    exact = fit_likelihood(patterns, inside, outside, loss_of(loss), [5], grid, tol=1e-8)
     assert np.allclose(exact.losses[0], losses, rtol=1e-7)
     assert exact.penalties[0] == pytest.approx(penalties[np.argmin(losses)], rel=1e-9)
     quick = fit_likelihood(patterns, inside, outside, loss_of(loss), [5], grid)
@@ -218,8 +218,8 @@ def test_two_classes_of_softmax_are_the_logistic_form_at_the_matching_penalty():
     holds, y, weights, inside, outside = make_case("logistic", weighted=True)
     response = response_of("logistic", y, weights)
     patterns, both = patterns_of(holds, response), (np.hstack([-inside, inside]), np.hstack([-outside, outside]))
-    one = fit_likelihood(patterns, inside, outside, loss_of("logistic"), range(9), near=1e-6)
-    two = fit_likelihood(patterns, *both, loss_of("softmax"), range(9), near=1e-6)
+    one = fit_likelihood(patterns, inside, outside, loss_of("logistic"), range(9), tol=1e-6)
+    two = fit_likelihood(patterns, *both, loss_of("softmax"), range(9), tol=1e-6)
     assert np.allclose(two.penalties, 4 * one.penalties, rtol=1e-9)
     assert np.allclose(2 * two.weights, one.weights, rtol=1e-8, atol=1e-12)
     assert np.allclose(two.intercepts[:, 1] - two.intercepts[:, 0], one.intercepts[:, 0], rtol=1e-8)

@@ -112,7 +112,7 @@ def test_gram_matrices_are_covariances_of_outputs(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_weights_are_the_ridge_of_scipy_at_the_cross_validated_penalty(case, monkeypatch):
-    monkeypatch.setattr("pysirus._weights.weighted.DUST", 0.0)  # which has weight 0 beside this minimum
+    monkeypatch.setattr("pysirus._weights.weighted.NEGLIGIBLE", 0.0)  # which has weight 0 beside this minimum
     _, y, weights, binned, response, rules, holds = make_case(**case)
     weighed = weigh(rules, binned, response, [len(rules)], SEED)
     outputs = outputs_of(holds, y, weights)

@@ -1,9 +1,9 @@
-"""Faults on purpose: the k-th allocation, write, read, open, rename, thread or question fails, for every k.
+"""Faults on purpose: the k-th allocation, write, read, open, rename, thread or query fails, for every k.
 
     python -m trust.faults                   # every k of fit, save, predict, report and fit_files
     python -m trust.faults --most 20         # at most 20 points of each, spread over all
 
 What fails must end in an error that says so, with nothing half-written, nothing leaked, and the next try as if there
 had been none; or it is made up for, and the answer is the same. ``shim.c`` makes the system's calls fail and is loaded
-before all other libraries; questions to the holders of rows fail in Python.
+before all other libraries; queries to rows in partitions fail in Python.
 """

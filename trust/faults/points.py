@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pysirus._core
-from trust.faults.system import KINDS, Questions, System
+from trust.faults.system import KINDS, Queries, System
 from trust.faults.works import Work, works
 
 CLEAR = (MemoryError, OSError, RuntimeError, ValueError)  # errors of the library are among them
@@ -126,7 +126,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     at = Place(options.folder, options.most)
-    sources: dict[str, Any] = {**dict.fromkeys(KINDS, at.system), "question": Questions()}
+    sources: dict[str, Any] = {**dict.fromkeys(KINDS, at.system), "query": Queries()}
     tried = works(options.folder)
     gc.freeze()  # what is there from the start is not looked at again, each time something may have been left over
     for name, work in tried.items():
@@ -135,7 +135,7 @@ def main() -> None:
         for kind, source in sources.items():
             if options.only and kind not in options.only:
                 continue
-            if kind == "question" and name != "fit_files":
+            if kind == "query" and name != "fit_files":
                 continue  # rows in memory are asked nothing
             with contextlib.redirect_stderr(None):
                 found = try_points(name, work, kind, source, at)

@@ -63,31 +63,31 @@ class System:
         return int(self._shim.faults_live())
 
 
-class Questions:
-    """The same for questions to the holders of rows."""
+class Queries:
+    """The same for queries to rows in partitions."""
 
     def __init__(self) -> None:
         self.count, self.fired = 0, False
 
     @contextmanager
     def failing(self, kind: str, k: int) -> Iterator[None]:
-        """The k-th question that a part is asked raises an error, as a lost holder would."""
-        from pysirus.engine.holders.files import FileRows
-        from pysirus.engine.holders.scratch import Scratch
+        """The k-th query that a part is asked raises an error, as a lost worker would."""
+        from pysirus.engine.backends.files import FileRows
+        from pysirus.engine.backends.scratch import Scratch
 
         self.count, self.fired = 0, False
         originals = [(kind_, name, getattr(kind_, name)) for kind_ in (FileRows, Scratch) for name in self._asks(kind_)]
 
         def failing(original: Any) -> Any:
-            def ask(holder: Any, question: Any) -> Any:
+            def ask(rows: Any, query: Any) -> Any:
                 def asked(part: Any) -> Any:
                     self.count += 1
                     if self.count == k:
                         self.fired = True
-                        raise ConnectionError("the holder of these rows is gone")
-                    return question(part)
+                        raise ConnectionError("the worker of these rows is gone")
+                    return query(part)
 
-                return original(holder, asked)
+                return original(rows, asked)
 
             return ask
 
@@ -101,4 +101,4 @@ class Questions:
 
     @staticmethod
     def _asks(kind: Any) -> list[str]:
-        return [name for name in ("ask", "ask_response", "encode") if hasattr(kind, name)]
+        return [name for name in ("map_reduce", "map_reduce_response", "encode") if hasattr(kind, name)]

@@ -43,7 +43,7 @@ BUGS = (
     ),
     Bug(
         target="rules",
-        kind="undefined: a shift by less than nothing",
+        kind="undefined behaviour: negative shift count",
         file="weights/patterns.hpp",
         right="left <= 0 ? 0 :",
         wrong="left == 0 ? 0 :",
@@ -64,7 +64,7 @@ BUGS = (
     ),
 )
 DOORS = {
-    "rules": "another error than is promised: a number may end with its letter",
+    "rules": "another error than is documented: a number may end with its letter",
     "tables": "bytes that are no text pass for text",
     "models": "the parts of a document are not checked",
     "commands": "a message is taken apart that may not have the part",

@@ -6,10 +6,8 @@ Missing values, where the training column has some, are in a last bin of their o
 A cut is identified by what it means, not by its position: ``("quantile", i)``, ``("value", v)`` or ``("levels",
 {...})``. Two models fitted on two samples compare by it.
 
-A column of labels in, its levels in the order of their bins out (docs/method.md, "Bins").
-
-Ordered categories keep their order. Others are sorted by mean response; for two classes by the proportion of the
-second, for more by the first principal component of the class proportions. All from exact sums, so that parts of a
+Ordered categories keep their order in the bins. Others are sorted by mean target; for two classes by the proportion of
+the second, for more by the first principal component of the class proportions. All from exact sums, so that parts of a
 table add up to it.
 """
 
@@ -32,7 +30,7 @@ from pysirus._data.table import Table
 from pysirus._families.fixed_point import MOMENT_BITS
 from pysirus._families.integer_rows import Count, IntegerRows
 from pysirus._families.responses import Response
-from pysirus._runtime.pool import crew, go_on
+from pysirus._runtime.pool import cancellable_pool, check_cancelled
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of
 # 44 bits is off by up to 3e-14 of its range: of 10,000 pairs of equal means of decimal numbers, 40 differed at twelve
@@ -323,10 +321,10 @@ def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: 
     rows = IntegerRows(response)
 
     def work(column: Column, out: NDArray[np.uint8]) -> Cuts:
-        go_on()
+        check_cancelled()
         return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=discrete_limit)
 
     if n_threads == 1 or table.n_rows < THREADED_ROWS:
         return Binned(bins, tuple(map(work, table.columns, bins)))
-    with crew(n_threads) as pool:
+    with cancellable_pool(n_threads) as pool:
         return Binned(bins, tuple(pool.map(work, table.columns, bins)))

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pysirus._text.message import InCommand, InPython, Parameter, PlainError, row_named
+from pysirus._text.message import InCommand, InPython, Parameter, SafeTextError, row_named
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
 MISSING = -1
@@ -30,7 +30,7 @@ _WRITTEN_NUMBER = re.compile(r"[-+]?(\d+|\d{1,3}([.,'\s]\d{3})+)([.,]\d+)?\s?[%â
 _WRITTEN_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2\d{4}|\d{4}([./-])\d{1,2}\3\d{1,2})([T\s]\d{1,2}:\d{2}.*)?")
 
 
-class DataError(PlainError, ValueError):
+class DataError(SafeTextError, ValueError):
     """The data cannot be used; the message names the column, what was found and what to do."""
 
 
@@ -219,7 +219,7 @@ def check_text(name: str, levels: Sequence[Any]) -> None:
         example = other if other is not None else next((t for t in like_numbers if not is_number(t)), like_numbers[0])
         raise DataError(
             f"Column '{name}' holds {found} (for example {example!r}). Convert it to numbers (a decimal point, no "
-            f"other marks), or name it under {Parameter('categorical_features')} if its values are labels."
+            f"other marks), or name it under {Parameter('categorical_features')} if its values are categories."
         )
 
 
@@ -295,8 +295,8 @@ def is_temporal(series: nw.Series[Any]) -> bool:
 def date_error(name: str, found: str) -> DataError:
     """The error for dates and times: only the user knows which part of them matters."""
     return DataError(
-        f"Column '{name}' holds dates or times ({found}). Rules need numbers or labels: derive what matters, for "
-        f"example the year, the weekday or the days since an event, or drop the column{InCommand('drop', name)}."
+        f"Column '{name}' holds dates or times ({found}). Derive numeric features (year, weekday, days since an "
+        f"event), or drop the column{InCommand('drop', name)}."
     )
 
 

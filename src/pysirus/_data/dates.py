@@ -1,12 +1,8 @@
 """Dates, times and durations in, numbers out that rules can ask for: year, month, weekday, hour, the date itself.
 
-Moments are the clock on the wall, to the microsecond, for the hour of the day is what matters; which clock that is,
-``zones.py`` says.
-
-Moments of any time zone or offset in, what the clock on the wall shows in one zone out.
-
-The zone of a column is that of its type. Text has the offset that all of its moments have, or UTC where they have
-several. New rows are converted to the zone of training.
+Moments are the clock on the wall, to the microsecond, for the hour of the day is what matters. The zone of a column is
+that of its type. Text has the offset that all of its moments have, or UTC where they have several. New rows are
+converted to the zone of training.
 """
 
 from __future__ import annotations

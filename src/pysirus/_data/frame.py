@@ -1,12 +1,10 @@
-"""The arguments of fit in, the same without rows that do not count out, whatever these contain.
+"""The arguments of fit in, columns by name and the rows that count out, before any value is read.
 
 Rows of weight zero do not count and, where asked for, rows without a target. They are removed before anything is read,
 so a row of weight zero may have a missing target or invalid values.
 
-A data frame of any library in, its columns by name out, without its row index.
-
-The row index of a pandas frame becomes a column when it goes through a file; it is recognised by the name it gets
-there.
+A row index is not a column. The row index of a pandas frame becomes a column when it goes through a file; it is
+recognised by the name it gets there.
 """
 
 from __future__ import annotations

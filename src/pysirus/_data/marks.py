@@ -1,9 +1,8 @@
 """Text of CSV files in, numbers out, and how they are written: with decimal points or, after semicolons, with commas.
 
 A file shows by all of its rows which marks it has. A few rows of another file may show nothing, or something else: so a
-model keeps the marks of the files that it was learned from, and new files are read by them.
-
-Columns of a CSV file as text in, as a model knows them out: what a text stands for depends on no other row.
+model keeps the marks of the files that it was learned from, and new files are read by them. What a text stands for
+depends on no other row then (``KnownColumn``).
 """
 
 from __future__ import annotations

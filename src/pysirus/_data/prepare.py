@@ -38,7 +38,7 @@ from pysirus._text.format import one_line
 MOSTLY = 0.5  # a column with more levels than this share of its rows is a name or a text, not a category
 LEAST_KEPT = 0.05  # of the rows, in the levels that a group keeps
 SHOWN = 10  # columns in a message
-OTHER = ("other", "other levels", "all other levels")
+OTHER = ("other", "other categories", "all other categories")
 
 Feature = tuple[Column, Derived | None]
 
@@ -224,7 +224,7 @@ def _aside_text(aside: Mapping[str, str]) -> str:
 def say_aside(aside: Mapping[str, str]) -> None:
     """Warn of the columns that are set aside."""
     if aside:
-        warn_user(f"Set aside, and not used: {_aside_text(aside)}.")
+        warn_user(f"Ignored: {_aside_text(aside)}.")
 
 
 Made = tuple[tuple[Column, ...], ColumnRecipe | None]

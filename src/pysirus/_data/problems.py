@@ -1,6 +1,6 @@
-"""Columns in, a warning out about those that are likely ids: a rule on the number of a row says nothing of new rows.
+"""Columns in, what is wrong with a table out: one error that names every problem, and a warning about likely ids.
 
-Complaints about a table in, one error out that says all of them: nobody wants to be told of one column at a time.
+All problems are named at once, not one column at a time. A rule on the number of a row says nothing of new rows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from pysirus._text.format import one_line
 from pysirus._text.message import InCommand, say, setting
 
 SHOWN = 20
-PREPARE = (
-    f"Or try {setting('prepare', True)}: what can be made of such columns is made of them, and the others are set "
-    "aside."
-)
+PREPARE = f"Or try {setting('prepare', True)}: it converts such columns where possible and ignores the rest."
 
 
 class TableError(DataError):
@@ -82,7 +79,7 @@ class Problems:
         return TableError(f"{len(messages)} things are wrong with the table:", shown)
 
 
-def together(error: DataError, read: Callable[[], object], *, prepared: bool) -> DataError:
+def merge_errors(error: DataError, read: Callable[[], object], *, prepared: bool) -> DataError:
     """An error about the columns, and with it what else is wrong, as reading the target shows.
 
     Where the table is not ``prepared``, that is named as a remedy.

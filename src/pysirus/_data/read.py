@@ -1,6 +1,6 @@
 """A file in, a pyarrow table out: CSV, Parquet or Excel, told apart by content; a message for each way it can fail.
 
-A text that names columns in, the columns out: one name, several with commas between them, or a name in quotes.
+First comes how a text names columns of a table: one name, several with commas between them, or a name in quotes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.parquet
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
 from pysirus._data.marks import COMMA, KnownColumn, Shown, comma_schema, has_decimal_commas, read_numbers
-from pysirus._data.remote import Place, Remote
+from pysirus._data.remote import FilePath, Remote
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import apart, from_quotes, in_quotes, one_line
 from pysirus._text.message import InCommand, InPython
@@ -83,11 +83,14 @@ _NAMELESS = re.compile(r"Unnamed: 0|column_\d+")  # what a column is called that
 STDIN = "-"
 
 
-Known = Mapping[str, KnownColumn]
+KnownColumns = Mapping[str, KnownColumn]
 
 
 def read_file(
-    path: str | os.PathLike[str], text: Sequence[str] = (), labels: Sequence[str] = (), known: Known | None = None
+    path: str | os.PathLike[str],
+    text: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    known: KnownColumns | None = None,
 ) -> pa.Table:
     """Read a CSV (comma, semicolon or tab; also .gz), Parquet or Excel file that has rows and distinct column names.
 
@@ -219,7 +222,7 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _read_csv(
-    path: Path, content: pa.Buffer, text: Sequence[str], labels: Sequence[str], known: Known | None
+    path: Path, content: pa.Buffer, text: Sequence[str], labels: Sequence[str], known: KnownColumns | None
 ) -> pa.Table:
     if content.size > 1 and memoryview(content)[:2].tobytes() in _UTF16_MARKS:
         content = _transcoded(path, content, "utf-16")
@@ -246,7 +249,7 @@ def _read_csv(
     return table if known is None else as_known(table, {name: how for name, how in known.items() if name not in text})
 
 
-def as_known(table: pa.Table, known: Known) -> pa.Table:
+def as_known(table: pa.Table, known: KnownColumns) -> pa.Table:
     """A table with the columns of text that a model knows as it knows them."""
     for i, name in enumerate(table.column_names):
         if name in known:
@@ -340,19 +343,19 @@ def _with_commas(table: pa.Table, content: pa.Buffer, text: Sequence[str]) -> pa
     return table.replace_schema_metadata(comma_schema(table.schema).metadata)
 
 
-def sniff_codec(path: Place) -> str | None:
+def sniff_codec(path: FilePath) -> str | None:
     """How a CSV file is compressed, by its first bytes or its name."""
     with path.open("rb") as file:
         return "gzip" if file.read(2) == _GZIP_MAGIC else _CODECS.get(path.suffix.lower())
 
 
-def decompressed(path: Place) -> pa.NativeFile:
+def decompressed(path: FilePath) -> pa.NativeFile:
     """The bytes of a file, decompressed if need be."""
     source = path.open() if isinstance(path, Remote) else str(path)
     return pa.input_stream(source, compression=sniff_codec(path))
 
 
-def sniff_delimiter(path: Place) -> str:
+def sniff_delimiter(path: FilePath) -> str:
     """The delimiter of a CSV file, of which only the start is read."""
     try:
         with decompressed(path) as stream:

@@ -101,7 +101,7 @@ class Remote(os.PathLike[str]):
             return int(file.size()), int(found.mtime_ns or 0), b""
 
 
-Place = Path | Remote  # of a file of this machine, or in a store
+FilePath = Path | Remote  # of a file of this machine, or in a store
 
 # ------------------------------------------------------------------------------------------------------------- stores
 

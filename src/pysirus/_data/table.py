@@ -1,9 +1,7 @@
 """Any table in, columns out: by name where it has names, by position otherwise; for a fitted model, as it knew them.
 
-Arrays call their columns x0, x1, ... The row index of a pandas frame is not a column, nor is what becomes of it in a
-file.
-
-An array in, its columns out, called x0, x1, ...: numbers, and labels where somebody says so.
+Columns of an array are called x0, x1, ... The row index of a pandas frame is not a column, nor is what becomes of it
+in a file. Columns of an array are numbers, or categories where the caller says so.
 """
 
 from __future__ import annotations
@@ -202,11 +200,11 @@ def check_size(n_rows: int, n_columns: int, minimum: int) -> None:
 
 
 class TooManyLevelsError(DataError):
-    """A column of too many levels."""
+    """A column of too many categories."""
 
 
 def check_levels(name: str, n_levels: int) -> None:
-    """Reject a column of too many levels."""
+    """Reject a column of too many categories."""
     if n_levels > MAX_LEVELS:
         raise TooManyLevelsError(
             f"Column '{name}' has {n_levels} categories; at most {MAX_LEVELS} are supported. Group rare "

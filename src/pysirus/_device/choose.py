@@ -55,14 +55,14 @@ def device_forest(
     most_bytes: int | None = None,
 ) -> GrowingForest:
     """A forest to be grown on the GPU, on rows in memory or on those of a source, some bytes of them at a time."""
-    card = accelerator()
+    gpu = accelerator()
     from pysirus._device.forest import (
+        BlockLimits,
         DeviceForest,  # imports JAX
-        Most,
     )
 
-    most = Most()
+    most = BlockLimits()
     if most_bytes is not None:
         a_row = len(binned.cuts) + 4 * response.n_outputs + 4
-        most = Most(rows=max(1, min(most.rows, most_bytes // a_row)))
-    return DeviceForest(binned, response, recipe, card, first_tree, most=most, source=source)
+        most = BlockLimits(rows=max(1, min(most.rows, most_bytes // a_row)))
+    return DeviceForest(binned, response, recipe, gpu, first_tree, most=most, source=source)

@@ -1,6 +1,6 @@
-"""Rows in, a forest grown on an accelerator out: split for split the one that the core grows.
+"""Rows in, a forest grown on a GPU out: split for split the one that the core grows.
 
-A shape, numbers of rows and trees, and free memory in; blocks of rows and of trees out.
+Rows and trees go through the GPU in blocks, which are as large as its free memory allows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OFTEN = 4  # times as many where the matrix is made again for every block of tre
 
 
 @dataclass(frozen=True)
-class Most:
+class BlockLimits:
     """The largest blocks that are made, whatever the room."""
 
     rows: int = MAX_ROWS
@@ -58,7 +58,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Need:
+class BlockShape:
     """Bytes for trees of a depth."""
 
     shape: Shape
@@ -88,7 +88,7 @@ class Need:
         )
 
 
-def blocks_of(need: Need, n_rows: int, n_trees: int, room: int, most: Most) -> Blocks:
+def blocks_of(need: BlockShape, n_rows: int, n_trees: int, room: int, most: BlockLimits) -> Blocks:
     """The largest blocks that have room: the whole table if it can be, else blocks of its rows."""
     blocks = _blocks(need, n_rows, n_trees, room, most)
     if blocks.keep_matrix or n_trees <= most.trees:
@@ -96,7 +96,7 @@ def blocks_of(need: Need, n_rows: int, n_trees: int, room: int, most: Most) -> B
     return _blocks(need, n_rows, n_trees, room, replace(most, trees=OFTEN * most.trees))
 
 
-def _blocks(need: Need, n_rows: int, n_trees: int, room: int, most: Most) -> Blocks:
+def _blocks(need: BlockShape, n_rows: int, n_trees: int, room: int, most: BlockLimits) -> Blocks:
     most_trees = min(most.trees, _up(n_trees, 16))
     keep_rows = n_rows * need.row <= room // 2
     left = room - (n_rows + TILE) * need.row if keep_rows else room
@@ -109,7 +109,7 @@ def _blocks(need: Need, n_rows: int, n_trees: int, room: int, most: Most) -> Blo
     return Blocks(n_trees, size, trees, keep_rows, keep_matrix, keep_counts)
 
 
-def _largest(need: Need, n_rows: int, most: int, room: int, most_rows: int) -> tuple[int, int]:
+def _largest(need: BlockShape, n_rows: int, most: int, room: int, most_rows: int) -> tuple[int, int]:
     """Rows and trees of a block: many trees rather than many rows, so that making the matrix is worth its while."""
     fewest_blocks = -(-n_rows // most_rows)
     for least, smallest in ((min(most, GOOD_TREES), GOOD_ROWS), (min(most, FEWEST_TREES), TILE)):
@@ -130,7 +130,7 @@ def _largest(need: Need, n_rows: int, most: int, room: int, most_rows: int) -> t
     )
 
 
-def _working(need: Need, n_rows: int, n_trees: int) -> int:
+def _working(need: BlockShape, n_rows: int, n_trees: int) -> int:
     """Bytes for one block of rows and one of trees: matrix (twice while it is made), counts, masked ones, sums."""
     return n_rows * (need.row + 2 * need.matrix + 3 * n_trees) + n_trees * need.tree
 
@@ -160,7 +160,7 @@ class RowBlock:
         source, size = self._forest.source, self._forest.blocks.n_rows
         end = min(source.n_rows, self.first_row + size)
         rows = Rows(*source.read(self.first_row, end).padded(size), np.int64(end - self.first_row))
-        sent: Rows = self._forest.card.put(rows)
+        sent: Rows = self._forest.gpu.put(rows)
         return sent
 
     def load(self) -> tuple[Any, Any]:
@@ -183,16 +183,16 @@ class DeviceForest(GrowingForest):
         binned: Binned,
         response: Response,
         recipe: Recipe,
-        card: Accelerator,
+        gpu: Accelerator,
         first_tree: int = 0,
         room: int | None = None,
-        most: Most | None = None,
+        most: BlockLimits | None = None,
         source: RowSource | None = None,
     ) -> None:
         super().__init__(recipe, first_tree)
         self.source = in_memory(binned, response) if source is None else source
-        self.card = card
-        self._room, self._most = room, most or Most()
+        self.gpu = gpu
+        self._room, self._most = room, most or BlockLimits()
         groups, self._columns = columns_of(binned)
         digits = digits_of(response, self.source.weighted)
         self.shape = Shape(
@@ -211,7 +211,7 @@ class DeviceForest(GrowingForest):
         self._bins = binned.n_bins.tolist(), binned.has_missing.tolist()
 
     def _splits(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-        with _ONE_AT_A_TIME, self.card.computing():
+        with _ONE_AT_A_TIME, self.gpu.computing():
             if self._rows is None or n_trees > self.blocks.n_asked:
                 self._load(n_trees)
             together = self.blocks.trees_together(n_trees)
@@ -236,10 +236,10 @@ class DeviceForest(GrowingForest):
     def _load(self, n_trees: int) -> None:
         """Put the table where it has room."""
         self._rows = None
-        columns, put = self._columns, self.card.put
-        room = self.card.free_bytes() if self._room is None else self._room
+        columns, put = self._columns, self.gpu.put
+        room = self.gpu.free_bytes() if self._room is None else self._room
         self.blocks: Blocks = blocks_of(
-            Need(self.shape, self._recipe.max_depth), self.source.n_rows, n_trees, room, self._most
+            BlockShape(self.shape, self._recipe.max_depth), self.source.n_rows, n_trees, room, self._most
         )
         self.table = Table(*map(put, (columns.feature, columns.number, columns.cut, columns.other)))
         self.cells = (put(columns.cell_feature), put(columns.cell_bin))
@@ -250,7 +250,7 @@ class DeviceForest(GrowingForest):
 
     def _grow_block(self, first_tree: int, n_trees: int) -> tuple[list[Any], Sums]:
         """The splits of each node in heap order, and the sums of the roots."""
-        shape, put = self.shape, self.card.put
+        shape, put = self.shape, self.gpu.put
         keys, *nodes = kernels.start_trees(
             put(np.uint64(self._recipe.seed)),
             put(np.uint64(first_tree)),
@@ -280,7 +280,7 @@ class DeviceForest(GrowingForest):
         """How often each row of a block of rows stands in each tree's sample."""
         if not self._recipe.in_blocks:
             return kernels.draw_counts(keys, first_row, self.blocks.n_rows, self.thresholds)
-        return kernels.draw_in_blocks(keys, first_row, self.blocks.n_rows, self.card.put(self._recipe.block_thresholds))
+        return kernels.draw_in_blocks(keys, first_row, self.blocks.n_rows, self.gpu.put(self._recipe.block_thresholds))
 
     def _level_sums(
         self, depth: int, keys: Any, found: list[Found], above: list[Sums], counts: dict[int, Any]
@@ -294,7 +294,7 @@ class DeviceForest(GrowingForest):
             bins, matrix = rows.load()
             drawn = counts.get(rows.first_row)
             if drawn is None:
-                row = self.card.put(np.uint32(rows.first_row & 0xFFFFFFFF))
+                row = self.gpu.put(np.uint32(rows.first_row & 0xFFFFFFFF))
                 drawn = self._draw(keys, row)
                 if self.blocks.keep_counts:
                     counts[rows.first_row] = drawn

@@ -1,6 +1,6 @@
-"""`device` in, the accelerator to use out, or an error that says what was looked for.
+"""`device` in, the GPU to use out, or an error that says what was looked for.
 
-JAX is imported here, when somebody asks for an accelerator. `PYSIRUS_TEST_JAX_PLATFORM` names another platform of JAX
+JAX is imported here, when a GPU is asked for. `PYSIRUS_TEST_JAX_PLATFORM` names another platform of JAX
 than "gpu" to run the same code on, which is how it is tested where there is no GPU.
 
 Compiled code is kept on disk from one process to the next. JAX has a cache for this, which is off unless somebody
@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysirus._text.message import PlainError, setting
+from pysirus._text.message import SafeTextError, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ USED = 0.85  # of the free memory
 CPU, GPU = setting("device", "cpu"), setting("device", "gpu")
 
 
-class DeviceError(PlainError, RuntimeError):
+class DeviceError(SafeTextError, RuntimeError):
     """An accelerator was asked for that is not there, or not large enough."""
 
 

@@ -1,11 +1,10 @@
-"""Columns and a response in, the rows of the matrix that an accelerator multiplies out.
+"""Training rows, their columns and their response in, the arrays that the GPU multiplies out.
 
 A cell is a bin of a feature. The matrix has a row for each cell and each plane; a plane is a byte for each table row, a
 digit of what that row adds to a sum. Only the cells that a search reads are there: a feature with c cuts has c of them,
 for the last bin is what is left of the node, and one more for missing values. Features with equally many cuts stand
-together, bin by bin, so that one step of the search adds one bin of all of them.
-
-Training rows in, some of them out as arrays for the GPU: from memory, or from wherever else they are read.
+together, bin by bin, so that one step of the search adds one bin of all of them. Rows come from memory, or from
+wherever else they are read.
 """
 
 from __future__ import annotations

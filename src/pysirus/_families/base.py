@@ -102,7 +102,7 @@ class Family(Target):
         return None
 
     @property
-    def followed(self) -> Survival:
+    def required_survival(self) -> Survival:
         """The same, where it is needed."""
         raise AttributeError("This is for times to an event (SirusSurvival), which this model does not predict.")
 

@@ -60,7 +60,7 @@ class Cox(TimeTarget, Family):
 
     def residuals(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """Events less those that the hazard expects until the time of a row."""
-        expected = _core.exp(values[:, 0]) * self.followed.hazard.at(truth["time"])
+        expected = _core.exp(values[:, 0]) * self.required_survival.hazard.at(truth["time"])
         return np.asarray(self.watched(truth) - expected[:, None])
 
     def score_metrics(self, rows: Predicted) -> Metrics:
@@ -68,7 +68,7 @@ class Cox(TimeTarget, Family):
         times, events, scores = rows.truth["time"], rows.truth["event"], rows.values[:, 0]
         at = np.unique(np.quantile(times, np.linspace(0.1, 0.9, BRIER_TIMES)))
         known = censoring(times, events, rows.weights)
-        survival = self.followed.hazard.survival(scores, at)
+        survival = self.required_survival.hazard.survival(scores, at)
         brier = integrated_brier_score(times, events, survival, at, known, rows.weights)
         return {**self.metrics([rows]), "integrated_brier": (brier, None)}
 
@@ -78,7 +78,7 @@ class Cox(TimeTarget, Family):
         return self.events
 
     @property
-    def followed(self) -> Survival:
+    def required_survival(self) -> Survival:
         """The same."""
         return self.events
 

@@ -87,6 +87,7 @@ def _halves(integers: NDArray[np.int64], bits: int) -> tuple[NDArray[np.int64], 
 
 
 def _blocks(n_rows: int) -> Iterator[slice]:
+    """Slices of at most ``BLOCK_ROWS`` rows."""
     return (slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS))
 
 

@@ -1,6 +1,7 @@
-"""Numbers: the sum is the prediction, in the unit of the target, and the error is the unexplained variance.
+"""Regression by squared error: the prediction is in the unit of the target, the error is the unexplained variance.
 
-Numbers as the weighted mean of nodes (Node harvest): rules that hold say their means, and the root always does.
+``Gaussian`` predicts the sum of weighted outputs. ``WeightedMean`` (Node harvest) predicts the weighted mean of the
+outputs of the rules that apply, and of the root, which always does.
 """
 
 from __future__ import annotations

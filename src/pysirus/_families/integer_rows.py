@@ -52,7 +52,7 @@ class IntegerRows:
             return Count(rows, rows, rows)
         weight = int((self.weights if mask is None else self.weights[mask]).sum())
         if not self.scale.whole:
-            repeats = self.response.repeats if self.scale.repeated else None
+            repeats = self.response.base_weights if self.scale.repeated else None
             return Count(rows, weight, rows if repeats is None else int(repeats[... if mask is None else mask].sum()))
         exponent = self.scale.moment_weight_exponent
         return Count(rows, weight, weight >> exponent if exponent >= 0 else weight << -exponent)

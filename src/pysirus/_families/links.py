@@ -123,5 +123,5 @@ class EffectScale:
     multiplies: bool = False
 
 
-ON_NUMBERS, ON_ODDS = EffectScale("numbers", 1e100), EffectScale("log-odds", 100.0)
+ON_NUMBERS, ON_ODDS = EffectScale("the prediction", 1e100), EffectScale("log-odds", 100.0)
 ON_MEAN, ON_HAZARD = EffectScale("the prediction", 100.0, True), EffectScale("the hazard", 100.0, True)

@@ -1,8 +1,7 @@
-"""Counts and positive amounts: the score is the logarithm of the mean, rules multiply, and deviance judges.
+"""Counts and positive amounts: the score is the logarithm of the mean, rules multiply it, the error is a deviance.
 
-Amounts that may be exactly zero, such as claims of policies: Tweedie's, between Poisson and gamma.
-
-The variance is the mean to a power between 1 and 2: a Poisson number of gamma amounts.
+The variance is the mean (Poisson: counts), its square (gamma: positive amounts), or a power between 1 and 2 (Tweedie:
+amounts that may be exactly zero, such as the claims of a policy, a Poisson number of gamma amounts).
 """
 
 from __future__ import annotations

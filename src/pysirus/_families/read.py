@@ -1,6 +1,6 @@
-"""A response and its weights as given in, checked arrays out; all errors about them are raised here.
+"""A target and its weights as given in, checked arrays out; all errors about them are raised here.
 
-Counts and their exposure in, rates and weights out: counts per unit of exposure, weighted by it.
+Counts with an exposure become rates, counts per unit of exposure, which are weighted by it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float64]:
-    """A regression response: finite numbers, one per row; the range of a part of it is not judged."""
+    """A regression target: finite numbers, one per row; the range of a part of it is not checked."""
     array = _as_array(y, n_rows)
     if array.dtype.kind in "MmV":
         raise DataError(

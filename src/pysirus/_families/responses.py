@@ -1,9 +1,7 @@
-"""What the rows answer and how much each counts, as integers that add up.
+"""A checked target and weights in, the integers that forests and moments add up out.
 
-There is one class for each way in which rows can answer: a number each, a vector of numbers each, or a class each. The
-core sums either columns of numbers or one column per class; nothing outside this file asks which.
-
-What a list leaves unexplained of classes, as a response that a forest can be grown on.
+There is one class for each form of a target: a number, a vector of numbers, or a class per row. The core sums either
+columns of numbers or one column per class. Residuals of classes are vectors (``OddsResiduals`` for two classes).
 """
 
 from __future__ import annotations
@@ -37,14 +35,14 @@ class Response(ABC):
 
     weights: NDArray[np.float64] | None = None
     part_of: Scale | None = None  # that of all rows, where these are only some of them
-    repeats: NDArray[np.float64] | None = None  # the weights before class weights, where both are given
+    base_weights: NDArray[np.float64] | None = None  # the weights before class weights, where both are given
 
     by_class: ClassVar[bool]  # whether sums are taken class by class
     shows_means: ClassVar[bool] = True  # whether means of the answers are what the data say
 
     @property
     @abstractmethod
-    def answers(self) -> NDArray[Any]:
+    def row_values(self) -> NDArray[Any]:
         """One entry per row: the number, the vector, or the code of the class."""
 
     @property
@@ -87,12 +85,12 @@ class Response(ABC):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.answers)
+        return len(self.row_values)
 
     @property
     def truth(self) -> NDArray[Any]:
         """What predictions are held against, one entry per row."""
-        return self.answers
+        return self.row_values
 
     @property
     def strata(self) -> NDArray[np.uint8] | None:
@@ -113,7 +111,7 @@ class Response(ABC):
     @property
     def is_constant(self) -> bool:
         """Whether every row answers the same."""
-        return bool((self.answers == self.answers[:1]).all())
+        return bool((self.row_values == self.row_values[:1]).all())
 
     @property
     def range(self) -> tuple[float, float]:
@@ -130,7 +128,7 @@ class Response(ABC):
             self.n_rows,
             *self.range,
             *((1.0, True) if weights is None else (float(weights.max()), all_whole(weights))),
-            repeated=self.repeats is None or all_whole(self.repeats),
+            repeated=self.base_weights is None or all_whole(self.base_weights),
         )
 
     def forest_weights(self) -> NDArray[np.int32] | None:
@@ -159,7 +157,7 @@ class Response(ABC):
         """The fields that have one entry per row."""
 
     def _weight_arrays(self) -> dict[str, NDArray[Any]]:
-        given = {"weights": self.weights, "repeats": self.repeats}
+        given = {"weights": self.weights, "base_weights": self.base_weights}
         return {name: array for name, array in given.items() if array is not None}
 
     def take(self: Self, rows: NDArray[np.intp]) -> Self:
@@ -176,7 +174,7 @@ class NumberResponse(Response):
     by_class: ClassVar[bool] = False
 
     @property
-    def answers(self) -> NDArray[np.float64]:
+    def row_values(self) -> NDArray[np.float64]:
         """The numbers."""
         return self.values
 
@@ -236,7 +234,7 @@ class VectorResponse(Response):
     by_class: ClassVar[bool] = False
 
     @property
-    def answers(self) -> NDArray[np.float64]:
+    def row_values(self) -> NDArray[np.float64]:
         """The vectors."""
         return self.values
 
@@ -287,7 +285,7 @@ class ClassResponse(Response):
     by_class: ClassVar[bool] = True
 
     @property
-    def answers(self) -> NDArray[np.uint8]:
+    def row_values(self) -> NDArray[np.uint8]:
         """The codes."""
         return self.codes
 

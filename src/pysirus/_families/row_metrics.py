@@ -1,15 +1,13 @@
-"""Probabilities and true classes in, metrics and their standard errors out.
+"""Predictions and targets in, metrics and their standard errors out: for regression and for classes.
 
 Standard errors are those of means over rows (of an AUC by DeLong's placements), so they say how much the metric would
 move with other rows, not with another fit.
 
 The AUC is there in two forms. That of one set of rows has a standard error. That of folds merges them: rows that a few
-rules put together have equal scores, so a fold is first reduced to its distinct scores and what each of them weighs in
+rules put together have equal scores, so a fold is first reduced to its distinct scores and the weight of each in
 members and others of a class; then folds are merged, which costs no sorting of rows.
 
-Predicted rows in, sums over all of them out: in blocks of fixed size, so that no array of all rows is made.
-
-Predicted and true numbers in, metrics and their standard errors over rows out, block by block.
+Sums over rows are taken in blocks of fixed size, so that no array of all rows is made.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""A target of times and events as given in, checked arrays out; all errors about them are raised here.
+"""Times and events as given in, a checked response out; all errors about them are raised here.
 
-As in scikit-survival it is a structured array with a flag and a time. A table of two columns does as well, in either
-order. Where events are coded otherwise (1 and 2 in R's lung and pbc), ``event`` says which value is one.
+As in scikit-survival the target is a structured array with a flag and a time. A table of two columns does as well, in
+either order. Where events are coded otherwise (1 and 2 in R's lung and pbc), ``event`` says which value is one.
 
-Times and events in, a response out: what a forest is grown on is the martingale residual of the null model.
-
-The residual of a row is its events (0 or 1) less those expected of it where all rows have the same hazard: the
-cumulative hazard of Nelson and Aalen until its time, which is the baseline of a model without rules. A row twice is a
-row of weight two here.
+A forest is grown on the martingale residuals of the model without rules. The residual of a row is its events (0 or 1)
+less those expected of it where all rows have the same hazard: the cumulative hazard of Nelson and Aalen until its time,
+which is the baseline of a model without rules. A row twice is a row of weight two here.
 """
 
 from __future__ import annotations

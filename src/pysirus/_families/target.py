@@ -1,8 +1,7 @@
-"""Classes: how labels are read, in memory and in parts, whatever is learned from them.
+"""A target as given in, its response out, in memory or in parts: what is asked of a family before there is a model.
 
-What is asked of a family before there is a model: how its target is read, and how held-out rows judge it.
-
-Times to an event: how they are read, and how held-out rows judge risk scores.
+One class for numbers, one for classes and one for times to an event. Each also says how predictions of held-out rows
+are evaluated.
 """
 
 from __future__ import annotations
@@ -137,7 +136,7 @@ class RowTarget(Target):
 class NumberTarget(RowTarget):
     """One number per row."""
 
-    if_constant: ClassVar[str] = "the response is constant"
+    if_constant: ClassVar[str] = "the target is constant"
     mean_name: ClassVar[str] = "mean"
     takes_exposure: ClassVar[bool] = True
 
@@ -217,7 +216,7 @@ class ClassesOfPart:
         own = np.ones(n_rows) if weights is None else check_weights(weights, n_rows)
         if self.factors is None:
             return ClassResponse(codes, self.classes, weights=own)
-        return ClassResponse(codes, self.classes, weights=self.factors[codes] * own, repeats=own)
+        return ClassResponse(codes, self.classes, weights=self.factors[codes] * own, base_weights=own)
 
     def no_rows(self) -> ClassResponse:
         """The response of no row."""
@@ -257,7 +256,7 @@ class ClassTarget(RowTarget):
         codes, ones = response.codes, response.row_weights()
         totals = [math.fsum(ones[codes == k]) for k in range(len(classes))]
         factors = class_factors(self.class_weight, classes, totals)[codes]
-        return replace(response, weights=factors if weights is None else factors * weights, repeats=weights)
+        return replace(response, weights=factors if weights is None else factors * weights, base_weights=weights)
 
     def metrics(self, folds: Sequence[Predicted]) -> Metrics:
         """Accuracy, AUC, log loss and more."""
@@ -274,7 +273,7 @@ class ClassTarget(RowTarget):
 
     def metric_weights(self, response: Response) -> NDArray[np.float64] | None:
         """Those of the rows; weights of classes are for learning, not for judging."""
-        return response.weights if self.class_weight is None else response.repeats
+        return response.weights if self.class_weight is None else response.base_weights
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> ClassesOfPart:
         """Labels must be known before they are coded."""

@@ -1,8 +1,7 @@
 """Bins in, path frequencies out (the paper's rule generation; docs/method.md, "Forest").
 
 Trees are numbered: growing more of them continues the forest, so one of 10,000 trees begins with the one of 4,000.
-
-Columns in, whether they may stand in one path out: how many of them, in which groups, and which never.
+Interaction constraints say which columns may stand in one path: how many of them, in which groups, and which never.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Parameters and columns in, constraints and required rules out.
+"""Parameters, columns and training rows in, constraints and required rules out.
 
-``monotonic_cst`` and ``interaction_cst`` are as scikit-learn means them; rules are given as text or as rules.
-
-Training rows and the rules that are required in, rules that a list can begin with out.
-
-On all rows one that cannot be kept is an error. In a fold it is left out: there it may hold nowhere, or turn round.
-Rules with a fixed effect come first: what they add is taken off the response before the others are weighed.
+``monotonic_cst`` and ``interaction_cst`` are as scikit-learn means them; rules are given as text or as rules. A list
+begins with its required rules. On all rows one that cannot be kept is an error. In a fold it is left out: there it may
+hold nowhere, or turn round. Rules with a fixed effect come first: what they add is taken off the response before the
+others are fitted.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from pysirus._terms.constraints import Constraints
 from pysirus._terms.dependence import Span, condition_vector, independent_columns
 from pysirus._terms.fitted import EffectError, FittedTerm
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.read import KnownColumn, columns_of_cuts, read_rules, rule_on
+from pysirus._terms.read import CutColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._terms.rule import Rule
 from pysirus._terms.slope import FittedSlope, Slope, slope_of
 from pysirus._terms.term import Term
@@ -75,7 +73,7 @@ class ConstraintParams:
             return None
         directions = read_directions(self.monotonic_cst, columns, len(labels or ()))
         names = [column.name for column in columns]
-        together = read_together(self.interaction_cst, names)
+        together = read_interactions(self.interaction_cst, names)
         apart = frozenset(own for own in (as_columns(item, names) for item in listed(self.forbidden)) if own)
         together = replace(together, apart=apart) if apart else together
         if not directions and not together.is_limited:
@@ -95,7 +93,7 @@ def read_directions(given: Any, columns: Sequence[HasKind], n_classes: int) -> d
     directions = {i: sign for i, sign in _signs(given, names).items() if sign}
     if directions and n_classes > 2:
         raise ParameterError(
-            f"{Parameter('monotonic_cst')} is for numbers and two classes, and {TARGET} has {n_classes} classes: a "
+            f"{Parameter('monotonic_cst')} is for regression and two classes, and {TARGET} has {n_classes} classes: a "
             "column cannot raise one class without lowering others. Leave it out, or learn one class against the rest."
         )
     for i in directions:
@@ -154,7 +152,7 @@ def number_of(column: Any, names: Sequence[str], parameter: str) -> int:
 # ----------------------------------------------------------------------------------------------------- interactions
 
 
-def read_together(given: Any, names: Sequence[str]) -> InteractionConstraint:
+def read_interactions(given: Any, names: Sequence[str]) -> InteractionConstraint:
     """Which columns may stand in one rule; columns that no group names are a group of their own, as in scikit-learn."""
     if given is None:
         return ANY
@@ -245,13 +243,13 @@ def order_columns(table: Table, constraints: Constraints | None) -> Table:
 # ------------------------------------------------------------------------------------------------- rules that are given
 
 
-def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list[FittedTerm]:
+def as_rules(given: Any, columns: Sequence[CutColumn], parameter: str) -> list[FittedTerm]:
     """The rules that are given: one, or several, as text or as rules."""
     if given is None:
         return []
     items = [given] if isinstance(given, (str, Term)) else list(given) if isinstance(given, Iterable) else None
     if items is None or not all(isinstance(item, (str, Rule, Slope)) for item in items):
-        wanted = "a list of rules, as text such as 'age < 25' or Rule"
+        wanted = "rules as text, such as 'age < 25', or Rule objects"
         raise ParameterError(f"{Parameter(parameter)} must be {wanted}, got {given!r}.")
     try:
         read = iter(read_rules((item for item in items if isinstance(item, str)), columns))
@@ -260,7 +258,7 @@ def as_rules(given: Any, columns: Sequence[KnownColumn], parameter: str) -> list
     return [next(read) if isinstance(item, str) else _on_columns(item, columns, parameter) for item in items]
 
 
-def _on_columns(rule: Term, columns: Sequence[KnownColumn], parameter: str) -> FittedTerm:
+def _on_columns(rule: Term, columns: Sequence[CutColumn], parameter: str) -> FittedTerm:
     """A rule or a slope of another model on the columns of this table: by what it says."""
     names = [column.name for column in columns]
     if isinstance(rule, Slope):
@@ -302,8 +300,8 @@ def _check_slope(term: FittedTerm, cuts: Sequence[Cuts]) -> None:
         if not term.is_binary and (column.is_date or not column.is_numeric):
             kind = "dates" if column.is_date else "categories"
             raise ParameterError(
-                f"{Parameter('required_rules')}: column '{name}' holds {kind}, and a slope is of numbers. Give a rule "
-                "instead, or leave it out."
+                f"{Parameter('required_rules')}: column '{name}' holds {kind}, and a slope needs a numeric column. "
+                "Give a rule instead, or leave it out."
             )
 
 
@@ -330,17 +328,17 @@ def with_required(training: Training, link: Link, *, strict: bool = True, min_ro
     if not training.required:
         return training
     family = family_of(link, training.target, 0.0, classes=training.response.labels)
-    every = [settle_effect(rule, family, "required_rules") for rule in training.required]
+    every = [resolve_effect(rule, family, "required_rules") for rule in training.required]
     every.sort(key=lambda rule: rule.effect is None)
     faults = _slope_faults([rule for rule in every if not rule.is_binary], training)
-    settled = [_settle(rule, training) for rule in every if rule.is_binary]
-    sums = training.moment_sums(settled)
+    resolved = [_with_shares(rule, training) for rule in every if rule.is_binary]
+    sums = training.moment_sums(resolved)
     gram = sums.gram()
-    partial = [i for i in range(len(settled)) if 0 < gram[1 + i, 1 + i] < gram[0, 0]]  # neither nowhere nor everywhere
-    some = [settled[i] for i in partial]
+    partial = [i for i in range(len(resolved)) if 0 < gram[1 + i, 1 + i] < gram[0, 0]]  # neither nowhere nor everywhere
+    some = [resolved[i] for i in partial]
     answered = dict(zip(partial, with_outputs(some, training.restore(sums.take(partial)), training.response)))
     span = Span()
-    for i, (rule, is_fresh) in enumerate(zip(settled, independent_columns(gram)[1:].tolist())):
+    for i, (rule, is_fresh) in enumerate(zip(resolved, independent_columns(gram)[1:].tolist())):
         faults.append((rule, _fault(answered.get(i), training, span, is_fresh)))
     for rule, fault in faults:
         if fault and strict:
@@ -348,7 +346,7 @@ def with_required(training: Training, link: Link, *, strict: bool = True, min_ro
             what = f"the {kind} '{rule.condition_text}' cannot be kept"
             raise ParameterError(f"{Parameter('required_rules')}: {what}: {fault}.")
     if strict:
-        _warn_of_few_rows(settled, sums.least_side().tolist(), to_rows(min_rows, training.n_rows))
+        _warn_of_few_rows(resolved, sums.least_side().tolist(), to_rows(min_rows, training.n_rows))
     places = {rule.key: i for i, rule in enumerate(every)}
     kept = sorted((rule for rule, fault in faults if not fault), key=lambda rule: places[rule.key])
     return replace(training, required=tuple(kept))
@@ -383,14 +381,14 @@ def _warn_of_few_rows(rules: Sequence[FittedTerm], rows: Sequence[int], least: i
             )
 
 
-def settle_effect(rule: FittedTerm, family: Family, parameter: str) -> FittedTerm:
+def resolve_effect(rule: FittedTerm, family: Family, parameter: str) -> FittedTerm:
     """The rule with its effect as the model can take it; an error where it cannot."""
     if rule.effect is None:
         return rule
     try:
-        return replace(rule, effect=rule.effect.settled(family.effect_scale, family.classes))
+        return replace(rule, effect=rule.effect.resolved(family.effect_scale, family.classes))
     except EffectError as error:
-        what = f"the effect of '{rule.text}' cannot be taken"
+        what = f"the effect of '{rule.text}' is not allowed"
         raise ParameterError(f"{Parameter(parameter)}: {what}: {error.message}.") from error
 
 
@@ -403,8 +401,8 @@ def _fault(rule: FittedTerm | None, training: Training, span: Span, is_fresh: bo
     return next(iter(training.constraints.faults(rule)), "") if training.constraints else ""
 
 
-def _settle(rule: FittedTerm, training: Training) -> FittedTerm:
-    """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
+def _with_shares(rule: FittedTerm, training: Training) -> FittedTerm:
+    """The rule with the share of rows that satisfy each condition; values it cannot place go where most rows are."""
     gram = training.moment_sums([Rule((condition,)) for condition in rule.conditions]).gram()
     shares = (float(gram[i, i] / gram[0, 0]) for i in range(1, len(gram)))
     return rule.map_conditions(lambda condition: condition.with_share(next(shares)))

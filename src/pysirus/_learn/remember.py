@@ -16,7 +16,7 @@ from pysirus._data.fingerprint import MASK, mark_of_column, mark_of_labels, mark
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.responses import Response
-from pysirus._learn.training import RowQuestion, Training
+from pysirus._learn.training import RowQuery, Training
 from pysirus._learn.tuning.held_out import FoldPrediction
 from pysirus._model.facts import Fingerprint
 from pysirus._model.keys import record
@@ -81,7 +81,7 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class SumQuestion(RowQuestion[Remembered]):
+class SumQuery(RowQuery[Remembered]):
     """What do the rows add up to?"""
 
     model: Model
@@ -109,7 +109,7 @@ def with_reference(model: Model, training: Training, folds: Sequence[FoldPredict
     """The model with sums of its training rows; ``folds`` are those of a repetition."""
     held_out = predictions_of(folds, training.n_rows) if model.family.folds_compare else None
     cells = finest_cells(training.features, [own.thresholds for own in training.binned.cuts])
-    kept = training.ask_rows(SumQuestion(model, cells, held_out))
+    kept = training.ask_rows(SumQuery(model, cells, held_out))
     found = reference_of(model, kept.sums, cells, out_of_fold=held_out is not None)
     fingerprint = record(Fingerprint).write(kept.marks.fingerprint(training.features))
     return replace(model, facts=replace(model.facts, reference=found.to_facts(), fingerprint=fingerprint))

@@ -1,4 +1,4 @@
-"""Cuts and the numbers that part the training rows as they do: short ones for a model, the cuts of those forbidden.
+"""Rules and training rows in, the same rules with short thresholds out, and cuts for conditions that are forbidden.
 
 What a list shows is not the quantile but the shortest number with the same rows on both sides. Only what a condition
 compares with changes (``lower``, ``upper``): its cuts, by which rules are compared, and the quantiles in the path of
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from pysirus._bins.brackets import Bracket, Threshold, shortest_date_in, shortest_in
 from pysirus._bins.cuts import CutIdentity
-from pysirus._bins.gaps import Gap, Place, shortest_date_in, shortest_in
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
 from pysirus._terms.constraints import Constraints
@@ -34,23 +34,23 @@ def with_short_thresholds(model: Model, training: Training) -> Model:
 def _short_thresholds(rules: Iterable[FittedTerm], training: Training) -> dict[CutPlace, float]:
     """The threshold of each cut between numbers. A number that somebody gave stays as it is.
 
-    Two cuts in one gap part the rows in the same way, and the same number for both would leave nothing between them:
-    they stay where they are.
+    Two cuts in one bracket split the rows in the same way, and the same number for both would leave nothing between
+    them: they stay where they are.
     """
     found: dict[CutPlace, float] = {}
     given: dict[CutPlace, float] = {}
     for rule in rules:
         for condition in rule.conditions:
             (given if rule.given else found).update(_ends(condition))
-    places: list[Place] = [(index, number) for (index, _), number in found.items()]
-    gaps = training.gaps(places)
-    at = [(index, gap) for (index, _), gap in zip(places, gaps)]
-    alone = {cut: gap for cut, gap, own in zip(found, gaps, at) if at.count(own) == 1}
-    short = {cut: _shortest(training, cut[0])(gap, found[cut]) for cut, gap in alone.items()}
+    places: list[Threshold] = [(index, number) for (index, _), number in found.items()]
+    brackets = training.brackets(places)
+    at = [(index, bracket) for (index, _), bracket in zip(places, brackets)]
+    alone = {cut: bracket for cut, bracket, own in zip(found, brackets, at) if at.count(own) == 1}
+    short = {cut: _shortest(training, cut[0])(bracket, found[cut]) for cut, bracket in alone.items()}
     return found | short | given
 
 
-def _shortest(training: Training, index: int) -> Callable[[Gap, float], float]:
+def _shortest(training: Training, index: int) -> Callable[[Bracket, float], float]:
     """What finds the shortest number of a column."""
     return shortest_date_in if training.binned.cuts[index].column.is_date else shortest_in
 
@@ -85,16 +85,16 @@ def with_forbidden_cuts(training: Training, constraints: Constraints) -> Trainin
     places = [(index, number) for index, number in every if number not in cuts[index].thresholds]
     if not places:
         return training
-    found: dict[Place, CutIdentity] = {}
-    for (index, number), gap in zip(places, training.gaps(places)):
+    found: dict[Threshold, CutIdentity] = {}
+    for (index, number), bracket in zip(places, training.brackets(places)):
         for identity, threshold in zip(cuts[index].identities, cuts[index].thresholds.tolist()):
-            if threshold in gap:
+            if threshold in bracket:
                 found[index, number] = identity
     rules = tuple(rule.map_conditions(lambda c: _in_cuts(c, found)) for rule in forbidden)
     return replace(training, constraints=replace(constraints, forbidden=rules))
 
 
-def _in_cuts(condition: Condition, found: Mapping[Place, CutIdentity]) -> Condition:
+def _in_cuts(condition: Condition, found: Mapping[Threshold, CutIdentity]) -> Condition:
     ends = ((condition.lower, condition.lower_cut), (condition.upper, condition.upper_cut))
     new = [cut if value is None else found.get((condition.index, value), cut) for value, cut in ends]
     if len({cut[0] for cut in new if cut is not None}) > 1:  # one end is no cut

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import __version__
+from pysirus._bins.brackets import Bracket, Brackets, Threshold, find_brackets
 from pysirus._bins.cuts import Binned, Cuts
-from pysirus._bins.gaps import Gap, Gaps, Place, find_gaps
 from pysirus._bins.lines import Lines, line_values
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table, recode_table
@@ -37,7 +37,7 @@ Self = TypeVar("Self", bound="Training")
 Answer = TypeVar("Answer")
 
 
-class RowQuestion(ABC, Generic[Answer]):
+class RowQuery(ABC, Generic[Answer]):
     """Asked of rows as they came, whose answers add up; it can be sent to where they lie."""
 
     @abstractmethod
@@ -46,13 +46,13 @@ class RowQuestion(ABC, Generic[Answer]):
 
 
 @dataclass(frozen=True)
-class GapQuestion(RowQuestion[Gaps]):
+class BracketQuery(RowQuery[Brackets]):
     """Which values are next to these numbers?"""
 
-    places: tuple[Place, ...]
+    places: tuple[Threshold, ...]
 
-    def __call__(self, table: Table, response: Response, first_row: int) -> Gaps:
-        return find_gaps(table, self.places)
+    def __call__(self, table: Table, response: Response, first_row: int) -> Brackets:
+        return find_brackets(table, self.places)
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,12 @@ class Training(ABC):
     def on_residuals(self: Self, residual: Residual) -> Self | None:
         """The same rows with what a list leaves unexplained as their response; None where it explains all."""
 
-    def gaps(self, places: Sequence[Place]) -> tuple[Gap, ...]:
+    def brackets(self, places: Sequence[Threshold]) -> tuple[Bracket, ...]:
         """The known values of columns next to some numbers."""
-        return self.ask_rows(GapQuestion(tuple(places))).gaps if places else ()
+        return self.ask_rows(BracketQuery(tuple(places))).brackets if places else ()
 
     @abstractmethod
-    def ask_rows(self, question: RowQuestion[Answer]) -> Answer:
+    def ask_rows(self, question: RowQuery[Answer]) -> Answer:
         """Ask the rows as they came, and add up the answers."""
 
     def close(self) -> None:  # noqa: B027 - rows in memory leave nothing behind
@@ -177,13 +177,13 @@ class MemoryTraining(Training):
     def on_residuals(self, residual: Residual) -> MemoryTraining | None:
         """The same rows with what a list leaves unexplained as their response; None where it explains all."""
         raw = residual.raw(self.binned, self.response)
-        rounding = residual.settle(Extremes.of(raw))
+        rounding = residual.rounding_for(Extremes.of(raw))
         if rounding is None:
             return None
         response = residual.response(raw, rounding, self.response)
         return replace(self, response=replace(response, part_of=rounding.scale(self.response.scale)))
 
-    def ask_rows(self, question: RowQuestion[Answer]) -> Answer:
+    def ask_rows(self, question: RowQuery[Answer]) -> Answer:
         """Ask all rows at once."""
         assert self.table is not None
         return question(recode_table(self.table, self.features), self.response, 0)
@@ -261,7 +261,7 @@ class Residual(ABC):
         """What extremes and responses are made of, [row, column], before anything is known of other rows."""
 
     @abstractmethod
-    def settle(self, found: Extremes) -> Rounding | None:
+    def rounding_for(self, found: Extremes) -> Rounding | None:
         """Given the extremes of all rows, how residuals are rounded; None where the list explains all."""
 
     @abstractmethod

@@ -63,7 +63,9 @@ def check_agreement(document: Entry) -> None:
     check_rules(document["rules"], document, family, "rules")
     _check_terms(document, family)
     weights = [rule["weight"] or 0.0 for rule in document["rules"]]
-    ensure(document["facts"].get("n_dust", 0) <= weights.count(0), "facts.n_dust", "is more than the rules of weight 0")
+    ensure(
+        document["facts"].get("n_pruned", 0) <= weights.count(0), "facts.n_pruned", "is more than the rules of weight 0"
+    )
     _check_reach(document, family, document["rules"], [weights], [document["intercept"]], "rules")
     if document.get("tuning") is not None:
         _check_tuning(document, family, document["tuning"])
@@ -95,7 +97,7 @@ def _check_classes(document: Entry) -> None:
         return
     place = "facts.label_type"
     if not LABEL_TYPES.fullmatch(kind):  # before NumPy makes an array of it: '<U99999999' would take gigabytes
-        refuse(place, "a type of labels such as '<U8' or '<i8'", kind)
+        refuse(place, "a type of class labels such as '<U8' or '<i8'", kind)
     try:
         found = np.asarray(classes, dtype=kind).tolist()
     except (OverflowError, TypeError, ValueError):
@@ -145,7 +147,7 @@ def _check_recipe(recipe: Entry, features: Sequence[Entry]) -> None:
     _check_clocks(recipe["derived"])
     sources = used | {entry["column"] for entry in recipe["derived"]}
     for name in sorted(sources | set(recipe["aside"])):
-        ensure(name in columns, "recipe.columns", f"lacks {name!r:.60}, which is used or set aside")
+        ensure(name in columns, "recipe.columns", f"lacks {name!r:.60}, which is used or ignored")
     both = sources & set(recipe["aside"])
     ensure(not both, "recipe.aside", f"has {next(iter(both), '')!r:.60}, which is used")
 
@@ -170,9 +172,13 @@ def _check_entry(entry: Entry, feature: Entry, place: str) -> None:
     kind = {"weekday": "ordered", "group": "categorical"}.get(take, "numeric")
     ensure(feature["kind"] == kind, place, f"makes a {kind} feature, and {feature['name']!r:.60} is {feature['kind']}")
     if take == "weekday":
-        ensure(levels == [d for d in WEEKDAYS if d in levels], place, "has levels that are no weekdays in their order")
+        ensure(
+            levels == [d for d in WEEKDAYS if d in levels],
+            place,
+            "has categories that are not the weekdays in their order",
+        )
     if take == "group":
-        ensure(entry["other"] in levels, place, f"has {entry['other']!r:.60}, which is no level of its feature")
+        ensure(entry["other"] in levels, place, f"has {entry['other']!r:.60}, which is not a category of its feature")
     if take == "duration":
         ensure(entry["unit"] in DURATIONS, place, f"has a unit that is none of {', '.join(DURATIONS)}")
     if take == "number":
@@ -261,11 +267,11 @@ def _check_tuning(document: Entry, family: Family, tuning: Entry) -> None:
         n_weights = len(size["weights"])
         ensure(n_weights == k + 1, place, f"must have {k + 1} weights, found {n_weights}")
         n_idle = size["weights"].count(0)
-        ensure(size.get("n_dust", 0) <= n_idle, f"{place}.n_dust", f"is more than the {n_idle} rules of weight 0")
+        ensure(size.get("n_pruned", 0) <= n_idle, f"{place}.n_pruned", f"is more than the {n_idle} rules of weight 0")
         for rule, weight in zip(rules, size["weights"]):
             ensure("effect" not in rule or weight == 1, f"{place}.weights", "must be 1 for a rule with a fixed effect")
         check_output(size["intercept"], family, f"{place}.intercept")
-    ensure(bool(sizes) == bool(rules), "tuning.sizes", "must be there for a list of rules, and for no other")
+    ensure(bool(sizes) == bool(rules), "tuning.sizes", "must be there for a rule list, and for no other model")
     starts = [size["intercept"] for size in sizes]
     _check_reach(document, family, rules, [size["weights"] for size in sizes], starts, "tuning")
     _check_chosen(document, rules, sizes)

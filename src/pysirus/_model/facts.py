@@ -115,7 +115,7 @@ class Facts(Mapping[str, Any]):
     lasso_penalty: float | None = option("The penalty of RuleFit's weights.", low=0)
     label_type: str | None = option("The NumPy type of the classes, such as `<U8`.")
     ridge_penalty: float | None = option("The penalty of the weights.", low=0)
-    n_dust: int | None = option("Negligible rules, whose weight is 0, where there are some.", low=1)
+    n_pruned: int | None = option("Negligible rules, whose weight is 0, where there are some.", low=1)
     n_stages: int | None = option("Stages of the list.", low=1, high=2**31)
     loss: Annotated[str, one_of(*BY_LOSS)] | None = option("The loss of a model of counts or amounts.")
     power: float | None = option(
@@ -142,7 +142,7 @@ class Facts(Mapping[str, Any]):
     estimated_on: Count | None = option(
         "Rows that outputs, counts and weights come from, where they are not those that the rules were found in."
     )
-    struck_rules: Annotated[Sequence[str], items(text())] | None = option("Rules that were removed, as text.")
+    removed_rules: Annotated[Sequence[str], items(text())] | None = option("Rules that were removed, as text.")
     edits: Annotated[Sequence[Mapping[str, Any]], items(record(EditKeys))] | None = option(
         "What was changed after the fit, in order."
     )
@@ -161,10 +161,10 @@ class Facts(Mapping[str, Any]):
         rest = {name: value for name, value in said.items() if name not in KEYS}
         return cls(**known, rest=rest, order=tuple(said))
 
-    def of_list(self, rules: Sequence[FittedTerm], n_dust: int) -> Facts:
+    def of_list(self, rules: Sequence[FittedTerm], n_pruned: int) -> Facts:
         """The facts of a model with another list."""
         n_stages = None if self.n_stages is None else max((rule.stage for rule in rules), default=1)
-        return replace(replace(self, n_dust=None), n_dust=n_dust or None, n_stages=n_stages)
+        return replace(replace(self, n_pruned=None), n_pruned=n_pruned or None, n_stages=n_stages)
 
     @property
     def why_this_kind(self) -> str:

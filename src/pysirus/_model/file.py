@@ -33,12 +33,13 @@ from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.read import columns_of_rules, read_rules
-from pysirus._text.message import FEWER, PlainError
+from pysirus._text.message import FEWER, SafeTextError
 
 LONGEST_FAULT = 400  # characters; names in it may be long
+EARLIER_KEYS = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # of files written before the first release
 
 
-class ModelFileError(PlainError, ValueError):
+class ModelFileError(SafeTextError, ValueError):
     """A file is not a model that this version can read."""
 
 
@@ -49,7 +50,7 @@ def rule_to_json(rule: FittedTerm) -> dict[str, Any]:
 
 
 def _has_moved(rule: FittedTerm) -> bool:
-    """Whether a cut at a value has another number for a threshold, which pysirus 0.1 takes for a fault."""
+    """Whether a cut at a value has another number as its threshold, which pysirus 0.1 rejects."""
     ends = ((end, cut) for c in rule.conditions for end, cut in ((c.lower, c.lower_cut), (c.upper, c.upper_cut)))
     return any(cut is not None and cut[0] == "value" and cut[1] != end for end, cut in ends)
 
@@ -57,9 +58,9 @@ def _has_moved(rule: FittedTerm) -> bool:
 def _version_of(model: Model) -> int:
     """The lowest version that can say it."""
     signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
-    swept = model.tuning is not None and any(size.n_dust for size in model.tuning.sizes)
+    pruned = model.tuning is not None and any(size.n_pruned for size in model.tuning.sizes)
     said = model.recipe is not None or model.roles is not None or bool(model.marks)
-    least = 2 if model.family.is_scored or said or signed or swept else 1
+    least = 2 if model.family.is_scored or said or signed or pruned else 1
     return max([least, *(rule.file_version for rule in model.all_rules)])
 
 
@@ -201,8 +202,8 @@ def _constraints_of(
     directions = {number(name, "monotonic"): sign for name, sign in named.monotonic.items()}
     for i in directions:
         has_order = features[i].kind != "categorical" or not features[i].levels
-        ensure(has_order, "constraints.monotonic", f"names {features[i].name!r:.60}, whose levels have no order")
-    ensure(not directions or len(classes) <= 2, "constraints.monotonic", "is for numbers and two classes")
+        ensure(has_order, "constraints.monotonic", f"names {features[i].name!r:.60}, whose categories have no order")
+    ensure(not directions or len(classes) <= 2, "constraints.monotonic", "is for regression and two classes")
     groups = tuple(numbers(group, "groups") for group in named.groups)
     apart = frozenset(numbers(group, "apart") for group in named.apart)
     try:
@@ -270,6 +271,16 @@ def damaged(path: str | os.PathLike[str], damage: Damage) -> ModelFileError:
     return ModelFileError(f"'{path}' is a damaged pysirus model file: {fault[:LONGEST_FAULT].rstrip('.')}.")
 
 
+def _with_present_keys(document: dict[str, Any]) -> dict[str, Any]:
+    """A document whose facts and sizes have the keys of today, whatever version of pysirus wrote it."""
+    tuning = document.get("tuning")
+    sizes = tuning.get("sizes") if isinstance(tuning, dict) else None
+    for entry in (document.get("facts"), *(sizes if isinstance(sizes, list) else ())):
+        for earlier in EARLIER_KEYS.keys() & entry.keys() if isinstance(entry, dict) else ():
+            entry.setdefault(EARLIER_KEYS[earlier], entry.pop(earlier))
+    return document
+
+
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a model's document and check that it is one, of this version and not damaged."""
     text = _read_text(path)
@@ -291,7 +302,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
             "model again."
         )
     try:
-        check_document(document)
+        check_document(_with_present_keys(document))
     except Damage as damage:
         raise damaged(path, damage) from damage
     return document

@@ -62,7 +62,7 @@ def refer(kind: Kind, definitions: Json) -> Json:
 
 
 def said(**entries: Any) -> Json:
-    """What there is to say."""
+    """The entries of a JSON schema that are not None."""
     return {name: value for name, value in entries.items() if value is not None}
 
 

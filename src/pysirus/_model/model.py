@@ -40,7 +40,7 @@ Self = TypeVar("Self", bound="Model")
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """A list of rules and their weights.
+    """A rule list and its weights.
 
     Its score is ``intercept + sum of weight * (inside if the rule holds else outside)``, plus the linear terms; for
     classes the outputs are vectors of class proportions. What the score stands for, the family says.
@@ -117,7 +117,7 @@ class Model:
 
     @property
     def positive(self) -> int:
-        """The number of the class that is spoken of: of two the positive one, else the last; 0 for numbers."""
+        """The number of the class that is spoken of: of two the positive one, else the last; 0 without classes."""
         return self.family.positive
 
     @property
@@ -133,7 +133,7 @@ class Model:
 
     @property
     def target_column(self) -> str:
-        """The column of a table that has the truth: with an exposure that of the counts, else what is predicted."""
+        """The column of a table that has the target: with an exposure that of the counts."""
         return self.target if self.roles is None else self.roles.target
 
     @property
@@ -190,7 +190,7 @@ class Model:
         penalty = None if self.facts.ridge_penalty is None else size.penalty
         facts = replace(
             self.facts, p0=size.p0, cv_error=size.error, cv_stability=size.stability, ridge_penalty=penalty
-        ).of_list(rules, size.n_dust)
+        ).of_list(rules, size.n_pruned)
         family = self.family.with_hazard(size.hazard)
         return replace(self, selected=rules, intercept=size.intercept, facts=facts, family=family)
 
@@ -267,20 +267,20 @@ class Model:
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
         """The probability of no event until each time: a function for each row, or an array [row, time]."""
-        hazard = self.followed.hazard
+        hazard = self.required_survival.hazard
         values = hazard.survival(self.scores(X), hazard.times)
         return values if return_array else step_functions(hazard.times, values, 1.0)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
         """The cumulative hazard until each time: a function for each row, or an array [row, time]."""
-        hazard = self.followed.hazard
+        hazard = self.required_survival.hazard
         values = hazard.cumulative_hazard(self.scores(X), hazard.times)
         return values if return_array else step_functions(hazard.times, values, 0.0)
 
     @property
-    def followed(self) -> Survival:
+    def required_survival(self) -> Survival:
         """What a survival model keeps besides its rules."""
-        return self.family.followed
+        return self.family.required_survival
 
     def _respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What scores stand for."""
@@ -314,8 +314,8 @@ class Model:
     def average_output(self, rule: FittedTerm) -> NDArray[np.float64]:
         """The mean output of a rule over the training data, by weight.
 
-        Its outputs are means of the response, inside and outside, so theirs is the mean of it; a correction's are means
-        of residuals, which for numbers is zero.
+        Its outputs are means of the target, inside and outside, so theirs is the mean of it; a correction's are means
+        of residuals, which in regression is zero.
         """
         return self.family.average_output(rule)
 
@@ -345,7 +345,7 @@ class Model:
         return self.text()
 
     def text(self, *, full: bool = False) -> str:
-        """What it predicts from, and its rules; ``full`` prints long names and sets of levels whole."""
+        """What it predicts from, and its rules; ``full`` prints long names and sets of categories in full."""
         terms = ["", *self._term_lines()] if self.terms else []
         lines = self._head_lines()
         if not full:

@@ -135,7 +135,11 @@ def _check_listed(levels: Sequence[Any], feature: Entry, place: str) -> None:
     """Levels of a column, each once."""
     known = {(type(level), level) for level in feature["levels"]}
     for level in levels:
-        ensure((type(level), level) in known, place, f"has {level!r:.60}, which is no level of {feature['name']!r:.60}")
+        ensure(
+            (type(level), level) in known,
+            place,
+            f"has {level!r:.60}, which is not a category of {feature['name']!r:.60}",
+        )
     distinct(levels, place)
 
 
@@ -147,7 +151,7 @@ def _check_cut(cut: Sequence[Any], feature: Entry, place: str) -> None:
         return
     ensure(kind == "levels", place, f"is one of {kind}, and the column is {feature['kind']}")
     _check_listed(identity, feature, place)
-    ensure(sorted(identity, key=str) == identity, place, "must list its levels in order")
+    ensure(sorted(identity, key=str) == identity, place, "must list its categories in order")
 
 
 def _check_condition(condition: Entry, features: Sequence[Entry], place: str) -> None:
@@ -165,7 +169,7 @@ def _check_condition(condition: Entry, features: Sequence[Entry], place: str) ->
 
 
 def _check_interval(condition: Entry, feature: Entry, place: str) -> None:
-    ensure(condition["levels"] is None, place, "has levels, and its column is numeric")
+    ensure(condition["levels"] is None, place, "has categories, and its column is numeric")
     cuts = []
     for name in ("lower", "upper"):
         end, cut = condition[name], condition[f"{name}_cut"]
@@ -191,7 +195,7 @@ def _check_levels(condition: Entry, feature: Entry, place: str) -> None:
         if cut is not None:
             _check_cut(cut, feature, f"{place}.{name}")
     taken = set(feature["levels"] if upper is None else upper[1]) - set(() if lower is None else lower[1])
-    ensure(set(levels) == taken, f"{place}.levels", "must be the levels between its two cuts")
+    ensure(set(levels) == taken, f"{place}.levels", "must be the categories between its two cuts")
     order = sorted(levels) if feature["kind"] == "categorical" else [v for v in feature["levels"] if v in taken]
     ensure(levels == order, f"{place}.levels", "must be in order")
 
@@ -213,7 +217,7 @@ def _check_split(split: Entry, features: Mapping[str, Entry], place: str) -> Non
     _check_cut(cut, feature, f"{place}.cut")
     if kind == "labels":
         _check_listed(value, feature, f"{place}.value")
-        ensure(set(cut[1]) == set(value), place, "has a cut that differs from its levels")
+        ensure(set(cut[1]) == set(value), place, "has a cut that differs from its categories")
 
 
 # ------------------------------------------------------------------------------------------------ outputs and effects
@@ -241,12 +245,12 @@ def _check_effect(rule: Entry, document: Entry, family: Family, place: str) -> N
     ensure(rule["weight"] in (None, 1), f"{place}.weight", "must be 1 where the effect is fixed")
     effect: Effect = record(EffectKeys).read(found, here, None)
     try:
-        settled = effect.settled(family.effect_scale, family.classes)
+        resolved = effect.resolved(family.effect_scale, family.classes)
     except EffectError as error:
-        raise Damage(f"{here} cannot be taken: {error}") from error
-    ensure(settled == effect and type(settled.label) is type(effect.label), here, "must name a class as it is")
+        raise Damage(f"{here} is not allowed: {error}") from error
+    ensure(resolved == effect and type(resolved.label) is type(effect.label), here, "must name a class as it is")
     inside, outside = (np.asarray(rule.get(name, 0.0), dtype=np.float64) for name in ("inside", "outside"))
-    wanted = np.asarray(settled.output(family.classes), dtype=np.float64)
+    wanted = np.asarray(resolved.output(family.classes), dtype=np.float64)
     near = np.abs(inside - wanted) <= ROUNDING * np.abs(wanted)
     ensure(bool(near.all()), f"{place}.inside", "must be what the effect adds")
     ensure(not outside.any(), f"{place}.outside", "must be 0 where the effect is fixed")

@@ -63,7 +63,7 @@ def _triangle(matrix: Any) -> str:
 
 @dataclass(kw_only=True)
 class PathKeys:
-    """Figures against p0, averaged over repetitions: columns of equal length."""
+    """Error, stability and size against p0, averaged over repetitions: columns of equal length."""
 
     p0: Annotated[Any, _column(number(0, 1))] = key("The frequency from which on rules are taken; it falls.")
     n_rules: Annotated[Any, _column(number(0, 1e6))] = key("Mean number of rules in a fold.")
@@ -90,7 +90,7 @@ class SizeKeys:
     weights: tuple[float, ...] = key("The weight of each rule.")
     intercept: Output = key("What is added to the weighted outputs.")
     penalty: float = key("The penalty of the weights.", low=0)
-    n_dust: int = key("Negligible rules among them, whose weight is 0, where there are some.", absent=0, low=1)
+    n_pruned: int = key("Negligible rules among them, whose weight is 0, where there are some.", absent=0, low=1)
     hazard: Annotated[Any, replace(line(), read=_read_hazard)] = option(
         "Of survival: the baseline of this list, at the times of the model.", name="cumulative_hazard"
     )
@@ -107,7 +107,7 @@ class TuningKeys:
     step: Count = key("The entry of the path that was chosen.")
     changed: Share = key("Share of the rows that a fold leaves out.")
     n_repeats: int = key("Repetitions of cross-validation.", low=1)
-    path: PathKeys = key("Figures against p0.")
+    path: PathKeys = key("Error, stability and size against p0.")
     rules: Rules = key("The longest list, with outputs.")
     sizes: tuple[SizeKeys, ...] = key("The model of the first 1, 2, 3, ... rules.")
 
@@ -211,7 +211,7 @@ class EstimatorKeys:
 
 @dataclass(kw_only=True)
 class ModelKeys:
-    """A list of rules with weights. The prediction is intercept + sum of weight * (inside if all conditions of a rule
+    """A rule list with weights. The prediction is intercept + sum of weight * (inside if all conditions of a rule
     hold else outside)."""
 
     format: Literal["pysirus-model"] = key("What the file is.")
@@ -229,7 +229,7 @@ class ModelKeys:
     recipe: RecipeKeys | None = option("Version 2: how features are made of the columns of a table.")
     roles: ColumnRoles | None = option(
         "Version 2: columns of the training table that are no features. `score`, `explain`, `report` and `edit` find "
-        "the truth by them; they are not needed to predict."
+        "the target by them; they are not needed to predict."
     )
     marks: Mapping[str, MarksKeys] | None = option(
         "Version 2: how numbers were written in the text files of training, by column, the target included. A column "

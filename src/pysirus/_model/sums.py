@@ -95,11 +95,11 @@ def _check_sums(moments: Moments, binary: NDArray[np.bool_]) -> None:
     more = 1 + ROUNDING
     ensure(bool((size >= 0).all() and 0 < total < np.inf), "moments.size", "must be the weight of each fold")
     heavy = (hold > size[:, None] * more) & binary
-    ensure(bool((hold >= 0).all()) and not heavy.any(), "moments.pair", "has a rule that weighs more than its fold")
+    ensure(bool((hold >= 0).all()) and not heavy.any(), "moments.pair", "has a rule of larger weight than its fold")
     both = binary[:, None] & binary
     least = np.where(both, np.minimum(hold[:, :, None], hold[:, None, :]), _most(hold[:, :, None], hold[:, None, :]))
     fits = (np.abs(pair) <= least * more) & ((pair >= 0) | ~both)
-    ensure(bool(fits.all()), "moments.pair", "has a pair that weighs more than its rules")
+    ensure(bool(fits.all()), "moments.pair", "has a pair of larger weight than its rules")
     partial = (inside > 0) & ((inside < total) | ~binary)
     ensure(bool(partial.all()), "moments.pair", "has a rule that holds all rows, or none")
     if moments.value_sum is not None:

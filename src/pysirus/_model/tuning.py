@@ -32,7 +32,7 @@ class Size:
     intercept: Output
     penalty: float
     hazard: tuple[float, ...] | None = None  # cumulative baseline, at the model's times of events
-    n_dust: int = 0  # rules that left the list because they moved no prediction
+    n_pruned: int = 0  # negligible rules, which left the list
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,8 +1,6 @@
 """Parameters in, checked parameters out: a message names the parameter, what it got and what it takes.
 
-One parameter: its field in the table, and its option on the command line.
-
-A ``random_state`` in, one 64-bit seed out.
+``parameter`` and ``Option`` declare one: its field in the table, and its option on the command line.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from pysirus._text.message import OR_NONE, Parameter, PlainError
+from pysirus._text.message import OR_NONE, Parameter, SafeTextError
 
 Check = Callable[[str, Any], None]
 
@@ -61,7 +59,7 @@ def to_seed(random_state: Any) -> int:
     )
 
 
-class ParameterError(PlainError, ValueError, TypeError):
+class ParameterError(SafeTextError, ValueError, TypeError):
     """A parameter has a value that cannot be used."""
 
 

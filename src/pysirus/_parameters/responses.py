@@ -24,7 +24,7 @@ class ClassWeight:
             "Columns",
             type=str,
             refusal="classes have weights, and this target is a number. Leave the option out, or say --task "
-            "classification if the numbers are labels.",
+            "classification if the numbers are class labels.",
         ),
     )
 
@@ -47,7 +47,7 @@ class PositiveClass:
             "Columns",
             type=str,
             refusal="one of two classes is positive, and this target is a number. Leave the option out, or say --task "
-            "classification if the numbers are labels.",
+            "classification if the numbers are class labels.",
         ),
     )
 
@@ -67,9 +67,10 @@ class Weighting:
         Option(
             "--weighting",
             "NAME",
-            "For classes. likelihood: to decide by. equal: the mean of class proportions.",
-            refusal="classes are weighed so, and this target is a number. Leave the option out, or say --task "
-            "classification if the numbers are labels.",
+            "Classification only. likelihood: weights fitted by penalised likelihood, which give probabilities. equal: "
+            "the unweighted mean of class proportions, as in the R package.",
+            refusal="this is for classification, and this target is a number. Leave the option out, or say --task "
+            "classification if the numbers are class labels.",
         ),
     )
 
@@ -91,7 +92,7 @@ class Loss:
             "NAME",
             "squared_error; poisson for counts and rates; gamma for positive, skewed amounts; tweedie for amounts "
             "with zeros.",
-            refusal="a loss is for numbers, and this target has classes. Leave the option out.",
+            refusal="a loss is for regression, and this target has classes. Leave the option out.",
         ),
     )
     power: float = parameter(
@@ -104,7 +105,7 @@ class Loss:
             "--power",
             "NUMBER",
             "With --loss tweedie: the variance is the mean to this power, between 1 and 2.",
-            refusal="a power is for numbers, and this target has classes. Leave the option out.",
+            refusal="a power is for regression, and this target has classes. Leave the option out.",
         ),
     )
 

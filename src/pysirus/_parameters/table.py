@@ -1,15 +1,14 @@
 """The table of parameters: a field is a parameter, with its type, default, check, documentation and option.
 
 Estimators inherit the groups they take, so that scikit-learn finds real signatures; the command line makes its options
-from the same fields, and docstrings their sections. A new parameter is a field here and the code that uses it.
+from the same fields, and docstrings their sections (``docstrings.py``). A new parameter is a field here and the
+code that uses it.
 """
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, field, fields
-from inspect import cleandoc
-from textwrap import fill, indent
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from pysirus._parameters.check import (
     FEATURES,
@@ -29,8 +28,6 @@ from pysirus._parameters.check import (
 from pysirus._parameters.responses import ClassWeight, Event, Loss, PositiveClass, Weighting
 
 __all__ = ["ClassWeight", "Event", "Loss", "Option", "PositiveClass", "Weighting", "parameter"]  # of the table too
-
-Class = TypeVar("Class", bound=type)
 
 
 def whole(low: int, high: int | None = None, none: bool = False) -> Check:
@@ -246,16 +243,16 @@ class Growing:
     prepare: bool = parameter(
         False,
         "bool, default=False",
-        "Whether to make the best of columns that cannot be used as they are: dates and times become year, month, "
-        "weekday, hour and the date itself, written numbers (`$1,234.50`, `12 km`, `0.4%`) are read, rare levels are "
-        "grouped, and a column of which nothing can be made is set aside; rows without a target are left out. Warnings "
-        "say what was left out. False refuses such tables.",
+        "Whether to convert columns that cannot be used directly: dates and times become year, month, weekday, hour "
+        "and the date itself, numbers stored as text (`$1,234.50`, `12 km`, `0.4%`) are read, and rare categories are "
+        "grouped. Columns that cannot be converted and rows without a target are ignored, with a warning. False "
+        "rejects such tables.",
         lambda name, value: check_choice(name, value, (True, False)),
         Option(
             "--strict",
             "",
-            "Refuse columns that cannot be used as they are and rows without a target. Default: make the best of them; "
-            "of files in batches dates alone are prepared.",
+            "Reject columns that cannot be used directly and rows without a target. Default: convert what can be "
+            "converted; in batches only dates are.",
             "Columns",
             type=bool,
             default=False,
@@ -265,8 +262,8 @@ class Growing:
     max_levels: int = parameter(
         255,
         "int, default=255",
-        "With ``prepare``: a categorical column with more levels keeps the most frequent ones, and all others become "
-        "one, `other`. So does a level that was never seen in training.",
+        "With ``prepare``: a categorical column with more categories keeps the most frequent ones, and all others "
+        "become one, `other`. So does a category that was never seen in training.",
         whole(2, 255),
         Option(
             "--max-levels",
@@ -312,7 +309,7 @@ class Constraining:
     forbidden: Any = parameter(
         None,
         "list of str or pairs, optional",
-        "What appears in no rule: columns, pairs of columns (in no rule together), and conditions as text, such as "
+        "Columns, pairs of columns and conditions that must not appear in any rule. Conditions are text, such as "
         "'age < 25' (nor its other side 'age >= 25') or 'age < 25 & sport' (not both in one rule).",
         option=Option(
             "--forbid",
@@ -426,22 +423,3 @@ def check_parameters(estimator: Any) -> None:
     for own in fields(estimator):
         if own.metadata["check"] is not None:
             own.metadata["check"](own.name, getattr(estimator, own.name))
-
-
-def document(cls: type) -> str:
-    """The section of an estimator's docstring on its parameters."""
-
-    def entry(own: Field[Any]) -> str:
-        kind = own.metadata["kind"].split(", default=")[0].removesuffix(", optional")
-        default = "optional" if own.default is None else f"default={own.default!r}".replace("'", '"')
-        text = fill(own.metadata["help"], 112, break_long_words=False, break_on_hyphens=False)
-        return f"{own.name} : {kind}, {default}\n{indent(text, '    ')}"
-
-    return "\n".join(["Parameters", "----------", *map(entry, fields(cls))])
-
-
-def documented(cls: Class) -> Class:
-    """Put the parameters of an estimator into its docstring, where it says ``{parameters}``."""
-    # as Python 3.13 keeps it, without the indentation of the class
-    cls.__doc__ = cleandoc(cls.__doc__ or "").replace("{parameters}", document(cls))
-    return cls

@@ -1,9 +1,8 @@
 """Node harvest for regression (Meinshausen 2010), on this project's rules: forest nodes in, a weighted mean out.
 
-Nodes in, their weights out: Node harvest's quadratic program (Meinshausen 2010), solved by PIQP.
-
-Minimise the squared error of the weighted sum of node means over weights >= 0 such that the weights of the nodes that
-hold a training row sum to one, for every training row. The root, which holds them all, makes that possible.
+The weights of nodes solve a quadratic program, by PIQP: minimise the squared error of the weighted sum of node means
+over weights >= 0 such that the weights of the nodes that hold a training row sum to one, for every training row. The
+root, which holds them all, makes that possible.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 from pysirus._families.gaussian import WeightedMean
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.table import documented
+from pysirus._parameters.docstrings import documented
 from pysirus._peers.tree_based import HarvestedNodes, TreeRuleRegressor, TreeTable, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
 from pysirus._runtime.console import warn_user
@@ -94,7 +93,7 @@ class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
 
     Attributes
     ----------
-    rules_ : RuleSet
+    selected_, rules_ : RuleSet
         The nodes of positive weight, most frequent first; ``inside`` is the mean of a node.
     root_weight_ : float
         Weight of the root.
@@ -102,10 +101,9 @@ class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
         All candidate nodes except the root.
     n_trees_ : int
         Number of trees grown.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Column names, if the table had names.
+    intercept_ : float
+        Always 0: a prediction is a weighted mean.
+    {fitted}
 
     Notes
     -----
@@ -178,7 +176,9 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
     else:
         warn_user("There are no nodes to harvest: the model predicts the mean.")
     kept = np.flatnonzero(weights[1:]).tolist()
-    rules = [outputs.give(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)]
+    rules = [
+        outputs.with_weight(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)
+    ]
     facts = {
         "n_trees": n_trees,
         "n_candidates": len(candidates.nodes),

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeRegressor
 from pysirus._families.gaussian import Gaussian
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.table import documented
+from pysirus._parameters.docstrings import documented
 from pysirus._peers.tree_based import BoostedRules, TreeRuleRegressor, TreeTable, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._runtime.console import warn_user
@@ -211,7 +211,7 @@ class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
 
     Attributes
     ----------
-    rules_ : RuleSet
+    selected_, rules_ : RuleSet
         The rules selected by the lasso, most frequent first.
     terms_ : tuple of LinearTerm
         The linear terms selected by the lasso.
@@ -221,10 +221,7 @@ class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
         The penalty chosen by cross-validation.
     candidates_ : RuleSet
         All distinct candidate rules.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Column names, if the table had names.
+    {fitted}
 
     Notes
     -----
@@ -345,7 +342,7 @@ def combine(
         i = int(used[k])
         weight = float(fit.coefficients[k] / gap[i])
         intercept -= weight * float(outputs.outside[i])
-        rules.append(outputs.give(candidates.rules(training.coded, [i])[0], i, weight))
+        rules.append(outputs.with_weight(candidates.rules(training.coded, [i])[0], i, weight))
     weights = fit.coefficients[n_rules:] * linear.scale
     intercept -= float(sum(w * t.missing for t, w in zip(linear.terms, weights)))  # from zero on, not from the mean
     terms = tuple(replace(t, weight=float(w)) for t, w in zip(linear.terms, weights) if w != 0)

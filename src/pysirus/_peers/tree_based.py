@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import rows_that_count
-from pysirus._data.problems import together
+from pysirus._data.problems import merge_errors
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._families.read import name_of, read_numbers, read_weights, target_name
 from pysirus._families.responses import NumberResponse
@@ -143,8 +143,8 @@ class Outputs:
     n_inside: NDArray[np.int64]
     n_rows: int
 
-    def give(self, rule: FittedTerm, i: int, weight: float) -> FittedTerm:
-        """A candidate with its outputs and weight."""
+    def with_weight(self, rule: FittedTerm, i: int, weight: float) -> FittedTerm:
+        """The rule of candidate ``i`` with its outputs and this weight."""
         n_inside = int(self.n_inside[i])
         return replace(
             rule,
@@ -207,7 +207,7 @@ class TreeRuleRegressor(RuleRegressor, TreeTable):
                 max_levels = self.max_levels if self.prepare else None
                 table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:
-                raise together(error, lambda: read_numbers(y, len(y)), prepared=self.prepare) from error
+                raise merge_errors(error, lambda: read_numbers(y, len(y)), prepared=self.prepare) from error
             values = read_numbers(y, table.n_rows)
             weights = read_weights(sample_weight, table.n_rows)
         response = NumberResponse(values, weights=weights)

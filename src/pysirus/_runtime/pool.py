@@ -1,4 +1,4 @@
-"""Threads that leave early and leave nobody behind.
+"""Threads that stop promptly when the work is cancelled, and that are always joined.
 
 An interrupt reaches the thread that called, which then waits for the others. So whoever works for long looks now and
 then whether anyone still waits for the answer: a part of the rows has some hundred thousand of them, and the question
@@ -15,34 +15,34 @@ from contextlib import contextmanager
 from itertools import count
 
 _here = threading.local()
-_crews = count()
+_pools = count()
 
 
-class GivenUp(Exception):
-    """Nobody waits for this answer any more."""
+class Cancelled(Exception):
+    """The work was cancelled: nobody waits for this answer any more."""
 
 
-def go_on() -> None:
-    """Leave, where this is a thread of a crew that was dismissed."""
-    dismissed: threading.Event | None = getattr(_here, "dismissed", None)
-    if dismissed is not None and dismissed.is_set():
-        raise GivenUp
+def check_cancelled() -> None:
+    """Raise ``Cancelled`` in a thread of a pool that was cancelled."""
+    cancelled: threading.Event | None = getattr(_here, "cancelled", None)
+    if cancelled is not None and cancelled.is_set():
+        raise Cancelled
 
 
 @contextmanager
-def crew(n_threads: int, dismiss: Callable[[], None] = lambda: None) -> Iterator[ThreadPoolExecutor]:
-    """Some threads; what raises, an interrupt above all, dismisses them, and ``dismiss`` is told."""
-    dismissed, name = threading.Event(), f"pysirus-crew-{next(_crews)}-"
+def cancellable_pool(n_threads: int, on_cancel: Callable[[], None] = lambda: None) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads that an error or an interrupt cancels; ``on_cancel`` is then called."""
+    cancelled, name = threading.Event(), f"pysirus-pool-{next(_pools)}-"
 
     def begin() -> None:
-        _here.dismissed = dismissed
+        _here.cancelled = cancelled
 
     with ThreadPoolExecutor(n_threads, thread_name_prefix=name, initializer=begin) as pool:
         try:
             yield pool
         except BaseException:
-            dismissed.set()
-            dismiss()
+            cancelled.set()
+            on_cancel()
             pool.shutdown(wait=True, cancel_futures=True)
             # an interrupt while a thread starts: it runs, but the pool has not heard of it
             while any(thread.name.startswith(name) for thread in threading.enumerate()):

@@ -154,7 +154,7 @@ def stability_measures(*models: Any, between: str = "lists") -> Stability:
     given, lists = lists_of(models)
     terms = [[term for term in own if isinstance(term, Term)] for own in lists]
     if sum(map(len, terms)) < sum(map(len, lists)):
-        raise TypeError("stability_measures compares lists of rules; use stability for other collections.")
+        raise TypeError("stability_measures compares rule lists; use stability for other collections.")
     return measure(terms, universe=getattr(given[0], "_universe", None), between=between)
 
 

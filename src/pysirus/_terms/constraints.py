@@ -2,7 +2,7 @@
 
 Weights are not negative, so the prediction rises in a column where every rule does. A rule does when its condition on
 the column has one side (``x < c`` or ``x >= c``, whatever else it asks) and its outputs go the right way. Both can be
-read off each line of a list. The promise is for known values: a missing one has no place in an order.
+read off each line of a list. The guarantee is for known values: a missing one has no place in an order.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Constraints:
         return -gap_of(rule) if self.of_first else gap_of(rule)
 
     def allows_form(self, rule: FittedTerm) -> bool:
-        """Whether a rule without outputs may obey."""
+        """Whether the conditions of a rule satisfy the constraints, whatever its outputs will be."""
         if not self.together.allows(rule.columns):
             return False
         if self._forbidden_in(rule):

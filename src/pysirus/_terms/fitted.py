@@ -22,13 +22,13 @@ from pysirus._families.outputs import Outcome, fold_labels, format_factors, medi
 from pysirus._terms.term import Term
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_label, format_levels, format_number, format_outputs, from_quotes, one_line
-from pysirus._text.message import PlainError, setting
+from pysirus._text.message import SafeTextError, setting
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 EFFECT = re.compile(rf"\s*(?:(?P<adds>[-+]\s*{NUMBER})|[×x*]\s*(?P<times>{NUMBER}))")
 
 
-class EffectError(PlainError, ValueError):
+class EffectError(SafeTextError, ValueError):
     """An effect does not go with what is predicted; the message ends without a full stop."""
 
 
@@ -65,7 +65,7 @@ class Effect:
         part = self.size / len(labels)
         return tuple(self.size - part if k == own else -part for k in range(len(labels)))
 
-    def settled(self, scale: EffectScale | None, labels: Sequence[Any] | None) -> Effect:
+    def resolved(self, scale: EffectScale | None, labels: Sequence[Any] | None) -> Effect:
         """The effect, once it is known what is predicted; an ``EffectError`` where it does not go with it."""
         if scale is None:
             raise EffectError(
@@ -73,14 +73,12 @@ class Effect:
                 f"{setting('weighting', 'likelihood')}"
             )
         if scale.multiplies and not self.is_factor:
-            raise EffectError(f"rules multiply {scale.name} here: write a factor, such as '×1.5', instead of '{self}'")
+            raise EffectError(f"rules multiply {scale.name}: write a factor such as '×1.5' instead of '{self}'")
         if self.is_factor and not scale.multiplies:
-            raise EffectError(
-                f"rules add to {scale.name} here: write what it adds, such as '+0.5', instead of '{self}'"
-            )
+            raise EffectError(f"rules add to {scale.name}: write an amount such as '+0.5' instead of '{self}'")
         found = self if self.label is None else self._for_label(labels)
         if self.label is None and labels is not None and len(labels) > 2:
-            raise EffectError(f"say to which class it adds, such as '{self} for {_label_text(labels[0])}'")
+            raise EffectError(f"name the class that it is for, such as '{self} for {_label_text(labels[0])}'")
         if self.is_factor and not self.size > 0:
             raise EffectError(f"a factor must be above 0, got '{self}'")
         points = abs(math.log(self.size) if self.is_factor else self.size)
@@ -90,7 +88,7 @@ class Effect:
 
     def _for_label(self, labels: Sequence[Any] | None) -> Effect:
         if labels is None:
-            raise EffectError(f"'{self}' names a class, and numbers are predicted")
+            raise EffectError(f"'{self}' names a class, and this model has none")
         for label in labels:
             if label == self.label and isinstance(label, str) == isinstance(self.label, str):
                 return replace(self, label=label)

@@ -1,11 +1,10 @@
-"""Columns in, the texts by which rules may call them and their levels out, each with whether it is as they print.
+"""Columns in, the texts by which rules may call them and their categories out, each with whether it is as they print.
 
 Who reads several texts keeps one lexicon for all of them: the steps that reading takes are counted over all, so that
 no list of texts takes for ever.
 
-A text, a place in it and what was expected there in, the error that points at it out.
-
-The steps that can be taken at each place of a text in, the ways through it out, two at most to each place.
+A text that cannot be read is an error that points at the place. ``Ways`` keeps the ways through a text, two at most to
+each place, which is enough to know that it is ambiguous.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pysirus._terms.words import FOLDED, text_in_set
 from pysirus._text.format import SPOKEN, apart, format_level, in_quotes, one_line
-from pysirus._text.message import InCommand, InPython, PlainError, Term
+from pysirus._text.message import InCommand, InPython, SafeTextError, Term
 
 MOST_STEPS = 500_000  # looks at a place of a text: some seconds
 MORE_STEPS = 500  # for each text
@@ -144,7 +143,7 @@ LOOKED_AT = 200  # characters of a text that are taken apart for a message
 LIKELY = 10_000  # names that are looked through for one that was meant
 
 
-class RuleTextError(PlainError, ValueError):
+class RuleTextError(SafeTextError, ValueError):
     """The text of a rule cannot be read; ``position`` is the character, from 0."""
 
     def __init__(self, text: str, position: int, problem: str, given_as: Term | None = None) -> None:
@@ -167,7 +166,7 @@ def problem_at(text: str, at: int, wanted: Sequence[str], columns: Sequence[Text
             f"{InPython(': rules_.text(full=True) or rule.condition_text')}{InCommand('full')}"
         )
     if text[at : at + 1] == ">" or text[max(0, at - 1) : at + 1] == "<=":
-        return "rules ask '<' or '>=', so that every value is on one side"
+        return "use '<' or '>=': rules do not have '>' and '<='"
     rest = text[at : at + LOOKED_AT]
     word = re.match(r"\w+|.", rest, re.DOTALL)
     if word is None:
@@ -175,7 +174,7 @@ def problem_at(text: str, at: int, wanted: Sequence[str], columns: Sequence[Text
     phrase = re.split(r"\s*(?:[<>=&(){},]|\bin\b|\bis\b|\bor\b)", rest)[0].strip() or word[0]
     if "a column" in wanted:
         return f"no column is called '{phrase[:60]}'{_hint(phrase[:60], (column.name for column in columns))}"
-    level = next((what for what in wanted if what.startswith("a level of ")), None)
+    level = next((what for what in wanted if what.startswith("a category of ")), None)
     if level is not None:
         levels = (str(level) for column in columns for level in column.levels)
         return f"expected {level}; found '{phrase[:60]}'{_hint(phrase[:60], levels)}"

@@ -18,7 +18,7 @@ SIDES = ("inside", "outside")
 
 
 class RuleSet(Sequence[FittedTerm]):
-    """A list of rules that prints as a table.
+    """A rule list that prints as a table.
 
     Two rule sets are equal if they have equal rules in the same order. The ``reading`` of a model with scores prints
     what each rule adds in place of its weight.
@@ -108,7 +108,7 @@ class RuleSet(Sequence[FittedTerm]):
         named : bool, default=True
             Whether to name the class that the proportions are of; a heading may have said it.
         full : bool, default=False
-            Whether to print long names and sets of levels whole.
+            Whether to print long names and sets of categories in full.
 
         Returns
         -------

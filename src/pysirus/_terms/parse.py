@@ -243,7 +243,7 @@ class _Reader:
         """Every level of a column that stands here, the longest first, and whether it prints so."""
         position = self.skip(position)
         yield from self.lexicon.at(self.lexicon.levels(column), self.text, position)
-        self.fail(position, f"a level of '{self.lexicon.columns[column].name}'")
+        self.fail(position, f"a category of '{self.lexicon.columns[column].name}'")
 
     def level_set(self, column: int, position: int) -> Iterator[tuple[tuple[Any, ...], int, bool]]:
         """Levels up to the closing brace."""
@@ -315,7 +315,7 @@ def parse_rule(text: str, lexicon: Lexicon) -> tuple[Effect | None, tuple[Ask, .
     try:
         found = reader.readings()
     except TooManySteps:
-        problem = f"it takes more than {MOST_STEPS:,} steps to read this text. Say it in fewer conditions and levels"
+        problem = f"it takes more than {MOST_STEPS:,} steps to read this text. Use fewer conditions and categories"
         raise RuleTextError(text, reader.furthest, problem) from None
     if not found:
         raise RuleTextError(text, reader.furthest, problem_at(text, reader.furthest, reader.wanted, lexicon.columns))

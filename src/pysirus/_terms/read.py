@@ -21,7 +21,7 @@ from pysirus._text.format import format_date, format_threshold
 
 
 @dataclass(frozen=True)
-class KnownColumn:
+class CutColumn:
     """A column that rules may name, and the cuts that others have made in it."""
 
     name: str
@@ -33,10 +33,10 @@ class KnownColumn:
     is_date: bool = False
 
 
-def columns_of_cuts(cuts: Sequence[Cuts]) -> list[KnownColumn]:
+def columns_of_cuts(cuts: Sequence[Cuts]) -> list[CutColumn]:
     """The columns of training, with all their cuts."""
     return [
-        KnownColumn(
+        CutColumn(
             own.column.name,
             own.column.kind,
             own.column.levels,
@@ -49,7 +49,7 @@ def columns_of_cuts(cuts: Sequence[Cuts]) -> list[KnownColumn]:
     ]
 
 
-def columns_of_rules(features: Sequence[Feature], rules: Iterable[FittedTerm]) -> list[KnownColumn]:
+def columns_of_rules(features: Sequence[Feature], rules: Iterable[FittedTerm]) -> list[CutColumn]:
     """The columns of a model, with the cuts of its rules."""
     thresholds: list[dict[float, CutIdentity]] = [{} for _ in features]
     left_sets: list[set[Any]] = [set() for _ in features]
@@ -63,23 +63,23 @@ def columns_of_rules(features: Sequence[Feature], rules: Iterable[FittedTerm]) -
             elif cut is not None:
                 left_sets[condition.index].add(cut[1])
     return [
-        KnownColumn(f.name, f.kind, f.levels, tuple(own.items()), frozenset(sets), gap, f.is_date)
+        CutColumn(f.name, f.kind, f.levels, tuple(own.items()), frozenset(sets), gap, f.is_date)
         for f, own, sets, gap in zip(features, thresholds, left_sets, gaps)
     ]
 
 
-def read_rule(text: str, columns: Sequence[KnownColumn]) -> FittedTerm:
+def read_rule(text: str, columns: Sequence[CutColumn]) -> FittedTerm:
     """The rule that a text says, without outputs."""
     return read_rules([text], columns)[0]
 
 
-def read_rules(texts: Iterable[str], columns: Sequence[KnownColumn]) -> list[FittedTerm]:
+def read_rules(texts: Iterable[str], columns: Sequence[CutColumn]) -> list[FittedTerm]:
     """The rules that some texts say, without outputs."""
     lexicon = Lexicon(columns)
     return [_read(text, columns, lexicon) for text in texts]
 
 
-def _read(text: str, columns: Sequence[KnownColumn], lexicon: Lexicon) -> FittedTerm:
+def _read(text: str, columns: Sequence[CutColumn], lexicon: Lexicon) -> FittedTerm:
     effect, found = parse_rule(text, lexicon)
     if found[0].is_slope:
         return _slope(found[0], columns, text, effect)
@@ -90,16 +90,16 @@ def _read(text: str, columns: Sequence[KnownColumn], lexicon: Lexicon) -> Fitted
     return FittedRule(tuple(_condition(ask, columns[i], i, text) for i, ask in asks.items()), effect=effect)
 
 
-def _slope(ask: Ask, columns: Sequence[KnownColumn], text: str, effect: Effect | None) -> FittedSlope:
+def _slope(ask: Ask, columns: Sequence[CutColumn], text: str, effect: Effect | None) -> FittedSlope:
     """The slope of a column, of which nothing else is known."""
     column = columns[ask.column]
     if column.kind != "numeric" or column.is_date:
         kind = "holds dates" if column.is_date else "has categories"
-        raise RuleTextError(text, ask.at, f"a slope is of a column of numbers, and '{column.name}' {kind}")
+        raise RuleTextError(text, ask.at, f"a slope needs a numeric column, and '{column.name}' {kind}")
     return FittedSlope(column.name, ask.column, effect=effect)
 
 
-def rule_on(rule: Rule, columns: Sequence[KnownColumn], numbers: Sequence[int]) -> FittedTerm:
+def rule_on(rule: Rule, columns: Sequence[CutColumn], numbers: Sequence[int]) -> FittedTerm:
     """What a rule of another model says of the columns of these numbers, in their cuts."""
     conditions = []
     for own, index in zip(rule.conditions, numbers):
@@ -118,7 +118,7 @@ def _both(first: Ask, second: Ask, text: str, name: str) -> Ask:
     return replace(first, lower=lower.lower, upper=upper.upper)
 
 
-def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Condition:
+def _condition(ask: Ask, column: CutColumn, index: int, text: str) -> Condition:
     missing = True if ask.missing else False if column.has_missing else None
     if ask.only_missing:
         levels = _in_order(column) if column.kind != "numeric" else None
@@ -136,7 +136,7 @@ def _condition(ask: Ask, column: KnownColumn, index: int, text: str) -> Conditio
     return Condition(column.name, missing=missing, index=index, **values)
 
 
-def _interval(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
+def _interval(ask: Ask, column: CutColumn, text: str) -> dict[str, Any]:
     """Ends and their cuts; a number that prints like a known threshold is that one."""
     (lower, lower_cut), (upper, upper_cut) = (_end(value, ask, column, text) for value in (ask.lower, ask.upper))
     if lower is not None and upper is not None and not lower < upper:
@@ -146,7 +146,7 @@ def _interval(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
     return {"lower": lower, "upper": upper, "lower_cut": lower_cut, "upper_cut": upper_cut}
 
 
-def _end(value: float | None, ask: Ask, column: KnownColumn, text: str) -> tuple[float | None, CutIdentity | None]:
+def _end(value: float | None, ask: Ask, column: CutColumn, text: str) -> tuple[float | None, CutIdentity | None]:
     """A threshold and its cut."""
     if value is None:
         return None, None
@@ -162,20 +162,22 @@ def _end(value: float | None, ask: Ask, column: KnownColumn, text: str) -> tuple
     return (alike[0], known[alike[0]]) if alike else (value, ("value", value))
 
 
-def _levels(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
+def _levels(ask: Ask, column: CutColumn, text: str) -> dict[str, Any]:
     """Levels in the column's order, and the cuts between which they stand."""
     if ask.levels is None:
         return {"levels": _in_order(column)}
     chosen, every = frozenset(ask.levels), frozenset(column.levels)
     if len(ask.levels) > len(chosen):
-        raise RuleTextError(text, ask.at, f"a level of '{column.name}' stands twice in this set")
+        raise RuleTextError(text, ask.at, f"a category of '{column.name}' stands twice in this set")
     if not chosen:
-        raise RuleTextError(text, ask.at, f"these are all levels of '{column.name}': no level is left")
+        raise RuleTextError(text, ask.at, f"these are all categories of '{column.name}': none is left")
     if chosen == every:
-        raise RuleTextError(text, ask.at, f"these are all levels of '{column.name}': the condition says nothing")
+        raise RuleTextError(text, ask.at, f"these are all categories of '{column.name}': the condition is always true")
     lower, upper = _sides(chosen, column)
     if column.kind == "ordered" and lower is None and upper is None:
-        raise RuleTextError(text, ask.at, f"the levels of '{column.name}' have an order, and these are no neighbours")
+        raise RuleTextError(
+            text, ask.at, f"the categories of '{column.name}' have an order, and these are no neighbours"
+        )
     if lower is None and upper is None:
         upper = chosen
     return {
@@ -185,12 +187,12 @@ def _levels(ask: Ask, column: KnownColumn, text: str) -> dict[str, Any]:
     }
 
 
-def _in_order(column: KnownColumn) -> tuple[Any, ...]:
+def _in_order(column: CutColumn) -> tuple[Any, ...]:
     """The levels as rules list them."""
     return column.levels if column.kind == "ordered" else tuple(sorted(column.levels))
 
 
-def _sides(chosen: frozenset[Any], column: KnownColumn) -> tuple[frozenset[Any] | None, frozenset[Any] | None]:
+def _sides(chosen: frozenset[Any], column: CutColumn) -> tuple[frozenset[Any] | None, frozenset[Any] | None]:
     """The sets left of the lower and of the upper cut, where known cuts, or the order, make up these levels."""
     every = frozenset(column.levels)
     if column.kind == "ordered":

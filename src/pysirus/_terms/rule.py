@@ -1,9 +1,7 @@
-"""Rules as data: cut identities and thresholds, never text.
+"""Paths in, rules out as data: cut identities and thresholds, never text.
 
 Rules compare by what they read, in cut identities, so that rules of two fits on two samples compare although their
 thresholds differ.
-
-Paths in, rules out: what a path says, as data.
 
 A path is the set of splits that leads to a node of a tree; its rule merges the splits on one feature into one condition
 (``{x < 5, x < 3}`` reads ``x < 3``).
@@ -49,7 +47,7 @@ class Split:
         Name of the column.
     op : {"<", ">=", "in", "not in", "known", "missing"}
         The side taken.
-    value : float, tuple of levels, or None
+    value : float, tuple of categories, or None
         The threshold, or the categories on the ``<`` side of a categorical cut.
     cut : tuple
         The identity of the cut, comparable between fits.
@@ -66,7 +64,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule asks of one feature: a half-open interval or a set of levels.
+    """What a rule asks of one feature: a half-open interval or a set of categories.
 
     Attributes
     ----------
@@ -130,7 +128,7 @@ class Condition:
         return int(self.lower_cut is not None) - int(self.upper_cut is not None)
 
     def with_share(self, share: float) -> Condition:
-        """The condition with its share of the training weight; values it cannot judge go where most of that is."""
+        """The condition with its share of the training weight; values it cannot place go where most of that is."""
         return replace(self, share=share, unseen=share >= 0.5)
 
     def holds(self, column: Column) -> NDArray[np.bool_]:
@@ -280,7 +278,7 @@ class Rule(Term):
 
     @property
     def set_text(self) -> str:
-        """The same with levels as the sets that they are."""
+        """The same with categories always as sets."""
         return join_conditions(self.conditions, [set_text(condition) for condition in self.conditions])
 
     @property

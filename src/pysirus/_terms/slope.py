@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._bins.brackets import Bracket, shortest_in
 from pysirus._bins.cuts import Binned
-from pysirus._bins.gaps import Gap, shortest_in
 from pysirus._bins.lines import ColumnLine
 from pysirus._bins.number_grid import MIDDLE, NO_PLACE, NumberGrid
 from pysirus._data.column import Column
@@ -360,7 +360,7 @@ def told_step(lower: float, upper: float) -> float:
 def short_range(lower: float, upper: float, mean: float) -> tuple[float, float, float]:
     """The range and the mean of a column in few digits, each within a two-thousandth of the range."""
     most = RANGE_SHARE * (upper - lower)
-    low, high, middle = (shortest_in(Gap(own - most, own + most), own) for own in (lower, upper, mean))
+    low, high, middle = (shortest_in(Bracket(own - most, own + most), own) for own in (lower, upper, mean))
     return low, high, min(max(middle, low), high)
 
 

@@ -24,7 +24,7 @@ ANSWER = 64  # characters of what a rule answers
 ALL_BUT = "all but "
 # a level that a reader, and the parser, can tell from the rest of a rule where nothing stands around it
 PLAIN_LEVEL = re.compile(r"[\w$€£+-](?:[\w $€£%.,:;/+'#*-]*[\w$€£%.+'*-])?")
-FOLDED = re.compile(rf"(?<!\d)\d+ of \d+ levels|{FOLD}|(?<!\d)\d+ more conditions")
+FOLDED = re.compile(rf"(?<!\d)\d+ of \d+ categories|{FOLD}|(?<!\d)\d+ more conditions")
 WORD = re.compile(r"\w+")
 
 
@@ -94,7 +94,7 @@ def levels_text(condition: Condition, detail: Detail = WHOLE) -> str:
     text = named if out is None else ALL_BUT + named
     if detail.levels is not None and len(text) > detail.levels and len(levels) > 1:
         n_levels = len(condition.column_levels)
-        text = f"{len(levels)} of {n_levels} levels" if n_levels else f"{len(levels)} levels"
+        text = f"{len(levels)} of {n_levels} categories" if n_levels else f"{len(levels)} categories"
     return f"in {{{text}}}"
 
 

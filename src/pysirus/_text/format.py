@@ -76,7 +76,7 @@ LAST_DAY = 2_932_897  # days from 1970 to the year 10000
 MILLION = 1e6  # from here on thousands are marked: 1,250,000
 # what stands in a set for other levels, so that a level of this name is quoted
 DATE = re.compile(r"(19|20),\d\d(0,[1-9]|1,[0-2])(0[1-9]|[12]\d|3[01])")  # of the form 20240131
-SPOKEN = re.compile(r"all but .*|\d+ of \d+ levels", re.DOTALL)
+SPOKEN = re.compile(r"all but .*|\d+ of \d+ categories", re.DOTALL)
 
 
 def format_number(value: float, digits: int) -> str:

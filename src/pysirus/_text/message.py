@@ -137,7 +137,7 @@ def message_of(said: object) -> str:
     return str(getattr(said, "message", said))
 
 
-class PlainError(Exception):
+class SafeTextError(Exception):
     """An error whose message a terminal can show: names of columns, levels and files in it may hold anything."""
 
     def __init__(self, message: object = "") -> None:
@@ -185,6 +185,6 @@ def naming(**columns: str | None) -> Iterator[None]:
     """Errors say which columns have which roles."""
     try:
         yield
-    except PlainError as error:
+    except SafeTextError as error:
         error.reword(lambda message: with_columns(message, columns))
         raise

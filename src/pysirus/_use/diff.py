@@ -1,13 +1,10 @@
-"""Two models in, what changed out: which rules stayed, which moved a threshold, which came and which went.
+"""Two models in, what changed out: which rules were kept, shifted to another cut, added or removed.
 
 Rules compare by what they read, in cut identities (a threshold at the same quantile is the same cut). So a rule can
-stay although the number in it drifts with the data. A rule has moved when another cut of the same features took its
-place. Beside the rules every other value that predictions read is compared (``changes``).
-
-Two models in, every value that a prediction reads and that differs between them out.
-
-The documents of the two model files are walked through. What is left out is named (``ASIDE``): all else is compared,
-also what later versions add. Rules are compared where both models have them; ``diff`` lists the others.
+stay although the number in it drifts with the data. A rule has shifted when another cut of the same features took its
+place. Beside the rules every other value that predictions read is compared (``changes``): the documents of the two
+model files are walked through. What is left out is named (``ASIDE``): all else is compared, also what later versions
+add. Rules are compared where both models have them.
 """
 
 from __future__ import annotations
@@ -103,15 +100,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def changes_between(old: Model, new: Model, stayed: Sequence[tuple[FittedTerm, FittedTerm]]) -> list[Change]:
+def changes_between(old: Model, new: Model, kept: Sequence[tuple[FittedTerm, FittedTerm]]) -> list[Change]:
     """All that differs in what predictions read, apart from rules that only one of the models has."""
     found = list(_differing(_read_by_predictions(old), _read_by_predictions(new)))
-    for before, after in stayed:
+    for before, after in kept:
         found += _differing(_rule_values(before), _rule_values(after), f"rule '{after.folded(60)}': ")
     places = {after: i for i, after in enumerate(new.rules)}
-    order = [places[after] for _, after in stayed]
+    order = [places[after] for _, after in kept]
     if order != sorted(order):  # sums of doubles depend on it
-        found.append(Change("order of the rules that stayed", sorted(order), order))
+        found.append(Change("order of the kept rules", sorted(order), order))
     return found
 
 
@@ -125,25 +122,25 @@ class Diff:
 
     Attributes
     ----------
-    stayed : list of (Rule, Rule)
+    kept : list of (Rule, Rule)
         The old and the new version of each rule that is in both models.
-    moved : list of (Rule, Rule)
+    shifted : list of (Rule, Rule)
         Old rules and the new rules that replaced them: the same features and directions, another cut.
-    came, went : list of Rule
+    added, removed : list of Rule
         Rules that only the new model has, and rules that only the old one has.
     stability : float
-        Dice-Sorensen index of the two lists: twice the number of rules that stayed over the total number.
+        Dice-Sorensen index of the two lists: twice the number of kept rules over the total number.
     readings : pair
         How the rules of each model are read, where their sum is a score; else None.
     changes : list of Change
         Every other value that predictions read and that differs: intercept, baseline hazard, classes, columns, and of
-        rules that stayed outputs, weights, thresholds and where missing and unseen values go.
+        kept rules outputs, weights, thresholds and where missing and unseen values go.
     """
 
-    stayed: list[tuple[FittedTerm, FittedTerm]]
-    moved: list[tuple[FittedTerm, FittedTerm]]
-    came: list[FittedTerm]
-    went: list[FittedTerm]
+    kept: list[tuple[FittedTerm, FittedTerm]]
+    shifted: list[tuple[FittedTerm, FittedTerm]]
+    added: list[FittedTerm]
+    removed: list[FittedTerm]
     stability: float
     readings: tuple[Reading | None, Reading | None] = (None, None)
     changes: list[Change] = field(default_factory=list)
@@ -151,14 +148,14 @@ class Diff:
     @property
     def is_same(self) -> bool:
         """Whether both models predict the same, whatever the row: nothing that predictions read differs."""
-        return not (self.moved or self.came or self.went or self.changes)
+        return not (self.shifted or self.added or self.removed or self.changes)
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
         header = ["", "rule", *(["stage"] if staged else []), "frequency", self._name]
-        pairs: list[tuple[str, FittedTerm | None, FittedTerm | None]] = [("=", *pair) for pair in self.stayed]
-        pairs += [("~", *pair) for pair in self.moved]
-        pairs += [*(("+", None, new) for new in self.came), *(("-", old, None) for old in self.went)]
+        pairs: list[tuple[str, FittedTerm | None, FittedTerm | None]] = [("=", *pair) for pair in self.kept]
+        pairs += [("~", *pair) for pair in self.shifted]
+        pairs += [*(("+", None, new) for new in self.added), *(("-", old, None) for old in self.removed)]
         changes = [self._changes(old, new)[0 if staged else 1 :] for _, old, new in pairs]
         others = sum(2 + max(map(len, column)) for column in zip(header[2:], *changes))
         width = max(LINE - 3 - others, MIN_WIDTH)
@@ -192,16 +189,16 @@ class Diff:
 
     def _rules(self) -> list[FittedTerm]:
         """Every rule of both models."""
-        return [*(rule for pair in [*self.stayed, *self.moved] for rule in pair), *self.came, *self.went]
+        return [*(rule for pair in [*self.kept, *self.shifted] for rule in pair), *self.added, *self.removed]
 
     @property
     def summary(self) -> str:
         """The counts and the stability index in one line."""
         counts = (
-            (self.stayed, "stayed (=)"),
-            (self.moved, "moved (~)"),
-            (self.came, "came (+)"),
-            (self.went, "went (-)"),
+            (self.kept, "kept (=)"),
+            (self.shifted, "shifted (~)"),
+            (self.added, "added (+)"),
+            (self.removed, "removed (-)"),
         )
         return f"stability {self.stability:.2f}: " + ", ".join(f"{len(rules)} {what}" for rules, what in counts)
 
@@ -215,7 +212,7 @@ class Diff:
         return f"<p>{html.escape(self.summary)}</p>{html_table(*self._rows())}<p>{lines}</p>"
 
     def change_lines(self, most: int = MOST_LINES) -> list[str]:
-        """What differs besides the rules that moved, came and went, at most so many lines of it."""
+        """What differs besides the rules that shifted, added and removed, at most so many lines of it."""
         if self.is_same:
             return ["The models are the same in all that predictions read."]
         if not self.changes:
@@ -241,10 +238,10 @@ class Diff:
         before, after = self.readings
         return {
             "stability": self.stability,
-            "stayed": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.stayed],
-            "moved": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.moved],
-            "came": [plain(rule, after) for rule in self.came],
-            "went": [plain(rule, before) for rule in self.went],
+            "kept": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.kept],
+            "shifted": [{"old": plain(old, before), "new": plain(new, after)} for old, new in self.shifted],
+            "added": [plain(rule, after) for rule in self.added],
+            "removed": [plain(rule, before) for rule in self.removed],
             "same": self.is_same,
             "changes": [{"what": own.place, "old": own.old, "new": own.new} for own in self.changes],
         }
@@ -295,15 +292,15 @@ def diff(old: Any, new: Any) -> Diff:
     _check_targets(old, new)
     before, after = list(old.rules), list(new.rules)
     new_of = {rule: rule for rule in after}
-    stayed = [(rule, new_of[rule]) for rule in before if rule in new_of]
-    went, came = [r for r in before if r not in new_of], [r for r in after if r not in set(before)]
-    moved = []
-    for rule in list(went):
+    kept = [(rule, new_of[rule]) for rule in before if rule in new_of]
+    removed, added = [r for r in before if r not in new_of], [r for r in after if r not in set(before)]
+    shifted = []
+    for rule in list(removed):
         # lists are in order of frequency, so the most frequent rules of a shape are matched with each other
-        match = next((other for other in came if other.shape == rule.shape), None)
+        match = next((other for other in added if other.shape == rule.shape), None)
         if match is not None:
-            moved.append((rule, match))
-            went.remove(rule)
-            came.remove(match)
+            shifted.append((rule, match))
+            removed.remove(rule)
+            added.remove(match)
     readings = (old.rules.reading, new.rules.reading)
-    return Diff(stayed, moved, came, went, dice_sorensen(before, after), readings, changes_between(old, new, stayed))
+    return Diff(kept, shifted, added, removed, dice_sorensen(before, after), readings, changes_between(old, new, kept))

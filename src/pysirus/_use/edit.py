@@ -1,4 +1,4 @@
-"""A model in, a model with other rules out, its weights fitted again without the data.
+"""A model in, a model with fewer or more rules out, its weights fitted again; the facts keep a trail of the edits.
 
 A model stores the sums over ten folds that its weights were computed from (``RuleModel.moments``). They contain those
 of every part of its list, so the weights of a shorter list are those that a fit on the same data with that list would
@@ -7,9 +7,8 @@ instead (``RuleModel.likelihood``): without the data its weights are approximate
 its rows again. Where rows are given, weights come from them (``estimate``). The tuning results of the full list do not
 apply to an edited one, so the edited model has no tuning path.
 
-An edit in, a model with a line in its trail out: what was changed, by whom and why, the error before and after.
-
-A model, rules and rows in, the model with these rules out: outputs and all weights from the rows.
+A line of the trail says what was changed, by whom and why, and the error before and after. Rules that are added get
+their outputs, and all rules their weights, from the rows that are given.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pysirus._data.column import is_unicode
-from pysirus._learn.constraints import about_class, as_rules, settle_effect
+from pysirus._learn.constraints import about_class, as_rules, resolve_effect
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
@@ -104,18 +103,18 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
     rows = read_rows(model, [*model.selected, *asked], X, y, sample_weight)
     gaps = [column.missing() is not None for column in rows.table.columns]
     columns = [replace(own, has_missing=own.has_missing or gap) for own, gap in zip(columns, gaps)]
-    new = [_settle(rule, rows) for rule in as_rules(given, columns, "rules")]
+    new = [_with_shares(rule, rows) for rule in as_rules(given, columns, "rules")]
     new = [about_class(rule, model.positive_class) for rule in new]
-    new = [settle_effect(rule, model.family, "rules") for rule in new]
+    new = [resolve_effect(rule, model.family, "rules") for rule in new]
     _check_new(model, new, rows)
     return estimate(model, [*model.selected, *new], rows), new
 
 
-def _settle(rule: FittedTerm, rows: Rows) -> FittedTerm:
-    """The rule with the share of rows that satisfy each condition; values it cannot judge go where most rows are."""
-    settled = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
+def _with_shares(rule: FittedTerm, rows: Rows) -> FittedTerm:
+    """The rule with the share of rows that satisfy each condition; values it cannot place go where most rows are."""
+    resolved = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
     nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
-    return replace(settled, frequency=1.0, given=True, stage=1, **nothing)
+    return replace(resolved, frequency=1.0, given=True, stage=1, **nothing)
 
 
 def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
@@ -221,7 +220,7 @@ def without(
     texts = [model.selected[i].text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
     edited = _edited(model, kept, X, y, sample_weight)
-    facts = replace(edited.facts, struck_rules=[*(model.facts.struck_rules or ()), *texts])
+    facts = replace(edited.facts, removed_rules=[*(model.facts.removed_rules or ()), *texts])
     error = errors_of(model, edited, None if X is None else (X, y, sample_weight))
     return with_trail(replace(edited, facts=facts), texts, [], note or Note(), error)
 
@@ -279,7 +278,7 @@ def refit(model: Fitted, kept: Sequence[int]) -> Fitted:
         intercept=weighted.intercepts[0],
         moments=weighted.moments,
         tuning=None,
-        facts=_facts(model, rules, float(weighted.penalties[0]), weighted.n_dust[0] if weighted.n_dust else 0),
+        facts=_facts(model, rules, float(weighted.penalties[0]), weighted.n_pruned[0] if weighted.n_pruned else 0),
     )
 
 
@@ -304,5 +303,7 @@ def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -
     return replace(model, selected=selected, intercept=intercept, likelihood=near, tuning=None, facts=facts)
 
 
-def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_dust: int = 0) -> Facts:
-    return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(rules, n_dust)  # it is of another list
+def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_pruned: int = 0) -> Facts:
+    return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(
+        rules, n_pruned
+    )  # it is of another list

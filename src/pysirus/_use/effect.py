@@ -5,7 +5,7 @@ prediction as a feature varies is a step function, known everywhere from one val
 
 - a rule that does not look at the feature adds its average: a constant;
 - a rule that looks at nothing else adds its output: exact, nothing is averaged;
-- a rule that looks at other features too adds its two outputs, weighed by the share of rows in which its other
+- a rule that looks at other features too adds its two outputs, weighted by the share of rows in which its other
   conditions hold.
 
 With a table that share is counted in the table, and the result is the partial dependence of the model on it, exactly.
@@ -20,11 +20,9 @@ then the model predicts all its rows with the feature set to each step in turn.
 Where the sum is a score, the effect is on the score, of which all of the above is true. With a table the average
 prediction is found as well, by predicting all rows at each step: averages of probabilities do not add up.
 
-The steps of a categorical feature and its effect in, few rows to draw out: levels that no rule tells apart are one.
-
-An effect has as many values as the rules tell groups of levels apart, however many levels there are. So 93 countries
-are drawn as a handful of rows, exactly. Levels with an order of their own stay in it, and neighbours are taken
-together.
+An effect has as many values as the rules distinguish groups of categories, however many categories there are. So 93
+countries are drawn as a handful of rows, exactly (``level_groups``). Categories with an order of their own stay in it,
+and neighbours are taken together.
 """
 
 from __future__ import annotations
@@ -54,8 +52,8 @@ class Axis:
     """The steps of one feature.
 
     ``edges`` are the thresholds between the steps of a numeric feature, rising; categories have ``labels`` alone. Where
-    rules say something of missing values, the last step is that of missing values. Levels that have an order of their
-    own are in it; others are in that of the rules' cuts.
+    rules say something of missing values, the last step is that of missing values. Categories that have an order of
+    their own are in it; others are in that of the rules' cuts.
     """
 
     feature: str

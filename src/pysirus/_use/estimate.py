@@ -37,7 +37,11 @@ Fitted = TypeVar("Fitted", bound=Model)
 
 SAME = 1e-6  # means of the same rows, where weights are computed again
 KEPT = ("inside", "outside", "weight", "classes", "stage", "observed", "given", "effect", "survival")  # of a slope
-OF_LIST: dict[str, Any] = {"out_of_fold": None, "approximate_weights": None, "n_dust": None}  # facts of the list before
+OF_LIST: dict[str, Any] = {
+    "out_of_fold": None,
+    "approximate_weights": None,
+    "n_pruned": None,
+}  # facts of the list before
 OF_SAMPLE: dict[str, Any] = {"cv_error": None, "cv_stability": None}  # facts of the rows before
 
 
@@ -143,7 +147,7 @@ def _parted(rules: Sequence[FittedTerm]) -> tuple[list[FittedTerm], list[FittedT
 
 def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
     """The model with what was found on the rows, and with its own facts as far as they are still true."""
-    taken = ("n_rows", "ridge_penalty", "n_dust", "n_stages")
+    taken = ("n_rows", "ridge_penalty", "n_pruned", "n_stages")
     facts = replace(model.facts, **{**OF_LIST, **(OF_SAMPLE if is_other else {})})
     facts = replace(facts, **{name: found.facts[name] for name in taken if name in found.facts})
     facts = replace(facts, estimated_on=found.facts.n_rows) if is_other else facts

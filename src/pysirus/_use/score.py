@@ -1,9 +1,7 @@
-"""A model, rows and their targets in, how well it predicts them out.
+"""A model, rows and their targets in, metrics out; for training rows from the sums that the model keeps of them.
 
-A model in, how well it fits the rows that it was trained on out, from the sums that it keeps of them.
-
-With ``z_r`` one where rule r holds, a prediction is ``c + sum_r b_r z_r``, so its squared error over the training rows
-needs no more than the sums of y, of y squared, of y where a rule holds, and of the rows where two rules hold.
+With ``z_r`` one where rule r applies, a prediction is ``c + sum_r b_r z_r``, so its squared error over the training
+rows needs no more than the sums of y, of y squared, of y where a rule holds, and of the rows where two rules hold.
 """
 
 from __future__ import annotations

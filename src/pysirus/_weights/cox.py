@@ -12,10 +12,9 @@ So an event of weight two is not quite the event twice, which would be a tie.
 Only the order of times enters. Sums run in an order of their own, that of (time, rules that hold, fold), so the order
 of rows and the number of threads change no bit of the weights.
 
-Times and events in, risk sets out: who could still have an event when somebody had one.
-
-A row is at risk at every time of an event up to its own time, that time included. Its span is their number; nothing
-else of its time matters to Cox's partial likelihood.
+Risk sets say which rows could still have an event when another row had one. A row is at risk at every time of an event
+up to its own time, that time included. Its span is their number; nothing else of its time matters to Cox's partial
+likelihood.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._families.fixed_point import Scale, all_whole
 from pysirus._terms.term import Term
-from pysirus._weights.likelihood import NEAR, RESIDUAL_BITS, LikelihoodFit
+from pysirus._weights.likelihood import RESIDUAL_BITS, TOL, LikelihoodFit
 from pysirus._weights.moments import N_FOLDS, places_of_slopes, rule_tables
 from pysirus._weights.ridge import STAGES_GRID
 
@@ -116,7 +115,7 @@ def fit_cox(
     grid: Floats = STAGES_GRID,
     *,
     penalties: Floats | None = None,
-    near: float = NEAR,
+    tol: float = TOL,
     n_threads: int = 1,
     n_held: int = 0,
 ) -> LikelihoodFit:
@@ -134,7 +133,7 @@ def fit_cox(
         Multiples of the largest curvature to choose the penalty from, the largest first.
     penalties : array of shape (n_sizes,), optional
         Penalties to take instead, for the loss by weight of events.
-    near : float
+    tol : float
         When Newton's steps end in cross-validation. The weights themselves are exact.
     n_threads : int
         Threads over sizes.
@@ -161,7 +160,7 @@ def fit_cox(
         grid=np.asarray(grid, dtype=np.float64).tolist(),
         penalties=None if penalties is None else np.asarray(penalties, dtype=np.float64),
         n_folds=N_FOLDS,
-        near=near,
+        tol=tol,
         n_threads=n_threads,
         values=np.ascontiguousarray(rows.values),
         line_terms=[*rows.slopes],
@@ -174,7 +173,7 @@ def fit_cox(
         penalties=found["penalties"],
         losses=found["losses"],
         constant=np.zeros(1),
-        unrest=found["unrest"],
+        gradient_norm=found["gradient_norm"],
     )
 
 

@@ -11,17 +11,16 @@ the whole values of slopes are, so that rows rarely share a pattern where a list
 integers in an order of their own and those of several parts add up, so the order of rows, parts and threads change no
 bit of the weights.
 
-Patterns and fitted weights in, a quadratic approximation of the likelihood out; and its minimum for some rules.
-
-A model keeps it to weigh a part of its rules again without the data. It is of the mean loss without penalty, as a
+*The quadratic approximation* of the likelihood is what a model keeps to fit weights to some of its rules without the
+data. It is of the mean loss without penalty, as a
 function of the intercepts and the weights of the longest list, about the fitted point: ``linear @ z + z @ curvature @ z
 / 2``, less a constant. ``z`` is one intercept for each score (of two classes one: the log-odds of the second), then one
 weight for each rule.
 
 The slope is that at the fitted weights, which so stay the minimum of the approximation. The curvature is that halfway
-from the constant to the fitted scores: a rule that is struck takes the scores towards the constant, where the loss
+from the constant to the fitted scores: a rule that is removed takes the scores towards the constant, where the loss
 curves more. (Curvature at the fitted weights was tried: where classes are almost separable it is nearly flat, and the
-other weights overshoot. Over 19 struck rules of four tables, the log loss above that of an exact fit was 0.011 on
+other weights overshoot. Over 19 removed rules of four tables, the log loss above that of an exact fit was 0.011 on
 average, and with the curvature halfway 0.002.)
 """
 
@@ -47,7 +46,7 @@ Floats = NDArray[np.float64]
 
 # In cross-validation a fold's Newton step is its last when it changes no held-out score by more than this; the error
 # that it leaves is of the order of its square.
-NEAR = 0.25
+TOL = 0.25
 RESIDUAL_BITS = 44
 
 
@@ -67,7 +66,7 @@ class Patterns:
     def __add__(self, other: Patterns) -> Patterns:
         mine, theirs = ((own.n_rules, own.slopes, own.classes, own.fixed) for own in (self, other))
         if mine != theirs:
-            raise ValueError("Patterns add up where rules and scale of the response are the same.")
+            raise ValueError("Patterns add up where rules and scale of the target are the same.")
         both = {name: np.concatenate([array, other.arrays[name]]) for name, array in self.arrays.items()}  # type: ignore[literal-required]
         return replace(self, arrays=_core.merge_patterns(**both, line_terms=[*self.slopes]))
 
@@ -100,7 +99,7 @@ class LikelihoodFit:
     penalties: Floats  # [size]; 0 where there is nothing to weigh
     losses: Floats  # [size, penalty] cross-validated mean loss; zeros where the penalty was given, or is the only one
     constant: Floats  # [score] the link of the mean
-    unrest: Floats  # [size] the largest slope left, relative to those at the constant
+    gradient_norm: Floats  # [size] the largest slope left, relative to those at the constant
 
 
 def fit_likelihood(
@@ -112,7 +111,7 @@ def fit_likelihood(
     grid: Floats = PENALTY_GRID,
     *,
     penalties: Floats | None = None,
-    near: float = NEAR,
+    tol: float = TOL,
     n_threads: int = 1,
     n_held: int = 0,
 ) -> LikelihoodFit:
@@ -133,7 +132,7 @@ def fit_likelihood(
         Multiples of the largest curvature to choose the penalty from, the largest first.
     penalties : array of shape (n_sizes,), optional
         Penalties to take instead.
-    near : float
+    tol : float
         When Newton's steps end in cross-validation. The weights themselves are exact.
     n_threads : int
         Threads over sizes.
@@ -156,7 +155,7 @@ def fit_likelihood(
         grid=np.asarray(grid, dtype=np.float64).tolist(),
         penalties=None if penalties is None else np.append(np.asarray(penalties, dtype=np.float64), 0.0),
         n_folds=N_FOLDS,
-        near=near,
+        tol=tol,
         n_threads=n_threads,
         **({"n_held": n_held} if n_held else {}),
     )
@@ -171,7 +170,7 @@ def fit_likelihood(
         penalties=found["penalties"][:-1],
         losses=found["losses"][:-1],
         constant=base[-1],
-        unrest=found["unrest"][:-1],
+        gradient_norm=found["gradient_norm"][:-1],
     )
 
 
@@ -209,7 +208,7 @@ def rule_scores(
 
 def responses_of(response: Response, loss: Loss) -> Floats:
     """Responses [row, score]: numbers, 1 for the second of two classes, or 1 in the column of the class."""
-    answers = response.answers
+    answers = response.row_values
     if not response.by_class:
         return answers[:, None]
     if not loss.is_several:

@@ -1,8 +1,7 @@
-"""Rules and rows in, moments out: in each of ten folds, how often rules and pairs hold, and with which response.
+"""Rules and rows in, moments out: in each of ten folds, how often rules and pairs hold, and with which target.
 
-The rows are read once. The training moments of a fold are all moments minus its own.
-
-Moments in, covariances of rule outputs out: all that ridge needs to know of the rows.
+The rows are read once. The training moments of a fold are all moments minus its own. Covariances of
+rule outputs (``Gram``) follow from them: all that ridge needs to know of the rows.
 """
 
 from __future__ import annotations

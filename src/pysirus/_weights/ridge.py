@@ -14,7 +14,7 @@ from pysirus import _core
 from pysirus._runtime.sums import powers_of_ten, times
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import Gram, Moments, gram_of, less_fixed, n_fixed, take_rules
-from pysirus._weights.weighted import Bools, Floats, WeightedPrefixes, sweep
+from pysirus._weights.weighted import Bools, Floats, WeightedPrefixes, prune
 
 # From 100 to 1/10 of the largest variance of a rule's output, four a decade. Smaller penalties were tried, down to
 # 1/10000: errors stay what they are (Ozone 0.332, Machine 0.281) but weights fall to zero and back between samples, and
@@ -76,7 +76,8 @@ def useful_sizes(gram: Gram, most: int, n_fixed: int = 0) -> range:
 def weigh_by_ridge(rules: Sequence[FittedTerm], moments: Moments, sizes: Sequence[int]) -> WeightedPrefixes:
     """Weights and intercepts of some prefixes of a list. One rule has no intercept; no rule at all is the mean.
 
-    Rules with a fixed effect have weight 1, and the others are fitted to what they leave. Dust has weight 0.
+    Rules with a fixed effect have weight 1, and the others are fitted to what they leave. Negligible
+    rules have weight 0.
     """
     gram, held = gram_of(moments, rules), n_fixed(rules)
     grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
@@ -98,9 +99,16 @@ def weigh_by_ridge(rules: Sequence[FittedTerm], moments: Moments, sizes: Sequenc
 
     gaps = np.array([rule.gap for rule in rules])
     sd = np.sqrt(max(gram.variance, 0.0))
-    n_dust = sweep(weights, gaps / sd, rules, fit_again) if sd > 0 else ()
+    n_pruned = prune(weights, gaps / sd, rules, fit_again) if sd > 0 else ()
     alone = (np.asarray(sizes) == 1) & (held == 0) & all(rule.is_binary for rule in rules[:1])
     intercepts = np.where(alone, 0.0, gram.mean - times(weights, gram.mean_output))
     return WeightedPrefixes(
-        tuple(rules), tuple(sizes), weights, tuple(intercepts.tolist()), penalties, gram.mean, moments, n_dust=n_dust
+        tuple(rules),
+        tuple(sizes),
+        weights,
+        tuple(intercepts.tolist()),
+        penalties,
+        gram.mean,
+        moments,
+        n_pruned=n_pruned,
     )

@@ -6,9 +6,8 @@ events of the training rows add up to those observed, time by time; Efron's shar
 are 0 it is the hazard of Nelson and Aalen. That of another row is ``exp(score)`` times as high. A model keeps it at up
 to 2,000 of these times; where there are more, at those evenly spread over the events, where it is exact.
 
-A function of time that changes in steps, as scikit-survival's: ``x``, ``y``, and a call at any time.
-
-Times and events in, the curve of Kaplan and Meier out, and its median.
+``StepFunction`` is a function of time that changes in steps, as in scikit-survival: ``x``, ``y``, and a call at any
+time. ``kaplan_meier`` is the observed curve, to compare with.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""Rules with outputs and weights: what a way of weighing answers.
+"""Rules and their moments in, rule lists with outputs and weights out: all prefixes of a list at once.
 
-Weights of lists in, weights without dust out.
+In the order of the file: the outputs of rules, the lists of all sizes, the pruning of negligible rules, equal weights,
+and the values that weighted rules give to training rows.
 
-Dust is a rule that can move no prediction by more than a thousandth of the standard deviation of the response: its
-weight times the gap between its outputs is not larger. Where the sum of the rules is a score, a step of the score is
-taken for what it moves the response at the mean: a step of the logarithm of a mean by as much of the mean, one of
+A rule is negligible if it can move no prediction by more than a thousandth of the standard deviation of the response:
+its weight times the gap between its outputs is not larger. Where the sum of the rules is a score, a step of the score
+is taken for what it does to the response at the mean: a step of the logarithm of a mean by as much of the mean, one of
 log-odds by p (1 - p), one of a log-hazard by as much of the share of rows with an event, whose standard deviation is
-that of a count. Dust gets weight 0, as other rules do that a list can do without, and the others are fitted again,
-until none is left. Rules that were given stay, and so does the rule that moves most.
-
-Rules with outputs in, equal weights out: the mean of the outputs, as in the authors' paper on classification.
-
-Weighted rules and training rows in bins in, their fitted values out.
+that of a count. Negligible rules get weight 0, and the others are fitted again, until none is left. Required rules
+stay, and so does the rule with the largest effect.
 """
 
 from __future__ import annotations
@@ -81,7 +78,7 @@ class WeightedPrefixes:
     hazard_times: NDArray[np.float64] | None = None  # of events, where they are what is predicted
     hazards: NDArray[np.float64] | None = None  # [size, time] cumulative baseline hazards
     spread: float = math.nan  # of the response, as weights by likelihood take it
-    n_dust: tuple[int, ...] = ()  # rules of each list that left it because they moved no prediction
+    n_pruned: tuple[int, ...] = ()  # rules of each list that left it because they were negligible
     patterns: Any = field(default=None, compare=False, repr=False)  # what they came from then, while it is at hand
 
     def bare(self) -> WeightedPrefixes:
@@ -101,37 +98,37 @@ class WeightedPrefixes:
         return tuple(frozenset(key for key, weight in zip(keys, row) if weight > 0) for row in self.weights)
 
 
-DUST = 1e-3  # of the standard deviation of the response
+NEGLIGIBLE = 1e-3  # of the standard deviation of the response
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 FitAgain = Callable[[Bools, list[int]], Floats]  # rules that stay and numbers of lists in, their weights out
 
 
-def sweep(weights: Floats, moves: Floats, rules: Sequence[FittedTerm], fit_again: FitAgain) -> tuple[int, ...]:
-    """Fit lists without their dust, in place; how many rules each of them loses.
+def prune(weights: Floats, effects: Floats, rules: Sequence[FittedTerm], fit_again: FitAgain) -> tuple[int, ...]:
+    """Fit lists without their negligible rules, in place; how many rules each of them loses.
 
-    ``weights`` are [list, rule]; ``moves`` says how many standard deviations a rule of weight 1 moves a prediction.
+    ``weights`` are [list, rule]; ``effects`` are the standard deviations by which rules of weight 1 move a prediction.
     """
     gone = np.zeros(weights.shape, dtype=bool)
     free = np.array([not rule.given for rule in rules], dtype=bool)
     rows = list(range(len(weights)))
-    while rows := [row for row in rows if _take_dust(weights[row], moves, free, gone[row])]:
+    while rows := [row for row in rows if _prune_once(weights[row], effects, free, gone[row])]:
         for kept in {gone[row].tobytes(): ~gone[row] for row in rows}.values():  # lists without the same rules at once
             own = [row for row in rows if (gone[row] != kept).all()]
             weights[own] = fit_again(kept, own)
     return tuple(gone.sum(axis=1).tolist())
 
 
-def _take_dust(weights: Floats, moves: Floats, free: Bools, gone: Bools) -> bool:
-    """Add the dust of a list to what is gone; whether there was any."""
-    moved = weights * moves
-    dust = free & (weights > 0) & (moved <= DUST)
-    if not dust.any():
+def _prune_once(weights: Floats, effects: Floats, free: Bools, gone: Bools) -> bool:
+    """Add the negligible rules of a list to what is gone; whether there were any."""
+    moved = weights * effects
+    negligible = free & (weights > 0) & (moved <= NEGLIGIBLE)
+    if not negligible.any():
         return False
-    dust[moved.argmax()] = False
-    gone |= dust
-    return bool(dust.any())
+    negligible[moved.argmax()] = False
+    gone |= negligible
+    return bool(negligible.any())
 
 
 def weigh_equally(

@@ -1,8 +1,4 @@
-"""Options that several commands take, each declared once.
-
-The application that the commands join.
-
-Groups of the table of parameters in; the options of a command, and the estimator that they describe, out.
+"""The application that commands join, the options that several of them take, and parameters as options.
 
 A parameter is an option as soon as its field in the table says so: commands name groups, never parameters.
 """
@@ -102,7 +98,9 @@ Target = Annotated[
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option("--categorical", metavar="COL,...", help="Numbers to take as labels.", rich_help_panel=COLUMNS),
+    typer.Option(
+        "--categorical", metavar="COL,...", help="Numeric columns to treat as categorical.", rich_help_panel=COLUMNS
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
@@ -125,13 +123,15 @@ Increasing = Annotated[
     typer.Option(
         "--increasing",
         metavar="COL,...",
-        help="Columns in which the prediction, of two classes the probability of the second, never falls.",
+        help="Columns in which the prediction never decreases (for two classes: the probability of the second class).",
         rich_help_panel=COLUMNS,
     ),
 ]
 Decreasing = Annotated[
     list[str] | None,
-    typer.Option("--decreasing", metavar="COL,...", help="Columns in which it never rises.", rich_help_panel=COLUMNS),
+    typer.Option(
+        "--decreasing", metavar="COL,...", help="Columns in which it never increases.", rich_help_panel=COLUMNS
+    ),
 ]
 Exposure = Annotated[
     str | None,

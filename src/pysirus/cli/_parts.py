@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import typer
 
 from pysirus._data.column import DataError
-from pysirus._data.read import Known, check_column
-from pysirus._data.remote import Place, Remote, check_remote_output, writing_remote
+from pysirus._data.read import KnownColumns, check_column
+from pysirus._data.remote import FilePath, Remote, check_remote_output, writing_remote
 from pysirus._model.model import Model
 from pysirus._runtime.output import PARQUET, streaming
 from pysirus._text.message import about_part
@@ -25,9 +25,9 @@ from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, pred
 from pysirus.cli._streams import print_data, tell_aside
 from pysirus.cli._table import names_of, split_names
 from pysirus.cli._truth import Columns
-from pysirus.engine.holders.known import kept_columns, known_columns
-from pysirus.engine.holders.parquet import READING, SourceFile, tables_in
-from pysirus.engine.holders.sources import ENDINGS, find_files, look_at_all
+from pysirus.engine.backends.known import kept_columns, known_columns
+from pysirus.engine.backends.parquet import READING, SourceFile, tables_in
+from pysirus.engine.backends.sources import ENDINGS, find_files, scan_files
 from pysirus.engine.parts import width_of
 
 BATCH_BYTES = 1 << 26
@@ -43,12 +43,12 @@ class Write(Protocol):
 # -------------------------------------------------------------------------------------------------------------- files
 
 
-def _look_at(
-    rules: Model, paths: Sequence[Place], text: Sequence[str] = (), known: Known | None = None
+def _scan(
+    rules: Model, paths: Sequence[FilePath], text: Sequence[str] = (), known: KnownColumns | None = None
 ) -> list[SourceFile]:
     """The files, none of which is to change while it is read; of CSV files the columns are read as in training."""
     advice = "Give files that nothing writes to, or a copy of them."
-    found = look_at_all(paths, text, known=known_columns(rules) if known is None else known)
+    found = scan_files(paths, text, known=known_columns(rules) if known is None else known)
     files = [replace(file, when=READING, advice=advice) for file in found]
     if not any(file.n_rows for file in files):
         raise DataError(f"'{files[0].path}' has columns but no rows{', as have the others' if files[1:] else ''}.")
@@ -83,7 +83,7 @@ def score_files(rules: Model, name: str, truth: Columns) -> Score:
     text, numbers = truth.kinds(rules)
 
     def rows() -> Iterator[Rows]:
-        for file in _look_at(rules, find_files(name), text, known_columns(rules, numbers)):
+        for file in _scan(rules, find_files(name), text, known_columns(rules, numbers)):
             with _naming(f"'{file.path}'"):
                 truth.check(file.schema.empty_table())
             for part, table in _batches(file, _columns_of(rules, file, truth.names)):
@@ -94,9 +94,11 @@ def score_files(rules: Model, name: str, truth: Columns) -> Score:
     return score_parts(rules, rows())
 
 
-def tables_of_files(rules: Model, name: str, text: Sequence[str], known: Known) -> Iterator[tuple[str, pa.Table]]:
+def tables_of_files(
+    rules: Model, name: str, text: Sequence[str], known: KnownColumns
+) -> Iterator[tuple[str, pa.Table]]:
     """All columns of the rows of all files, batch by batch, and what messages call each."""
-    for file in _look_at(rules, find_files(name), text, known):
+    for file in _scan(rules, find_files(name), text, known):
         yield from _batches(file, file.schema.names)
 
 
@@ -105,8 +107,8 @@ def tables_of_files(rules: Model, name: str, text: Sequence[str], known: Known) 
 
 def predict_files(
     loaded: Any,
-    paths: Sequence[Place],
-    output: Place | None,
+    paths: Sequence[FilePath],
+    output: FilePath | None,
     keep: list[str] | None,
     wanted: Wanted,
     spreadsheet: bool,
@@ -119,7 +121,7 @@ def predict_files(
     to_csv = not is_parquet(output) and not (output and not output.suffix)
     numbers = [] if wanted.exposure is None else [wanted.exposure]
     kept, known = kept_columns(rules, split_names(keep) if to_csv else [], numbers)
-    files = _look_at(rules, paths, others if to_csv else [], known)
+    files = _scan(rules, paths, others if to_csv else [], known)
     wanted = wanted._replace(keep=names_of(files[0].schema.empty_table(), keep, "--keep"), written=kept)
     for file in files:
         with _naming(f"'{file.path}'"):
@@ -148,7 +150,7 @@ def predict_files(
     )
 
 
-def _outputs(paths: Sequence[Place], folder: Place) -> Sequence[Place]:
+def _outputs(paths: Sequence[FilePath], folder: FilePath) -> Sequence[FilePath]:
     """A Parquet file in a folder for each file, as deep in it as the file is below what all of them are in."""
     if isinstance(folder, Remote):
         check_remote_output(folder)
@@ -178,7 +180,7 @@ def _predict(loaded: Any, file: SourceFile, columns: Sequence[str], wanted: Want
 
 
 @contextmanager
-def _open(output: Place | None, inputs: Sequence[Place], spreadsheet: bool) -> Iterator[Write]:
+def _open(output: FilePath | None, inputs: Sequence[FilePath], spreadsheet: bool) -> Iterator[Write]:
     """Something that writes batches to a file, which is there as a whole or not at all; or prints them."""
     schema: pa.Schema | None = None
     with ExitStack() as stack:

@@ -14,9 +14,9 @@ import pyarrow.parquet
 import typer
 
 from pysirus._data.column import DataError
-from pysirus._data.read import Known, as_known, list_names
+from pysirus._data.read import KnownColumns, as_known, list_names
 from pysirus._data.recipe import is_text
-from pysirus._data.remote import Place
+from pysirus._data.remote import FilePath
 from pysirus._families.read import exposures_of
 from pysirus._model.model import Model
 from pysirus._runtime.output import write_text, writing
@@ -49,7 +49,7 @@ class Wanted(NamedTuple):
     probabilities: bool = False
     at: str | None = None
     exposure: str | None = None  # what rates are multiplied by
-    written: Known = MappingProxyType({})  # features that are kept, which a CSV file left as text
+    written: KnownColumns = MappingProxyType({})  # features that are kept, which a CSV file left as text
 
     @property
     def others(self) -> list[str]:
@@ -94,11 +94,11 @@ def survival_columns(model: Model, features: pa.Table, at: str) -> dict[str, Any
         times = np.array([-1.0])
     if not (np.isfinite(times) & (times >= 0)).all():
         raise typer.BadParameter(f"times from 0 on, such as 365,730, got '{at}'.", param_hint="--at")
-    found = model.followed.hazard.survival(model.scores(features), times)
+    found = model.required_survival.hazard.survival(model.scores(features), times)
     return {f"survival_{word}": column for word, column in zip(words, found.T)}
 
 
-def is_parquet(output: Place | None) -> TypeGuard[Place]:
+def is_parquet(output: FilePath | None) -> TypeGuard[FilePath]:
     """Whether predictions go to a Parquet file."""
     return output is not None and output.suffix.lower() == ".parquet"
 

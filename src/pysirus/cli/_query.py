@@ -13,7 +13,7 @@ from pysirus._data.column import DataError
 
 def queried(table: str, sql: str | None) -> str:
     """The table, or a file with what a query of it answers; its rows are read once, and never all in memory."""
-    from pysirus.engine.holders.query import is_database
+    from pysirus.engine.backends.query import is_database
 
     if sql is None:
         if is_database(table):
@@ -25,7 +25,7 @@ def queried(table: str, sql: str | None) -> str:
     import pyarrow.parquet as pq
 
     from pysirus._data.frame import check_names
-    from pysirus.engine.holders.query import run_query
+    from pysirus.engine.backends.query import run_query
 
     folder = tempfile.TemporaryDirectory(prefix="pysirus-")
     atexit.register(folder.cleanup)

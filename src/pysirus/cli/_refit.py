@@ -49,8 +49,8 @@ def _rows_of(rules: Model, estimator: Any, table: str) -> Training | FileTrainin
         task=task,
     )
     if family.has_hazard:
-        event = rules.followed.event_value
-        told = rules.followed.event if event is None else f"{rules.followed.event}={event}"
+        event = rules.required_survival.event_value
+        told = rules.required_survival.event if event is None else f"{rules.required_survival.event}={event}"
         return open_training(table, None, given._replace(task="auto", time=rules.target_column, event=told))
     if is_files(table):
         return open_files(table, rules.target_column, given, MEMORY)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from pysirus._runtime.console import error_console, wrapped
-from pysirus._text.message import PlainError
+from pysirus._text.message import SafeTextError
 from pysirus.cli import edit, fit, monitor, prove, ship, use
 from pysirus.cli._options import app
 from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, as_typed, open_streams, printing, silence
@@ -69,7 +69,7 @@ def _run(arguments: list[str] | None) -> int:
         return CLOSED_PIPE
     except PrintError as error:
         return _fail(error, 1)
-    except PlainError as error:
+    except SafeTextError as error:
         from pysirus._parameters import ParameterError
         from pysirus._terms.lexicon import RuleTextError
 

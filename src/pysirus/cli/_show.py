@@ -168,8 +168,8 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append("long rules are folded: pysirus show MODEL --full prints them whole")
     n_idle = len(model.selected) - len(model.rules)
     if n_idle:
-        dust = f" ({facts.n_dust} would have moved no prediction)" if facts.n_dust else ""
-        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{dust}")
+        negligible = f" ({facts.n_pruned} negligible)" if facts.n_pruned else ""
+        parts.append(f"{count(len(model.selected), 'rule')} selected, {n_idle} of them got weight 0{negligible}")
     if facts.n_rows is not None:
         parts.append(f"{facts.n_rows:,} rows, {count(len(model.features), 'feature')}")
     if facts.estimated_on is not None:
@@ -201,7 +201,7 @@ def verdict(model: Model) -> str:
     chosen, name = tuning.sizes[len(model.selected) - 1], model.family.error_name
     lines = [
         "",
-        f"out of fold: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
+        f"held-out: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
         f"(p0 = {chosen.p0:.4f}, {tuning.numbers(chosen.n_rules).per_fold:.1f} rules per fold)",
         tuning.sentence(len(model.rules), chosen.stability),
     ]

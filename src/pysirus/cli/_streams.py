@@ -1,9 +1,7 @@
 """What a command prints in, standard output and error out, whatever they are: full, closed, or of ASCII alone.
 
 Results go to standard output and their loss is an error. What is said beside them goes to standard error, and its loss
-is none.
-
-Errors and warnings of the library in, what they say on the command line out: options, and columns by their names.
+is none. Errors and warnings of the library speak of options, and of columns by their names.
 """
 
 from __future__ import annotations

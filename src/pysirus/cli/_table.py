@@ -13,8 +13,8 @@ import typer
 from pysirus._data.column import DataError, reads_as_number
 from pysirus._data.frame import rows_that_weigh, take
 from pysirus._data.marks import Marks, marks_of
-from pysirus._data.read import STDIN, Known, check_column, did_you_mean, list_names, names_in, read_file
-from pysirus._data.remote import Place, is_remote
+from pysirus._data.read import STDIN, KnownColumns, check_column, did_you_mean, list_names, names_in, read_file
+from pysirus._data.remote import FilePath, is_remote
 from pysirus._data.table import MAX_LEVELS
 from pysirus._families.read import check_weights, classes_of, rate_name, rates_of, read_labels
 from pysirus._families.survival import is_event
@@ -25,7 +25,7 @@ from pysirus._text.format import from_quotes
 from pysirus._text.message import naming
 from pysirus.cli._options import parse_memory
 from pysirus.datasets._load import SHIPPED
-from pysirus.engine.holders.known import known_columns, text_columns
+from pysirus.engine.backends.known import known_columns, text_columns
 
 AUTO = "auto"
 TASKS = (AUTO, "regression", "classification")
@@ -114,16 +114,16 @@ class FileTraining(NamedTuple):
         estimator.fit_files(self.paths, self.target, **options, **folds)
 
     def classes(self) -> list[Any]:
-        """The labels of the rows that weigh something."""
+        """The class labels of the rows of positive weight."""
         from pysirus._runtime.console import no_pass
-        from pysirus.engine.holders.files import FileRows
-        from pysirus.engine.holders.sources import find_files
-        from pysirus.engine.read import LabelQuestion
+        from pysirus.engine.backends.files import FileRows
+        from pysirus.engine.backends.sources import find_files
+        from pysirus.engine.read import LabelQuery
 
         options: dict[str, Any] = {"weights": self.weights, "drop": self.drop, "memory": self.memory, "n_threads": 1}
         options["labels"] = self.categorical or ()
         rows = FileRows(find_files(self.paths), self.target, folder=None, progress=no_pass, **options)
-        return list(rows.ask_response(LabelQuestion()).answer.classes.tolist())
+        return list(rows.map_reduce_response(LabelQuery()).answer.classes.tolist())
 
 
 def missing_shares(estimator: Any) -> dict[str, float]:
@@ -136,12 +136,12 @@ def is_files(name: str) -> bool:
     return is_remote(name) or Path(name).is_dir() or (any(mark in name for mark in "*?[") and not Path(name).exists())
 
 
-def paths_of(name: str) -> list[Place]:
+def paths_of(name: str) -> list[FilePath]:
     """The files that a table is read from: one, several, one that is shipped, or none for standard input."""
     if name == STDIN:
         return []
     if is_files(name):
-        from pysirus.engine.holders.sources import find_files
+        from pysirus.engine.backends.sources import find_files
 
         return find_files(name)
     return [SHIPPED[name].path] if not Path(name).exists() and name in SHIPPED else [Path(name)]
@@ -152,7 +152,7 @@ def open_table(
     model: Model | None = None,
     labels: Sequence[str] = (),
     text: Sequence[str] = (),
-    known: Known | None = None,
+    known: KnownColumns | None = None,
 ) -> pa.Table:
     """A file, or a shipped dataset when there is no file of that name.
 
@@ -189,7 +189,7 @@ def open_rows(name: str, target: str | None, roles: Roles, memory: str | None) -
 
 def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
     """Files to learn from; of Parquet only the schemas are read."""
-    from pysirus.engine.holders.sources import find_files, look_at_all
+    from pysirus.engine.backends.sources import find_files, scan_files
 
     if roles.time is not None or roles.event is not None:
         from pysirus._families.target import IN_MEMORY
@@ -202,7 +202,13 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
             f"{found} cannot be read in batches. Leave --memory out, or write the table to a Parquet or CSV file.",
             param_hint="--memory",
         )
-    files = look_at_all(find_files(name), labels=split_names(roles.categorical))
+    if name in SHIPPED and not Path(name).exists():
+        raise typer.BadParameter(
+            f"'{name}' is a shipped dataset and is always read into memory; --memory is for Parquet and CSV files. "
+            "Leave it out.",
+            param_hint="--memory",
+        )
+    files = scan_files(find_files(name), labels=split_names(roles.categorical))
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)
     anywhere = pa.schema([(column, pa.null()) for column in names]).empty_table()
@@ -273,7 +279,7 @@ def _check_labels(target: str, response: Any) -> None:
         raise DataError(
             f"Column '{target}', the target, holds numbers {'and' if words else 'written as'} text (for example "
             f"{odd[0]!r}). Convert it to numbers (a decimal point, no other marks), or say --task classification if "
-            "they are labels."
+            "they are class labels."
         )
 
 

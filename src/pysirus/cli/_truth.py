@@ -33,7 +33,7 @@ class Truth(NamedTuple):
         if rules.family.has_hazard:
             if self.target is not None:
                 raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
-            target, event = self.time or rules.target_column, self.event or rules.followed.event
+            target, event = self.time or rules.target_column, self.event or rules.required_survival.event
             return Columns(target, event, None, *self._weights(rules))
         for given, option in ((self.time, "--time"), (self.event, "--event")):
             if given is not None:

@@ -46,7 +46,7 @@ def edit(
     Adding: [bold]pysirus edit credit.json credit.csv --add "age < 25 & debt >= 1000" -o signed.json[/bold]
     """
     if output is None:
-        raise typer.BadParameter("say which file to write.", param_hint="--output")
+        raise typer.BadParameter("the model file to write is missing.", param_hint="--output / -o")
     if not without and not add:
         raise typer.BadParameter("say what to change: --without RULE, --add RULE, or both.", param_hint="--without")
     if add and table is None:
@@ -99,7 +99,7 @@ def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     from pysirus._data.frame import rows_that_count
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.holders.known import known_columns
+    from pysirus.engine.backends.known import known_columns
 
     truth = Truth(weights=weights).of(model)
     text, numbers = truth.kinds(model)

@@ -139,7 +139,9 @@ def fit(
     tuned: Annotated[
         bool, typer.Option("--tune", help="Choose the number of rules by cross-validation, as `pysirus tune` does.")
     ] = False,
-    cv: Annotated[bool, typer.Option("--cv", help="Judge lists of this size by 10-fold cross-validation.")] = False,
+    cv: Annotated[
+        bool, typer.Option("--cv", help="Also estimate the error of such a list by 10-fold cross-validation.")
+    ] = False,
     model: options.ModelOut = None,
     json: options.JsonOut = False,
     quiet: options.Quiet = False,
@@ -156,7 +158,7 @@ def fit(
     memory: options.Memory = None,
     task: options.Task = "auto",
 ) -> None:
-    """Learn rules from a table and print them. A target of text is classes, a target of numbers is regression.
+    """Learn rules from a table and print them. A text target means classification, a numeric target regression.
 
     Example: [bold]pysirus fit houses.csv --target price --rules 10 --model houses.json[/bold]
 

@@ -38,7 +38,7 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show which rules fire in a row and what each adds to its prediction, from the average training row.
+    """Show which rules apply to a row and what each adds to its prediction, starting from the average training row.
 
     Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
     """
@@ -158,7 +158,7 @@ def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[st
     from pysirus.cli._predict import features_of
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.holders.known import known_columns
+    from pysirus.engine.backends.known import known_columns
 
     text, numbers = Truth(unweighted=True).of(model).kinds(model)
     rows = open_table(table, model, text=text, known=known_columns(model, numbers))
@@ -182,7 +182,7 @@ def report(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's."),
     ] = None,
     weights: Weights = None,
     exposure: Annotated[
@@ -210,7 +210,7 @@ def report(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of
     from pysirus.cli._truth import Truth
-    from pysirus.engine.holders.known import known_columns
+    from pysirus.engine.backends.known import known_columns
 
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
@@ -243,7 +243,7 @@ def diff(
         ),
     ] = None,
 ) -> None:
-    """Show which rules stayed, moved their threshold, came and went between two models.
+    """Show which rules were kept, shifted, added or removed between two models.
 
     Example: [bold]pysirus diff january.json february.json[/bold]
 

@@ -35,7 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def show(
     model: Model,
     full: Annotated[
-        bool, typer.Option("--full", help="Print long names and sets of levels whole, however long the lines.")
+        bool, typer.Option("--full", help="Print long names and sets of categories in full, however long the lines.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -63,7 +63,7 @@ def score(
     table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Rows that the model has not seen.")],
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's."),
     ] = None,
     weights: Weights = None,
     unweighted: Annotated[
@@ -105,7 +105,7 @@ def score(
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.holders.known import known_columns
+    from pysirus.engine.backends.known import known_columns
 
     table = queried(table, sql)
     rules = model_of(load_model(model))
@@ -194,7 +194,7 @@ def predict(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
-    from pysirus.engine.holders.known import kept_columns
+    from pysirus.engine.backends.known import kept_columns
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from pysirus._runtime.output import write_text
-from pysirus._text.message import PlainError
+from pysirus._text.message import SafeTextError
 from pysirus.datasets._load import AsFrame, make_bunch
 
 TIMEOUT = 30  # seconds without an answer
 
 
-class DownloadError(PlainError, OSError):
+class DownloadError(SafeTextError, OSError):
     """A dataset could not be downloaded, or is not the file that was expected."""
 
 

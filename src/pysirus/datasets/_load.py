@@ -1,8 +1,6 @@
-"""A CSV file in, a scikit-learn Bunch or a pair (X, y) out.
+"""The name of a shipped dataset in, a scikit-learn Bunch or a pair (X, y) out.
 
-The name of a dataset in, where its file lies, what it predicts and what it is out.
-
-The six shipped datasets, as scikit-learn loads its own.
+``SHIPPED`` says where the file of each lies, what it predicts and what it is.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def merge_summaries(a: Sequence[ColumnSummary], b: Sequence[ColumnSummary]) -> t
     if names[0] != names[1]:
         raise DataError(
             f"The parts of the table have different columns: {', '.join(names[0][:8])} in one, "
-            f"{', '.join(names[1][:8])} in another. Give every part the same columns in the same order."
+            f"{', '.join(names[1][:8])} in another. All parts must have the same columns in the same order."
         )
     return tuple(x + y for x, y in zip(a, b))
 

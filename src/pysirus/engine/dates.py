@@ -80,7 +80,7 @@ class DateColumn:
             return other if other.is_known else self
         if self.zone != other.zone:
             kinds = [f"of the time zone {own.zone}" if own.zone else "without a time zone" for own in (self, other)]
-            raise DataError(f"holds moments {' and moments '.join(kinds)}. Give all parts the same type.")
+            raise DataError(f"holds moments {' and moments '.join(kinds)}. All parts must have the same type.")
         orders = [order for order in self.written if order in other.written]
         examples = {**self.offsets, **other.offsets}
         both = [offset for offset in self.offsets if offset in other.offsets]
@@ -172,7 +172,7 @@ def most_features(kind: pa.DataType) -> int:
 
 
 @dataclass(frozen=True)
-class DateQuestion:
+class DateQuery:
     """Which of these columns hold dates, and which?"""
 
     names: Sequence[str]

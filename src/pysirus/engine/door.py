@@ -24,10 +24,10 @@ from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_dataset, is_path
 from pysirus._data.frame import check_names
 from pysirus._data.marks import Marks, marks_of
-from pysirus._data.read import Known, read_file
-from pysirus._data.remote import Place
-from pysirus.engine.holders.parquet import check_same_columns, open_source, reason, tables_in
-from pysirus.engine.holders.sources import find_files, is_csv, look_at_all, state_of_csv
+from pysirus._data.read import KnownColumns, read_file
+from pysirus._data.remote import FilePath
+from pysirus.engine.backends.parquet import check_same_columns, open_source, reason, tables_in
+from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
 from pysirus.engine.parts import width_of
 
 TABLE_SHARE = 4  # a table may take this part of them: reading, bins and weights take the rest
@@ -41,7 +41,7 @@ class Opened:
     """The rows of a source: a table where they fit into memory, else files."""
 
     table: pa.Table | None
-    files: Sequence[Place] = ()
+    files: Sequence[FilePath] = ()
 
     @property
     def marks(self) -> Marks:
@@ -58,7 +58,7 @@ class Reading:
     labels: Sequence[str] = ()  # columns of CSV files whose leading zeros count
     text: Sequence[str] = ()  # columns of CSV files that are text
     drop: Sequence[str] = ()  # columns that only some files may have
-    known: Known | None = field(default=None, compare=False)  # what a model knows of the columns of CSV files
+    known: KnownColumns | None = field(default=None, compare=False)  # what a model knows of the columns of CSV files
 
     @property
     def table_bytes(self) -> int:
@@ -134,7 +134,7 @@ def _open_paths(paths: Any, how: Reading) -> Opened:
         size += _size_of(path)
         if size > how.table_bytes:
             return Opened(None, files)
-    sources = look_at_all(files, labels=how.labels, known=how.known)
+    sources = scan_files(files, labels=how.labels, known=how.known)
     check_same_columns(sources, how.drop)
     names = [name for name in sources[0].schema.names if name not in how.drop]
     tables = [table for source in sources for _, table in tables_in(source, names, BATCH_ROWS[1])]
@@ -148,7 +148,7 @@ def _open_paths(paths: Any, how: Reading) -> Opened:
         ) from error
 
 
-def _size_of(path: Place) -> int:
+def _size_of(path: FilePath) -> int:
     """About how many bytes the rows of a file take in memory."""
     if is_csv(path):
         try:
@@ -171,7 +171,7 @@ def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[
     if isinstance(X, (str, os.PathLike)) and str(X).lower().endswith(EXCEL):
         yield read_file(X, how.text, known=how.known)
         return
-    for source in look_at_all(find_files(X), how.text, known=how.known):
+    for source in scan_files(find_files(X), how.text, known=how.known):
         names = source.schema.names if columns is None else _present(columns, source.schema.names)
         width = sum(width_of(source.schema.field(name).type) for name in names)
         n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))

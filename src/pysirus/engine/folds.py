@@ -1,8 +1,8 @@
 """Rows in parts and folds in, what the rows are like that each fold learns from out.
 
 Every part answers for the rows that each fold holds out; what a fold learns from is the sum of the others' answers. The
-integers of a response depend on the range of the rows that are learned from, so a part answers once for each *way* of
-making them: mostly one way, and two more for labels where two folds hold out the smallest and the largest response.
+integers of a response depend on the range of the rows that are learned from, so a part answers once for each *key* of
+making them: mostly one key, and two more for labels where two folds hold out the smallest and the largest response.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pysirus._families.responses import Response
 from pysirus._learn.tuning.folds import StratifiedFolds, check_enough, check_known, derive, fold_of_groups
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._text.message import Parameter
-from pysirus.engine.marks import Marked, Marks
+from pysirus.engine.fingerprints import Fingerprinted, Fingerprints
 from pysirus.engine.parts import Part, sum_of_some
-from pysirus.engine.read import Extent, PartReader, PartRows, extent_of, naming
+from pysirus.engine.read import PartReader, PartRows, ResponseStats, naming, stats_of
 from pysirus.engine.summary import ColumnSummary, summary_of
 from pysirus.engine.zoom import (
     ZoomAnswer,
@@ -41,7 +41,7 @@ from pysirus.engine.zoom import (
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
-Way = tuple[Any, ...]
+ScaleKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Answers(Generic[Key, Answer]):
 
 @dataclass(frozen=True)
 class Repetition:
-    """The folds of one repetition of the cross-validation: dealt, or one for each group."""
+    """The folds of one repetition of the cross-validation: stratified, or one for each group."""
 
     deal: StratifiedFolds
     ranks: Mapping[int, tuple[int, ...]]  # rows of each stratum before a part, by the number of its first row
@@ -103,12 +103,12 @@ def sums_without(answers: Sequence[Any]) -> list[Any]:
     return [sum_of_some(pair) for pair in zip(before, after[::-1])]
 
 
-# --------------------------------------------------------------------------------------------------------- questions
+# --------------------------------------------------------------------------------------------------------- queries
 
 
 @dataclass(frozen=True)
-class FoldQuestion:
-    """A question that each part answers for the rows that each fold holds out."""
+class FoldQuery:
+    """A query that each part answers for the rows that each fold holds out."""
 
     read: PartReader
     folds: Repetition
@@ -120,97 +120,99 @@ class FoldQuestion:
 
 
 @dataclass(frozen=True)
-class GroupQuestion:
+class GroupQuery:
     """Which group is each row in?"""
 
     read: PartReader
 
-    def __call__(self, part: Part) -> Marked[Answers[int, NDArray[Any]]] | None:
-        response, marks = self.read.response(part)
+    def __call__(self, part: Part) -> Fingerprinted[Answers[int, NDArray[Any]]] | None:
+        response, fingerprints = self.read.response(part)
         groups = np.asarray(part.weighing().groups)
         with naming(part):
             check_known(groups)
-        return Marked(Answers({part.number: groups}), marks) if response.n_rows else None
+        return Fingerprinted(Answers({part.number: groups}), fingerprints) if response.n_rows else None
 
 
 @dataclass(frozen=True)
-class ExtentsQuestion(FoldQuestion):
+class FoldStatsQuery(FoldQuery):
     """Within which limits do the rows that each fold holds out answer and weigh?"""
 
-    def __call__(self, part: Part) -> Marked[Answers[int, Extent]] | None:
-        response, marks = self.read.response(part)
+    def __call__(self, part: Part) -> Fingerprinted[Answers[int, ResponseStats]] | None:
+        response, fingerprints = self.read.response(part)
         if not response.n_rows:
             return None
         held_out = self.folds.held_out(self.first_row(part), response)
-        extents = {fold: extent_of(part.number, response.take(rows)) for fold, rows in held_out}
-        return Marked(Answers(extents), marks)
+        extents = {fold: stats_of(part.number, response.take(rows)) for fold, rows in held_out}
+        return Fingerprinted(Answers(extents), fingerprints)
 
 
 @dataclass(frozen=True)
-class WaysQuestion(FoldQuestion):
-    """A question about columns, whose answer depends on the way in which integers are made of the response."""
+class ScaledFoldQuery(FoldQuery):
+    """A query about columns, whose answer depends on the scale on which the response becomes integers."""
 
     scales: tuple[Scale, ...]  # of the rows that each fold learns from
     labels: frozenset[int]  # the columns of labels
 
-    def way(self, fold: int, column: int | None = None) -> Way:
+    def scale_key(self, fold: int, column: int | None = None) -> ScaleKey:
         """How integers are made for a fold, as far as a column depends on it; None is any column of numbers."""
         scale = self.scales[fold]
-        own: Way = ()
+        own: ScaleKey = ()
         if self.read.reading.weighted:
             own = (scale.moment_weight_exponent, scale.whole, scale.repeated)
         return (*own, scale.low, scale.high) if column in self.labels else own
 
-    def ways(self, fold: int, column: int | None = None) -> dict[Way, Scale]:
-        """The ways of the folds that learn from what a fold holds out, each with a scale that says it."""
-        return {self.way(other, column): self.scales[other] for other in range(self.folds.n_folds) if other != fold}
+    def scales_by_key(self, fold: int, column: int | None = None) -> dict[ScaleKey, Scale]:
+        """The scales of the folds that learn from what a fold holds out, by their keys."""
+        return {
+            self.scale_key(other, column): self.scales[other] for other in range(self.folds.n_folds) if other != fold
+        }
 
-    def pieces(self, part: Part) -> tuple[list[tuple[int, Any, Response]], Marks]:
+    def pieces(self, part: Part) -> tuple[list[tuple[int, Any, Response]], Fingerprints]:
         """Of each fold the columns and the response that it holds out."""
-        table, response, marks = self.read(part)
+        table, response, fingerprints = self.read(part)
         if not response.n_rows:
-            return [], marks
+            return [], fingerprints
         held_out = self.folds.held_out(self.first_row(part), response)
-        return [(fold, table.take(rows), response.take(rows)) for fold, rows in held_out], marks
+        return [(fold, table.take(rows), response.take(rows)) for fold, rows in held_out], fingerprints
 
 
 @dataclass(frozen=True)
-class FoldColumns(WaysQuestion):
+class FoldColumns(ScaledFoldQuery):
     """What are the columns like in the rows that each fold holds out, those in a plan around some quantiles?"""
 
     budget: int
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> Marked[Answers[Any, ColumnSummary]] | None:
+    def __call__(self, part: Part) -> Fingerprinted[Answers[Any, ColumnSummary]] | None:
         found: dict[Any, ColumnSummary] = {}
         zooms = {zoom.index: zoom for zoom in self.plan.columns}
-        pieces, marks = self.pieces(part)
+        pieces, fingerprints = self.pieces(part)
         for fold, table, response in pieces:
-            made: dict[Way, IntegerRows] = {}
+            made: dict[ScaleKey, IntegerRows] = {}
             for i, column in enumerate(table.columns):
-                for way, scale in self.ways(fold, i).items():
-                    rows = made.setdefault(way, IntegerRows(replace(response, part_of=scale)))
-                    found[i, fold, way] = (
+                for key, scale in self.scales_by_key(fold, i).items():
+                    rows = made.setdefault(key, IntegerRows(replace(response, part_of=scale)))
+                    found[i, fold, key] = (
                         summary_near(column, rows, zooms[i], self.budget)
                         if i in zooms
                         else summary_of(column, rows, self.budget)
                     )
-        return Marked(Answers(found), marks) if found else None
+        return Fingerprinted(Answers(found), fingerprints) if found else None
 
 
 @dataclass(frozen=True)
-class FoldZooms(WaysQuestion):
+class FoldZooms(ScaledFoldQuery):
     """Where exactly between two values are these quantiles, in the rows that each fold holds out?"""
 
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> Marked[Answers[Any, ZoomAnswer]] | None:
+    def __call__(self, part: Part) -> Fingerprinted[Answers[Any, ZoomAnswer]] | None:
         found: dict[Any, ZoomAnswer] = {}
-        pieces, marks = self.pieces(part)
+        pieces, fingerprints = self.pieces(part)
         for fold, table, response in pieces:
-            for way, scale in self.ways(fold).items():
-                found[fold, way] = zoom_columns(table, replace(response, part_of=scale), self.plan)
-        return Marked(Answers(found), marks) if found else None
+            for key, scale in self.scales_by_key(fold).items():
+                found[fold, key] = zoom_columns(table, replace(response, part_of=scale), self.plan)
+        return Fingerprinted(Answers(found), fingerprints) if found else None
 
 
 # ------------------------------------------------------------------------------------------------------------- folds
@@ -224,25 +226,25 @@ def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> Ite
             "row number."
         )
     check_integer("cv", cv, 2)
-    n_folds, extent = int(cv), parts.extent
-    ranks = {sum(own): own for own in extent.ranks.values()}
+    n_folds, stats = int(cv), parts.stats
+    ranks = {sum(own): own for own in stats.ranks.values()}
     drawn = (
-        Repetition(StratifiedFolds(n_folds, derive(seed, repeat), extent.sizes), ranks) for repeat in range(n_repeats)
+        Repetition(StratifiedFolds(n_folds, derive(seed, repeat), stats.sizes), ranks) for repeat in range(n_repeats)
     )
     if not parts.rows.grouped:
-        check_enough(n_folds, extent.n_rows)
+        check_enough(n_folds, stats.n_rows)
         return drawn
-    found = parts.watch(parts.rows.ask_response(GroupQuestion(parts.read))).by_key
+    found = parts.detector(parts.rows.map_reduce_response(GroupQuery(parts.read))).by_key
     groups = np.concatenate([found[part] for part in sorted(found)])
     grouped = (replace(own, by_group=fold_of_groups(groups, n_folds, own.deal.seed)) for own in drawn)
     return chain([next(grouped)], grouped)  # whether there are enough groups is said before anything is grown
 
 
-def fold_extents(parts: PartRows, folds: Repetition) -> tuple[Extent, ...]:
-    """The extent of the rows that each fold learns from."""
-    whole = parts.extent
-    question = ExtentsQuestion(parts.read, folds, whole.first_rows)
-    held_out = parts.watch(parts.rows.ask_response(question)).by_key
+def fold_stats(parts: PartRows, folds: Repetition) -> tuple[ResponseStats, ...]:
+    """What is known of the responses of the rows that each fold learns from."""
+    whole = parts.stats
+    query = FoldStatsQuery(parts.read, folds, whole.first_rows)
+    held_out = parts.detector(parts.rows.map_reduce_response(query)).by_key
     found, none = [], (0,) * len(whole.sizes)
     for fold, others in enumerate(sums_without([held_out.get(fold) for fold in range(folds.n_folds)])):
         gone = held_out[fold].strata
@@ -260,22 +262,22 @@ class FoldSummaries:
     scales: tuple[Scale, ...]
     labels: frozenset[int]
 
-    def ask(self, budget: int, plan: ZoomPlan, limits: Mapping[str, int]) -> list[tuple[ColumnSummary, ...]]:
+    def find(self, budget: int, plan: ZoomPlan, limits: Mapping[str, int]) -> list[tuple[ColumnSummary, ...]]:
         """One pass over the columns; another one where the quantiles of a fold are not where the plan looks."""
-        question = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget, plan)
-        found = self.parts.watch(self.parts.rows.ask(question)).by_key
+        query = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget, plan)
+        found = self.parts.detector(self.parts.rows.map_reduce(query)).by_key
         planned = {zoom.index for zoom in plan.columns}
         columns, missed = [], set()
-        for i in range(len(self.parts.watch.names)):
-            ways = [question.way(fold, i) for fold in range(self.folds.n_folds)]
-            summaries = self._without_each(ways, found, (i,))
+        for i in range(len(self.parts.detector.names)):
+            keys = [query.scale_key(fold, i) for fold in range(self.folds.n_folds)]
+            summaries = self._without_each(keys, found, (i,))
             if i not in planned:
                 columns.append(summaries)
             elif all(has_quantiles(own, **limits) for own in summaries):
                 columns.append([narrowed(own, limits["n_bins"]) for own in summaries])
             else:
                 missed.add(i)
-        return self.ask(budget, plan.without(missed), limits) if missed else list(zip(*columns))
+        return self.find(budget, plan.without(missed), limits) if missed else list(zip(*columns))
 
     def zoom(
         self, summaries: Sequence[tuple[ColumnSummary, ...]], limits: Mapping[str, int]
@@ -283,22 +285,22 @@ class FoldSummaries:
         """As many passes as the quantiles of all folds take, mostly one."""
         every = list(summaries)
         while plan := needs_zoom(every, **limits):
-            question = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
-            found = self.parts.watch(self.parts.rows.ask(question)).by_key
-            ways = [question.way(fold) for fold in range(self.folds.n_folds)]
+            query = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
+            found = self.parts.detector(self.parts.rows.map_reduce(query)).by_key
+            keys = [query.scale_key(fold) for fold in range(self.folds.n_folds)]
             for place, zoom in enumerate(plan.columns):  # one after the other: sums of all at once take some room
                 here = {key: ZoomAnswer(answer.columns[place : place + 1]) for key, answer in found.items()}
-                for fold, answer in enumerate(self._without_each(ways, here, ())):
+                for fold, answer in enumerate(self._without_each(keys, here, ())):
                     if is_open(every[fold][zoom.index], limits["discrete_limit"]):
                         every[fold] = refine_column(every[fold], zoom, answer, limits["n_bins"])
         return every
 
     @property
     def _first_rows(self) -> dict[int, int]:
-        return self.parts.extent.first_rows
+        return self.parts.stats.first_rows
 
-    def _without_each(self, ways: Sequence[Way], found: Mapping[Any, Any], column: tuple[int, ...]) -> list[Any]:
-        """For every fold the sum of what the others have answered, in its way."""
+    def _without_each(self, keys: Sequence[ScaleKey], found: Mapping[Any, Any], column: tuple[int, ...]) -> list[Any]:
+        """For every fold the sum of what the others have answered, on its own scale."""
         folds = range(self.folds.n_folds)
-        in_way = {way: sums_without([found.get((*column, fold, way)) for fold in folds]) for way in dict.fromkeys(ways)}
-        return [in_way[way][fold] for fold, way in zip(folds, ways)]
+        in_way = {key: sums_without([found.get((*column, fold, key)) for fold in folds]) for key in dict.fromkeys(keys)}
+        return [in_way[key][fold] for fold, key in zip(folds, keys)]

@@ -1,6 +1,6 @@
-"""Several learners in, their questions asked together out: one pass over the rows for all of them.
+"""Several learners in, their queries asked together out: one pass over the rows for all of them.
 
-Each learner runs on a thread of its own and asks one question after the other, as if it were alone. A pass begins when
+Each learner runs on a thread of its own and asks one query after the other, as if it were alone. A pass begins when
 every learner that still runs has asked. It is made by the thread that called, which an interrupt reaches.
 """
 
@@ -16,8 +16,8 @@ from threading import Thread
 from typing import Any, Generic, TypeGuard, TypeVar
 from uuid import uuid4
 
-from pysirus._runtime.pool import GivenUp, crew
-from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
+from pysirus._runtime.pool import Cancelled, cancellable_pool
+from pysirus.engine.parts import Answer, ShardDataset, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 from pysirus.engine.views import MappedQuery
 
@@ -27,7 +27,7 @@ Tell = Callable[[float], None]  # of some more rows
 
 @dataclass(frozen=True)
 class _Results:
-    """The answers to several questions."""
+    """The answers to several queries."""
 
     answers: tuple[Any, ...]
 
@@ -35,60 +35,60 @@ class _Results:
         return _Results(tuple(map(sum_of_some, zip(self.answers, other.answers))))
 
 
-# who wants to know how far a pass is, in this process: a question that is sent elsewhere finds nobody there
+# who wants to know how far a pass is, in this process: a query that is sent elsewhere finds nobody there
 _WATCHING: dict[str, Tell] = {}
 
 
 @dataclass(frozen=True)
 class _QueryBatch:
-    """Several questions at once, on some threads."""
+    """Several queries at once, on some threads."""
 
-    questions: tuple[Callable[[Shard], Any], ...]
+    queries: tuple[Callable[[Shard], Any], ...]
     n_threads: int
     watched_by: str = ""
 
     def __call__(self, shard: Shard) -> _Results:
-        if self.n_threads == 1 or len(self.questions) == 1:
-            return _Results(tuple(self._answer(question, shard) for question in self.questions))
+        if self.n_threads == 1 or len(self.queries) == 1:
+            return _Results(tuple(self._answer(query, shard) for query in self.queries))
         found: list[Any] = []
-        with crew(self.n_threads) as pool:
-            for start in range(0, len(self.questions), self.n_threads):  # as many views of the rows at a time
-                found += self._answer_some(self.questions[start : start + self.n_threads], shard, pool)
+        with cancellable_pool(self.n_threads) as pool:
+            for start in range(0, len(self.queries), self.n_threads):  # as many views of the rows at a time
+                found += self._answer_some(self.queries[start : start + self.n_threads], shard, pool)
         return _Results(tuple(found))
 
     def _answer_some(
-        self, questions: Sequence[Callable[[Shard], Any]], shard: Shard, pool: ThreadPoolExecutor
+        self, queries: Sequence[Callable[[Shard], Any]], shard: Shard, pool: ThreadPoolExecutor
     ) -> list[Any]:
-        """A thread for each question or, where a question takes all threads itself, for its view of the rows."""
+        """A thread for each query or, where a query takes all threads itself, for its view of the rows."""
         waiting = []
-        for question in questions:
-            call = question.look if _is_wide(question) else partial(self._answer, question)
+        for query in queries:
+            call = query.look if _is_wide(query) else partial(self._answer, query)
             waiting.append(pool.submit(call, shard))
         found = [future.result() for future in waiting]
-        for i, question in enumerate(questions):
-            if _is_wide(question):
-                found[i] = question.answer(found[i])
+        for i, query in enumerate(queries):
+            if _is_wide(query):
+                found[i] = query.answer(found[i])
                 self._tell(shard)
         return found
 
-    def _answer(self, question: Callable[[Shard], Any], shard: Shard) -> Any:
-        answer = question(shard)
+    def _answer(self, query: Callable[[Shard], Any], shard: Shard) -> Any:
+        answer = query(shard)
         self._tell(shard)
         return answer
 
     def _tell(self, shard: Shard) -> None:
-        """Say that one more question has been answered."""
+        """Say that one more query has been answered."""
         if tell := _WATCHING.get(self.watched_by):
-            tell(shard.response.n_rows / len(self.questions))
+            tell(shard.response.n_rows / len(self.queries))
 
 
-def _is_wide(question: Callable[[Shard], Any]) -> TypeGuard[MappedQuery]:
-    return isinstance(question, MappedQuery) and question.n_threads > 1
+def _is_wide(query: Callable[[Shard], Any]) -> TypeGuard[MappedQuery]:
+    return isinstance(query, MappedQuery) and query.n_threads > 1
 
 
 @contextmanager
 def _watched(tell: Tell) -> Iterator[str]:
-    """A name under which questions tell how many rows they have gone through."""
+    """A name under which queries tell how many rows they have gone through."""
     name = uuid4().hex
     _WATCHING[name] = tell
     try:
@@ -99,10 +99,10 @@ def _watched(tell: Tell) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Event(Generic[Result]):
-    """What a learner has to say: a question, its result, or an error."""
+    """What a learner has to say: a query, its result, or an error."""
 
     learner: int
-    question: Callable[[Shard], Any] | None = None
+    query: Callable[[Shard], Any] | None = None
     result: Result | None = None
     error: BaseException | None = None
 
@@ -114,11 +114,11 @@ class _Client:
         self._learner, self._events = learner, events
         self.replies: SimpleQueue[Any] = SimpleQueue()
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask with the others, and wait for the answer."""
-        self._events.put(_Event(self._learner, question))
+        self._events.put(_Event(self._learner, query))
         reply: Any = self.replies.get()
-        if isinstance(reply, GivenUp):
+        if isinstance(reply, Cancelled):
             raise reply
         answer: Answer = sum_of([reply])
         return answer
@@ -128,8 +128,8 @@ class _Client:
 
 
 def run_lockstep(
-    shards: ShardHolder,
-    learners: Sequence[Callable[[ShardHolder], Result]],
+    shards: ShardDataset,
+    learners: Sequence[Callable[[ShardDataset], Result]],
     n_threads: int = 1,
     progress: Callable[[str], AbstractContextManager[Tell]] | None = None,
 ) -> list[Result]:
@@ -153,7 +153,7 @@ def run_lockstep(
         return _serve(partial(_ask, shards, n_threads, progress), clients, events)
     except BaseException:
         for client in clients:
-            client.replies.put(GivenUp())
+            client.replies.put(Cancelled())
         raise
     finally:
         for thread in threads:
@@ -162,19 +162,19 @@ def run_lockstep(
 
 
 def _ask(
-    shards: ShardHolder,
+    shards: ShardDataset,
     n_threads: int,
     progress: Callable[[str], AbstractContextManager[Tell]] | None,
-    questions: tuple[Callable[[Shard], Any], ...],
+    queries: tuple[Callable[[Shard], Any], ...],
 ) -> _Results:
     """One pass."""
     each: _Results
     if progress is None:
-        each = shards.ask(_QueryBatch(questions, n_threads))
+        each = shards.map_reduce(_QueryBatch(queries, n_threads))
     else:
-        folds = "1 fold" if len(questions) == 1 else f"{len(questions)} folds"
+        folds = "1 fold" if len(queries) == 1 else f"{len(queries)} folds"
         with progress(f"tuning, {folds}") as tell, _watched(tell) as name:
-            each = shards.ask(_QueryBatch(questions, n_threads, name))
+            each = shards.map_reduce(_QueryBatch(queries, n_threads, name))
     return each
 
 
@@ -188,10 +188,10 @@ def _serve(
         event = events.get()
         if event.error is not None:
             raise event.error
-        if event.question is None:
+        if event.query is None:
             results[event.learner] = event.result
         else:
-            waiting[event.learner] = event.question
+            waiting[event.learner] = event.query
         if waiting and len(waiting) + len(results) == len(clients):
             asked = sorted(waiting)
             each = ask(tuple(waiting[i] for i in asked))

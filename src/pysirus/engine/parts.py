@@ -1,6 +1,6 @@
-"""The seam between what is asked and where the rows lie.
+"""Rows in partitions, wherever they lie, and the queries that are sent to them: the seam between method and storage.
 
-A question is a small object that can be sent to the rows and called with a part of them. Its answer knows ``+``.
+A query is a small object that can be sent to the rows and called with a part of them. Its answer knows ``+``.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Part:
         return replace(self, X=X, y=take(self.y, rows), weights=take(self.weights, rows), groups=groups)
 
 
-class Holder(Protocol[PartT]):
-    """Rows in parts. Parts without rows are not asked."""
+class Dataset(Protocol[PartT]):
+    """Rows in partitions. Those without rows are left out of a query."""
 
-    def ask(self, question: Callable[[PartT], Answer | None]) -> Answer:
-        """Ask every part, and add up the answers."""
+    def map_reduce(self, query: Callable[[PartT], Answer | None]) -> Answer:
+        """Run a query on every partition, and add up the answers."""
         ...
 
 
-class ShardHolder(Holder[Shard], Protocol):
+class ShardDataset(Dataset[Shard], Protocol):
     """Rows in bins."""
 
     def close(self) -> None:
@@ -59,17 +59,17 @@ class ShardHolder(Holder[Shard], Protocol):
         ...
 
 
-class RowHolder(Holder[Part], Protocol):
+class RowDataset(Dataset[Part], Protocol):
     """Rows as they came."""
 
     advice: str  # what to do where two passes find different rows
     grouped: bool  # whether its parts have groups
 
-    def ask_response(self, question: Callable[[Part], Answer | None]) -> Answer:
-        """Ask a question that reads the response and the weights alone."""
+    def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Run a query that reads the response and the weights alone."""
         ...
 
-    def encode(self, question: Callable[[Part], Shard]) -> ShardHolder:
+    def encode(self, query: Callable[[Part], Shard]) -> ShardDataset:
         """Put every part into bins, and keep them where they are."""
         ...
 

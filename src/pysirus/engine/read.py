@@ -1,7 +1,4 @@
-"""The responses of parts in, what fixes their integers out: the same scale for every row.
-
-Rows in parts in, how each part is read out: its columns and its response, the same in every pass.
-"""
+"""Rows in parts in, how each part is read out: its columns and its response, on one scale, the same in every pass."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ from pysirus._families.read import (
 from pysirus._families.responses import ClassResponse, Response
 from pysirus._families.target import PartReading, Target
 from pysirus._text.message import TARGET, WEIGHTS, about_part
-from pysirus.engine.marks import Marked, Marks, Watch, changed, marks_of
-from pysirus.engine.parts import Part, RowHolder
+from pysirus.engine.fingerprints import ChangeDetector, Fingerprinted, Fingerprints, changed, fingerprints_of
+from pysirus.engine.parts import Part, RowDataset
 
 
 @contextmanager
@@ -75,10 +72,10 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class LabelQuestion:
+class LabelQuery:
     """Which classes are there?"""
 
-    def __call__(self, part: Part) -> Marked[Labels] | None:
+    def __call__(self, part: Part) -> Fingerprinted[Labels] | None:
         with naming(part):
             part = part.weighing()
             labels, weights = _labels_and_weights(part)
@@ -87,7 +84,7 @@ class LabelQuestion:
             return None
         codes = class_codes(labels, classes)
         found = Labels(classes, tuple(exact_sum(weights[codes == k]) for k in range(len(classes))))
-        return Marked(found, marks_of(part, ClassResponse(codes, classes, weights=weights)))
+        return Fingerprinted(found, fingerprints_of(part, ClassResponse(codes, classes, weights=weights)))
 
 
 def _labels_and_weights(part: Part) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -142,7 +139,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Extent:
+class ResponseStats:
     """The rows that weigh something in each part, and the range of their answers and weights."""
 
     strata: dict[int, tuple[int, ...]]  # how many of each stratum
@@ -154,8 +151,8 @@ class Extent:
     weighted: bool  # whether one is not 1
     given: float  # the largest weight before class weights
 
-    def __add__(self, other: Extent) -> Extent:
-        return Extent(
+    def __add__(self, other: ResponseStats) -> ResponseStats:
+        return ResponseStats(
             {**self.strata, **other.strata},
             min(self.low, other.low),
             max(self.high, other.high),
@@ -203,47 +200,47 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class ExtentQuestion:
+class ResponseStatsQuery:
     """How many rows are there, and within which limits do they answer and weigh?"""
 
     reading: Reading
 
-    def __call__(self, part: Part) -> Marked[Extent]:
+    def __call__(self, part: Part) -> Fingerprinted[ResponseStats]:
         with naming(part):
             part = part.weighing()
             response = self.reading(part)
-        return Marked(extent_of(part.number, response), marks_of(part, response))
+        return Fingerprinted(stats_of(part.number, response), fingerprints_of(part, response))
 
 
-def extent_of(part: int, response: Response) -> Extent:
-    """The extent of some rows of a part."""
+def stats_of(part: int, response: Response) -> ResponseStats:
+    """What fixes the integers of the responses of some rows of a part."""
     weights = response.row_weights()
     strata = {part: response.stratum_sizes}
     if response.n_rows == 0:
-        return Extent(strata, math.inf, -math.inf, 0.0, True, True, False, 0.0)
-    answers = response.answers
-    return Extent(
+        return ResponseStats(strata, math.inf, -math.inf, 0.0, True, True, False, 0.0)
+    answers = response.row_values
+    return ResponseStats(
         strata,
         float(answers.min()),
         float(answers.max()),
         float(weights.max()),
         all_whole(weights),
-        response.repeats is None or all_whole(response.repeats),
+        response.base_weights is None or all_whole(response.base_weights),
         bool((weights != 1).any()),
-        float((weights if response.repeats is None else response.repeats).max()),
+        float((weights if response.base_weights is None else response.base_weights).max()),
     )
 
 
-def read_response(rows: RowHolder, family: Target) -> tuple[Reading, Extent, Watch]:
+def read_response(rows: RowDataset, family: Target) -> tuple[Reading, ResponseStats, ChangeDetector]:
     """How the responses are to be read, what they are like, and who watches that they stay so."""
-    watch = Watch(rows.advice)
-    reading = Reading(family.part_reading(lambda: watch(rows.ask_response(LabelQuestion()))), advice=rows.advice)
-    extent = watch(rows.ask_response(ExtentQuestion(reading)))
-    if reach := reach_of(extent.given):  # weights beyond measure: their extent again, once they are divided
+    detector = ChangeDetector(rows.advice)
+    reading = Reading(family.part_reading(lambda: detector(rows.map_reduce_response(LabelQuery()))), advice=rows.advice)
+    stats = detector(rows.map_reduce_response(ResponseStatsQuery(reading)))
+    if reach := reach_of(stats.given):  # weights beyond measure: the same again, once they are divided
         reading = replace(reading, reach=reach)
-        extent = watch(rows.ask_response(ExtentQuestion(reading)))
-    family.check_range(extent.low, extent.high)
-    return replace(reading, weighted=extent.weighted, scale=extent.scale()), extent, watch
+        stats = detector(rows.map_reduce_response(ResponseStatsQuery(reading)))
+    family.check_range(stats.low, stats.high)
+    return replace(reading, weighted=stats.weighted, scale=stats.scale()), stats, detector
 
 
 @dataclass(frozen=True)
@@ -255,26 +252,26 @@ class PartReader:
     names: tuple[str, ...] | None = None  # of the columns, once they are known
     recipe: ColumnRecipe | None = None  # how features are made of columns, where they are not the same
 
-    def __call__(self, part: Part) -> tuple[Table, Response, Marks]:
+    def __call__(self, part: Part) -> tuple[Table, Response, Fingerprints]:
         with naming(part):
             part = part.weighing()
             table, response = self._table(part.X), self.reading(part)
             found = tuple(column.name for column in table.columns)
         if self.names is not None and found != self.names:
             raise changed(part.name, f"its columns are {', '.join(found[:8])}", self.reading.advice)
-        return table, response, marks_of(part, response, table.columns)
+        return table, response, fingerprints_of(part, response, table.columns)
 
     def _table(self, X: Any) -> Table:
         if self.recipe is None:
             return read_table(X, categorical=self.categorical, part=True)
         return read_part(X, self.recipe, categorical=self.categorical)
 
-    def response(self, part: Part) -> tuple[Response, Marks]:
+    def response(self, part: Part) -> tuple[Response, Fingerprints]:
         """The response alone."""
         with naming(part):
             part = part.weighing()
             response = self.reading(part)
-        return response, marks_of(part, response)
+        return response, fingerprints_of(part, response)
 
     def first_row(self, part: Part, first_rows: Mapping[int, int]) -> int:
         """The number of the first row of a part, which an earlier pass has found."""
@@ -287,10 +284,10 @@ class PartReader:
 class PartRows:
     """Rows in parts as they came, and what one look at their response has found."""
 
-    rows: RowHolder
+    rows: RowDataset
     read: PartReader
-    extent: Extent
-    watch: Watch
+    stats: ResponseStats
+    detector: ChangeDetector
 
     def prepared(self, recipe: ColumnRecipe | None) -> PartRows:
         """The same, with features that are made of columns."""
@@ -298,7 +295,7 @@ class PartRows:
 
     def named(self) -> PartRows:
         """The same, once a pass has found the names of the columns, which must stay."""
-        return replace(self, read=replace(self.read, names=tuple(self.watch.names)))
+        return replace(self, read=replace(self.read, names=tuple(self.detector.names)))
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
@@ -306,7 +303,7 @@ class PartRows:
         return self.read.reading.no_rows().labels
 
 
-def scan_response(rows: RowHolder, family: Target, categorical: Any) -> PartRows:
+def scan_response(rows: RowDataset, family: Target, categorical: Any) -> PartRows:
     """Ask for the range of the response, and for the classes."""
-    reading, extent, watch = read_response(rows, family)
-    return PartRows(rows, PartReader(reading, categorical), extent, watch)
+    reading, stats, detector = read_response(rows, family)
+    return PartRows(rows, PartReader(reading, categorical), stats, detector)

@@ -1,6 +1,6 @@
-"""A part of the rows in bins, and what can be asked of it: sums of nodes, moments of rules, sizes of bins.
+"""Rows in bins, in shards, in; a forest out, and the sums of nodes, the moments of rules and the sizes of bins.
 
-Shards in, a forest out: level by level, the sums of all shards, then the splits; or their rows for a GPU.
+A forest grows level by level: the sums of all shards, then the splits; or their rows go to a GPU.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pysirus._device.shape import RowArrays, RowSource, arrays_of
 from pysirus._families.integer_rows import IntegerRows
 from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of, rows_of
-from pysirus._runtime.pool import go_on
+from pysirus._runtime.pool import check_cancelled
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums
-from pysirus.engine.marks import Marks
+from pysirus.engine.fingerprints import Fingerprints
 
 if TYPE_CHECKING:
-    from pysirus.engine.parts import ShardHolder
+    from pysirus.engine.parts import ShardDataset
 
 BLOCK = 64  # trees that the core grows side by side
 
@@ -39,7 +39,7 @@ class Shard:
     bins: NDArray[np.uint8]  # [feature, row]
     response: Response  # with the scale of all rows
     first_row: int  # its number among all rows
-    marks: Marks = field(default_factory=dict)  # of the part that it was made of
+    fingerprints: Fingerprints = field(default_factory=dict)  # of the part that it was made of
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class NodeSums:
         size = BLOCK if recipe.n_threads == 1 else max(1, len(self.splits))
         found = []
         for start in range(0, len(self.splits), size):
-            go_on()
+            check_cancelled()
             first, splits = self.first_tree + start, self.splits[start : start + size]
             found.append(_core.level_sums(plan, rows, first, splits, recipe.n_threads, recipe.kernel))
         return np.concatenate(found)
@@ -124,7 +124,7 @@ class BinSizes:
 
 
 @dataclass(frozen=True)
-class SizeQuestion:
+class SizeQuery:
     """How much weight is in each bin, and which columns are the same?"""
 
     n_bins: Sequence[int]
@@ -139,7 +139,7 @@ class SizeQuestion:
 
 
 @dataclass(frozen=True)
-class LineQuestion:
+class LineQuery:
     """Where on the grids of their columns do numbers lie, by bin?"""
 
     shape: Binned
@@ -156,7 +156,7 @@ class ShardForest(GrowingForest):
 
     def __init__(
         self,
-        shards: ShardHolder,
+        shards: ShardDataset,
         shape: Binned,
         response: Response,
         recipe: Recipe,
@@ -182,12 +182,12 @@ class ShardForest(GrowingForest):
     def _grow_block(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None) -> NDArray[np.int32]:
         splits = np.zeros((n_trees, 0), dtype=np.int32)
         for depth in range(self._recipe.max_depth):
-            sums = self._shards.ask(NodeSums(self._shape, self._asked, first_tree, splits))
+            sums = self._shards.map_reduce(NodeSums(self._shape, self._asked, first_tree, splits))
             found, without_gain = _core.search(self._plan, first_tree, splits, sums, None if depth else lines)
             if len(without_gain):
                 # no split gains anything: a node of one answer is left alone, others are split all the same
-                question = CountOtherValues(self._shape, self._asked, first_tree, splits, without_gain)
-                others = self._shards.ask(question)
+                query = CountOtherValues(self._shape, self._asked, first_tree, splits, without_gain)
+                others = self._shards.map_reduce(query)
                 tree, node = without_gain[others == 0, :2].T
                 found[tree, node - splits.shape[1]] = -1
             splits = np.concatenate([splits, found], axis=1)
@@ -227,11 +227,11 @@ def _weighted(shard: Shard) -> int:
     return int(shard.response.weights is not None)
 
 
-def in_shards(shards: ShardHolder, shape: Binned, response: Response) -> RowSource:
+def in_shards(shards: ShardDataset, shape: Binned, response: Response) -> RowSource:
     """The rows of shards, read when they are asked for."""
 
     def read(first: int, end: int) -> RowArrays:
-        found = shards.ask(RowsBetween(first, end, len(shape.cuts)))
+        found = shards.map_reduce(RowsBetween(first, end, len(shape.cuts)))
         pieces = [piece for _, piece in sorted(found, key=lambda piece: piece[0])]
         if len(pieces) == 1:
             return pieces[0]
@@ -239,4 +239,4 @@ def in_shards(shards: ShardHolder, shape: Binned, response: Response) -> RowSour
             None if arrays[0] is None else np.concatenate(arrays, axis=-1) for arrays in zip(*pieces)
         )
 
-    return RowSource(response.scale.n_rows, bool(shards.ask(_weighted)), read)
+    return RowSource(response.scale.n_rows, bool(shards.map_reduce(_weighted)), read)

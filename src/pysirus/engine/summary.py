@@ -1,4 +1,4 @@
-"""The numbers of one column of one part in, a summary that adds up over parts out: what is needed for quantiles.
+"""One column of one part in, a summary of it out; those of all parts add up to that of the column, for its quantiles.
 
 A tally stores some of the values, sorted, and for each of them bounds of the weight below it and of the weight up to
 it. While all distinct values fit in its budget all are stored and the bounds meet: it is exact. Beyond, neighbours are
@@ -9,8 +9,6 @@ lies: a second look at the data, there alone, finds it.
 Dropping a value makes no error at the values that stay; adding two tallies widens the bounds of a value of one by what
 the other holds between two of its values. KLL sketches, as in Apache DataSketches, were looked at: they draw random
 numbers, so their answers change from run to run, and their rows have no weights.
-
-One column of one part in, a summary of it out; summaries of parts add up to that of the whole column.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from pysirus._data.problems import Numbering, numbering_of
 from pysirus._data.table import check_levels
 from pysirus._families.integer_rows import Count, IntegerRows
 from pysirus._learn.constraints import whole_order
-from pysirus._runtime.pool import go_on
+from pysirus._runtime.pool import check_cancelled
 from pysirus._text.message import Parameter
 
 BUDGET = 1 << 16
@@ -62,7 +60,7 @@ class Tally:
         if self.exact:
             return len(self.values) > limit
         if self.budget < limit:  # it is known to have more than its budget, no more than that
-            raise ValueError(f"A tally with a budget of {self.budget} cannot count {limit} values.")
+            raise ValueError(f"A summary with a budget of {self.budget} cannot count {limit} values.")
         return True
 
     def astype(self, dtype: np.dtype[Any]) -> Tally:
@@ -284,7 +282,7 @@ class ColumnSummary:
 
 def summary_of(column: Column, rows: IntegerRows, budget: int, *, extremes: bool = False) -> ColumnSummary:
     """The summary of a column whose tally stores at most ``budget`` values, or the extremes of very many alone."""
-    go_on()
+    check_cancelled()
     missing = column.missing()
     known = None if missing is None else ~missing
     n_missing = Count() if missing is None else rows.count(missing)
@@ -315,13 +313,13 @@ def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[ColumnKind, tuple[
         found = " and ".join(sorted((KIND_NAMES[a.kind], KIND_NAMES[b.kind])))
         raise DataError(
             f"Column '{a.name}' holds {found} in different parts of the table. Convert it to one type in all parts, "
-            f"or name it under {Parameter('categorical_features')} if its values are labels."
+            f"or name it under {Parameter('categorical_features')} if its values are categories."
         )
     if a.order != b.order:
         raise DataError(
-            f"Column '{a.name}' has levels in different orders in different parts of the table: "
-            f"{', '.join(map(str, a.order[:8]))} and {', '.join(map(str, b.order[:8]))}. Give every part the same "
-            "categories in the same order."
+            f"Column '{a.name}' has categories in different orders in different parts of the table: "
+            f"{', '.join(map(str, a.order[:8]))} and {', '.join(map(str, b.order[:8]))}. All parts must have the "
+            "same categories in the same order."
         )
     return a.kind, a.order
 

@@ -20,18 +20,18 @@ from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.constraints import read_given, rows_of_given
 from pysirus._learn.grow import Settings, candidates_of, features_of, sloped_columns
-from pysirus._learn.training import Answer, Residual, RowQuestion, Training, name_idle
-from pysirus._runtime.pool import go_on
+from pysirus._learn.training import Answer, Residual, RowQuery, Training, name_idle
+from pysirus._runtime.pool import check_cancelled
 from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns, warn_of_ids
-from pysirus.engine.marks import Marked
-from pysirus.engine.parts import EngineOptions, Part, ShardHolder
+from pysirus.engine.fingerprints import Fingerprinted
+from pysirus.engine.parts import EngineOptions, Part, ShardDataset
 from pysirus.engine.read import PartReader, PartRows, naming
-from pysirus.engine.shard import LineQuestion, RuleMoments, RulePatterns, Shard, ShardForest, SizeQuestion, in_shards
+from pysirus.engine.shard import LineQuery, RuleMoments, RulePatterns, Shard, ShardForest, SizeQuery, in_shards
 from pysirus.engine.summary import ColumnSummary, order_summaries
 from pysirus.engine.views import MappedShards, OnResiduals, ResidualExtremes, ask_first
 from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods, refine, zoom_columns
@@ -41,11 +41,11 @@ from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods
 class ShardTraining(Training):
     """Training rows in bins, in several places."""
 
-    shards: ShardHolder
+    shards: ShardDataset
     idle: dict[str, str]
     quantile_error: float
     sum_bytes: int
-    ask_table: Callable[[RowQuestion[Any]], Any] | None = field(default=None, kw_only=True)  # of all rows, as they came
+    ask_table: Callable[[RowQuery[Any]], Any] | None = field(default=None, kw_only=True)  # of all rows, as they came
     near: ZoomPlan = field(default=ZoomPlan(()), kw_only=True)  # where the quantiles of most of the rows are
 
     @property
@@ -74,22 +74,22 @@ class ShardTraining(Training):
 
     def moment_sums(self, rules: Sequence[Term]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""
-        return self.shards.ask(RuleMoments(rules, self.binned, self.seed))
+        return self.shards.map_reduce(RuleMoments(rules, self.binned, self.seed))
 
     def patterns(self, rules: Sequence[Term]) -> Patterns:
         """Which rules hold together, and with which response."""
-        return self.shards.ask(RulePatterns(rules, self.binned, self.seed))
+        return self.shards.map_reduce(RulePatterns(rules, self.binned, self.seed))
 
     def on_residuals(self, residual: Residual) -> ShardTraining | None:
         """The same rows with what a list leaves unexplained as their response, computed whenever it is asked for."""
-        rounding = residual.settle(self.shards.ask(ResidualExtremes(residual, self.binned)))
+        rounding = residual.rounding_for(self.shards.map_reduce(ResidualExtremes(residual, self.binned)))
         if rounding is None:
             return None
         view = OnResiduals(residual, self.binned, rounding, rounding.scale(self.response.scale))
         response = residual.of_rows(self.binned, self.response, rounding, view.scale)
         return replace(self, response=response, shards=MappedShards(self.shards, view))
 
-    def ask_rows(self, question: RowQuestion[Answer]) -> Answer:
+    def ask_rows(self, question: RowQuery[Answer]) -> Answer:
         """Ask the rows as they came: one more pass over them."""
         assert self.ask_table is not None
         found: Answer = self.ask_table(question)
@@ -122,49 +122,49 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class ColumnQuestion:
+class ColumnQuery:
     """What are the columns like?"""
 
     read: PartReader
     budget: int
 
-    def __call__(self, part: Part) -> Marked[Columns] | None:
-        table, response, marks = self.read(part)
+    def __call__(self, part: Part) -> Fingerprinted[Columns] | None:
+        table, response, fingerprints = self.read(part)
         if response.n_rows == 0:
             return None
         with naming(part):
             summaries = summarise_columns(table, response, budget=self.budget)
-        return Marked(Columns(summaries, table.names is not None, part.name, table.index), marks)
+        return Fingerprinted(Columns(summaries, table.names is not None, part.name, table.index), fingerprints)
 
 
 @dataclass(frozen=True)
-class ZoomQuestion:
+class ZoomQuery:
     """Where exactly between two values are these quantiles?"""
 
     read: PartReader
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> Marked[ZoomAnswer] | None:
-        table, response, marks = self.read(part)
-        return Marked(zoom_columns(table, response, self.plan), marks) if response.n_rows else None
+    def __call__(self, part: Part) -> Fingerprinted[ZoomAnswer] | None:
+        table, response, fingerprints = self.read(part)
+        return Fingerprinted(zoom_columns(table, response, self.plan), fingerprints) if response.n_rows else None
 
 
 @dataclass(frozen=True)
-class TableQuestion(Generic[Answer]):
+class TableQuery(Generic[Answer]):
     """What does a question find in the columns as a model knows them?"""
 
     read: PartReader
     features: tuple[Feature, ...]
     first_rows: dict[int, int]
-    question: RowQuestion[Answer]
+    question: RowQuery[Answer]
 
-    def __call__(self, part: Part) -> Marked[Answer] | None:
-        table, response, marks = self.read(part)
+    def __call__(self, part: Part) -> Fingerprinted[Answer] | None:
+        table, response, fingerprints = self.read(part)
         if response.n_rows == 0:
             return None
         with naming(part):
             table = recode_table(table, self.features)
-        return Marked(self.question(table, response, self.read.first_row(part, self.first_rows)), marks)
+        return Fingerprinted(self.question(table, response, self.read.first_row(part, self.first_rows)), fingerprints)
 
 
 @dataclass(frozen=True)
@@ -180,23 +180,23 @@ class Encoder:
     beside: Callable[[int, Response], NDArray[np.uint8]] | None = None  # a byte more for each row, the last
 
     def __call__(self, part: Part) -> Shard:
-        table, response, marks = self.read(part)
+        table, response, fingerprints = self.read(part)
         first_row = self.read.first_row(part, self.first_rows)
         with naming(part):
             table = recode_table(table, self.features)
         n_bytes = len(self.cuts) + len(self.given) + 2 * len(self.grids) + (self.beside is not None)
         bins = np.empty((n_bytes, table.n_rows), dtype=np.uint8)
         for cuts, column, out in zip(self.cuts, table.columns, bins):
-            go_on()
+            check_cancelled()
             cuts.encode(replace(column, values=np.ascontiguousarray(column.values)), out)
         for rule, out in zip(self.given, bins[len(self.cuts) :]):
             out[:] = rule.holds(table)
         for i, grid in self.grids.items():
-            go_on()
+            check_cancelled()
             grid.write(as_compared(table.columns[i].values), bins)
         if self.beside is not None:
             bins[-1] = self.beside(first_row, response)
-        return Shard(bins, response, first_row, marks)
+        return Shard(bins, response, first_row, fingerprints)
 
 
 # --------------------------------------------------------------------------------------------------------- training
@@ -262,37 +262,37 @@ def with_ends(scheme: BinningScheme, summaries: Sequence[ColumnSummary], setting
     return replace(scheme, ends=ends)
 
 
-def ask_lines(shards: ShardHolder, scheme: BinningScheme) -> dict[int, ColumnLine]:
+def ask_lines(shards: ShardDataset, scheme: BinningScheme) -> dict[int, ColumnLine]:
     """What straight lines in columns on grids are made of."""
     if not scheme.ends:
         return {}
-    return lines_of(scheme.cuts, scheme.grids, shards.ask(LineQuestion(scheme.binned)))
+    return lines_of(scheme.cuts, scheme.grids, shards.map_reduce(LineQuery(scheme.binned)))
 
 
 def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Settings) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins."""
-    rows, watch, read, limits = parts.rows, parts.watch, parts.read, limits_of(settings)
-    columns = watch(rows.ask(ColumnQuestion(read, options.tally)))
+    rows, detector, read, limits = parts.rows, parts.detector, parts.read, limits_of(settings)
+    columns = detector(rows.map_reduce(ColumnQuery(read, options.tally)))
     check_columns(columns.summaries)
     say_index(columns.index)
     if columns.named:
         warn_of_ids(columns.summaries)
     settings.check_columns(len(columns.summaries))
     summaries = in_order(columns.summaries, settings, parts.labels)
-    watch.names = tuple(summary.name for summary in summaries)
-    read = replace(read, names=watch.names)
+    detector.names = tuple(summary.name for summary in summaries)
+    read = replace(read, names=detector.names)
     while options.exact and (plan := needs_zoom([summaries], **limits)) is not None:
-        summaries = refine(summaries, plan, watch(rows.ask(ZoomQuestion(read, plan))))
+        summaries = refine(summaries, plan, detector(rows.map_reduce(ZoomQuery(read, plan))))
     scheme = with_ends(scheme_of(summaries, settings, parts.labels), columns.summaries, settings)
     features = features_of(scheme.cuts)
-    encoder = Encoder(read, features, scheme.cuts, parts.extent.first_rows, scheme.given, scheme.grids)
+    encoder = Encoder(read, features, scheme.cuts, parts.stats.first_rows, scheme.given, scheme.grids)
     shards = rows.encode(encoder)
 
-    def ask_table(question: RowQuestion[Any]) -> Any:
-        return watch(rows.ask(TableQuestion(read, features, parts.extent.first_rows, question)))
+    def ask_table(question: RowQuery[Any]) -> Any:
+        return detector(rows.map_reduce(TableQuery(read, features, parts.stats.first_rows, question)))
 
     try:
-        steady, sizes = ask_first(shards, watch, SizeQuestion([c.n_bins for c in scheme.cuts]))
+        steady, sizes = ask_first(shards, detector, SizeQuery([c.n_bins for c in scheme.cuts]))
         scheme = scheme.with_sizes(sizes.sizes)
         return ShardTraining(
             scheme.binned,
@@ -308,7 +308,7 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
             ask_table=ask_table,
             near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
             constraints=scheme.constraints,
-            columns=None if read.recipe is None else read.recipe.of_features(watch.names),
+            columns=None if read.recipe is None else read.recipe.of_features(detector.names),
             required=scheme.required,
             lines=ask_lines(steady, scheme),
             may_slope=candidates_of(scheme.binned, settings),

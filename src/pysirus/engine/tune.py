@@ -21,18 +21,18 @@ from pysirus._families.fixed_point import Scale
 from pysirus._families.responses import Response
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import candidates_of, features_of
-from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, derive, judge_fold, learn_fold
+from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, derive, evaluate_fold, learn_fold
 from pysirus._runtime.console import show_rows
-from pysirus._runtime.pool import crew
+from pysirus._runtime.pool import cancellable_pool
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.row_values import PackedValues, values_in
-from pysirus.engine.folds import Answers, FoldQuestion, FoldSummaries, Repetition, fold_extents
+from pysirus.engine.fingerprints import Fingerprinted
+from pysirus.engine.folds import Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
 from pysirus.engine.lockstep import run_lockstep
-from pysirus.engine.marks import Marked
-from pysirus.engine.parts import EngineOptions, Part, ShardHolder
-from pysirus.engine.read import Extent, PartRows
-from pysirus.engine.shard import Shard, SizeQuestion
+from pysirus.engine.parts import EngineOptions, Part, ShardDataset
+from pysirus.engine.read import PartRows, ResponseStats
+from pysirus.engine.shard import Shard, SizeQuery
 from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, ask_lines, in_order, limits_of, scheme_of
 from pysirus.engine.views import MappedShards, ask_first
 
@@ -72,13 +72,13 @@ class HeldOutRows:
 
 
 @dataclass(frozen=True)
-class HeldOutQuestion(FoldQuestion):
+class HeldOutQuery(FoldQuery):
     """What is there to know of each row that is held out, to judge the lists of its fold?"""
 
     lists: tuple[FoldList, ...]
 
-    def __call__(self, part: Part) -> Marked[Answers[tuple[int, int], HeldOutRows]] | None:
-        table, response, marks = self.read(part)
+    def __call__(self, part: Part) -> Fingerprinted[Answers[tuple[int, int], HeldOutRows]] | None:
+        table, response, fingerprints = self.read(part)
         if not response.n_rows:
             return None
         first = self.first_row(part)
@@ -90,7 +90,7 @@ class HeldOutQuestion(FoldQuestion):
             values = tuple(PackedValues.of(terms, values_in(terms, seen)) for terms in own.rules)
             index = (first + rows).astype(number)
             found[fold, first] = HeldOutRows(index, values, replace(response.take(rows), part_of=None))
-        return Marked(Answers(found), marks)
+        return Fingerprinted(Answers(found), fingerprints)
 
 
 Learned = tuple[FoldLists, tuple[Feature, ...]]
@@ -120,19 +120,19 @@ class FoldTuning:
 
     def repeat(self, number: int, folds: Repetition, n_trees: int) -> list[FoldResult]:
         """All folds of a repetition."""
-        extents = fold_extents(self.parts, folds)
-        scales = tuple(extent.scale_of_some() for extent in extents)
+        extents = fold_stats(self.parts, folds)
+        scales = tuple(stats.scale_of_some() for stats in extents)
         schemes = self._schemes(folds, scales)
         learned: list[Learned] = []
         for first, end, grid in groups_on_grids(self.whole.binned.cuts, schemes):
             learners = []
             for fold in range(first, end):
-                first_rows = _renumbered(self.parts.extent, extents[fold])
+                first_rows = _renumbered(self.parts.stats, extents[fold])
                 rows = FoldRows(fold - first, scales[fold], first_rows, GridReading.of(grid, schemes[fold]))
                 seed = derive(self.plan.settings.seed, number, fold)
                 learners.append(partial(self._learn, rows, schemes[fold], seed, n_trees, end - first))
             learned += self._on_grid(GridFolds(folds, first, end), grid, learners)
-        return self._judge(folds, learned)
+        return self._evaluate(folds, learned)
 
     def _schemes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[BinningScheme]:
         """The cuts of every fold."""
@@ -140,7 +140,7 @@ class FoldTuning:
         labels = frozenset(i for i, own in enumerate(whole) if not own.column.is_numeric)
         search, limits = FoldSummaries(self.parts, folds, scales, labels), limits_of(settings)
         every = []
-        for found in search.ask(self.options.tally_of_fold(folds.n_folds), self.whole.near, limits):
+        for found in search.find(self.options.tally_of_fold(folds.n_folds), self.whole.near, limits):
             # a fold without known values in a column has the kind of the others
             known = [own if own.known.rows else replace(own, kind=c.column.kind) for own, c in zip(found, whole)]
             every.append(in_order(known, settings, classes))
@@ -154,27 +154,27 @@ class FoldTuning:
         return {i: (own.lower, own.upper) for i, own in self.whole.binned.grids.items()}
 
     def _on_grid(
-        self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardHolder], Learned]]
+        self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardDataset], Learned]]
     ) -> list[Learned]:
         """Put all rows into the bins of a grid, and let the folds learn from them."""
         parts = self.parts
         numbers = grids_of(self._ends, len(grid))
-        encoder = Encoder(parts.read, self.whole.features, grid, parts.extent.first_rows, grids=numbers, beside=folds)
+        encoder = Encoder(parts.read, self.whole.features, grid, parts.stats.first_rows, grids=numbers, beside=folds)
         shards = parts.rows.encode(encoder)
         try:
-            steady, _ = ask_first(shards, parts.watch, _nothing)
-            progress = partial(show_rows, parts.extent.n_rows) if self.plan.settings.verbose else None
+            steady, _ = ask_first(shards, parts.detector, _nothing)
+            progress = partial(show_rows, parts.stats.n_rows) if self.plan.settings.verbose else None
             return run_lockstep(steady, learners, self.plan.settings.n_threads, progress)
         finally:
             shards.close()
 
     def _learn(
-        self, rows: FoldRows, scheme: BinningScheme, seed: int, n_trees: int, n_together: int, shards: ShardHolder
+        self, rows: FoldRows, scheme: BinningScheme, seed: int, n_trees: int, n_together: int, shards: ShardDataset
     ) -> Learned:
         """Forest, list, weights and corrections of a fold."""
         plan, own = self.plan, MappedShards(shards, rows)
         if any(cuts.shares is None for cuts in scheme.cuts):  # near quantiles: only counting the rows can tell
-            scheme = scheme.with_sizes(own.ask(SizeQuestion([c.n_bins for c in scheme.cuts])).sizes)
+            scheme = scheme.with_sizes(own.map_reduce(SizeQuery([c.n_bins for c in scheme.cuts])).sizes)
         settings = replace(plan.settings, seed=seed)
         training = ShardTraining(
             scheme.binned,
@@ -196,30 +196,30 @@ class FoldTuning:
         recipe = settings.recipe(required.n_rows)
         return learn_fold(required, replace(plan, settings=settings), recipe, n_trees).bare(), training.features
 
-    def _judge(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
+    def _evaluate(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
         """Read the held-out rows, and hold them against the lists."""
         parts = self.parts
         lists = tuple(FoldList(own.rules, features) for own, features in learned)
-        question = HeldOutQuestion(parts.read, folds, parts.extent.first_rows, lists)
-        pieces = dict(sorted(parts.watch(parts.rows.ask(question)).by_key.items()))
-        with crew(self.plan.settings.n_threads) as pool:
+        query = HeldOutQuery(parts.read, folds, parts.stats.first_rows, lists)
+        pieces = dict(sorted(parts.detector(parts.rows.map_reduce(query)).by_key.items()))
+        with cancellable_pool(self.plan.settings.n_threads) as pool:
             waiting = []
             for fold, (own, _) in enumerate(learned):
                 held_out = [pieces.pop(key) for key in list(pieces) if key[0] == fold]
-                waiting.append(pool.submit(self._judge_fold, own, held_out))
+                waiting.append(pool.submit(self._evaluate_fold, own, held_out))
             return [future.result() for future in waiting]
 
-    def _judge_fold(self, own: FoldLists, held_out: Sequence[HeldOutRows]) -> FoldResult:
+    def _evaluate_fold(self, own: FoldLists, held_out: Sequence[HeldOutRows]) -> FoldResult:
         values = [PackedValues.joined(pieces) for pieces in zip(*(rows.values for rows in held_out))]
         index = np.concatenate([rows.index for rows in held_out])
-        return judge_fold(own, values, _joined([rows.response for rows in held_out]), self.plan, index)
+        return evaluate_fold(own, values, _joined([rows.response for rows in held_out]), self.plan, index)
 
 
 def _nothing(shard: Shard) -> int:
     return 0
 
 
-def _renumbered(whole: Extent, fold: Extent) -> dict[int, int]:
+def _renumbered(whole: ResponseStats, fold: ResponseStats) -> dict[int, int]:
     """By the number of the first row of each part, its number among the rows that a fold learns from."""
     own = fold.first_rows
     return {first: own[part] for part, first in whole.first_rows.items()}

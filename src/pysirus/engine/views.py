@@ -1,6 +1,6 @@
 """Shards in, the same out: seen in another way (some of their rows, other bins, another response), or verified.
 
-A view is a small object that is sent along with a question, so rows are looked at where they lie and nothing is kept.
+A view is a small object that is sent along with a query, so rows are looked at where they lie and nothing is kept.
 Shards that a worker lost are made again, maybe of other rows: each answer of verified ones is counted.
 """
 
@@ -14,8 +14,15 @@ from pysirus._bins.cuts import Binned
 from pysirus._data.fingerprint import MASK
 from pysirus._families.fixed_point import Scale
 from pysirus._learn.training import Extremes, Residual, Rounding
-from pysirus.engine.marks import Marked, Marks, Watch, changed, check_unchanged, total_of
-from pysirus.engine.parts import Answer, ShardHolder, sum_of, sum_of_some
+from pysirus.engine.fingerprints import (
+    ChangeDetector,
+    Fingerprinted,
+    Fingerprints,
+    changed,
+    check_unchanged,
+    total_of,
+)
+from pysirus.engine.parts import Answer, ShardDataset, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 
 View = Callable[[Shard], Shard | None]  # None where no row is seen
@@ -23,26 +30,26 @@ View = Callable[[Shard], Shard | None]  # None where no row is seen
 
 @dataclass(frozen=True)
 class MappedQuery:
-    """A question to shards as they are seen."""
+    """A query to shards as they are seen."""
 
     view: View
-    question: Callable[[Shard], Any]
+    query: Callable[[Shard], Any]
 
     @property
     def n_threads(self) -> int:
-        """How many threads the question takes itself."""
-        return getattr(self.question, "n_threads", 1)
+        """How many threads the query takes itself."""
+        return getattr(self.query, "n_threads", 1)
 
     def look(self, shard: Shard) -> Shard | None:
         """A shard as it is seen, through all views that are one upon the other."""
         seen = self.view(shard)
-        return self.question.look(seen) if seen is not None and isinstance(self.question, MappedQuery) else seen
+        return self.query.look(seen) if seen is not None and isinstance(self.query, MappedQuery) else seen
 
     def answer(self, seen: Shard | None) -> Any:
         """What a shard answers that is seen."""
         if seen is None:
             return None
-        return self.question.answer(seen) if isinstance(self.question, MappedQuery) else self.question(seen)
+        return self.query.answer(seen) if isinstance(self.query, MappedQuery) else self.query(seen)
 
     def __call__(self, shard: Shard) -> Any:
         return self.answer(self.look(shard))
@@ -52,12 +59,12 @@ class MappedQuery:
 class MappedShards:
     """Shards as they are seen; they belong to someone else."""
 
-    shards: ShardHolder
+    shards: ShardDataset
     view: View
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        answer: Answer = self.shards.ask(MappedQuery(self.view, question))
+        answer: Answer = self.shards.map_reduce(MappedQuery(self.view, query))
         return answer
 
     def close(self) -> None:
@@ -93,18 +100,18 @@ class OnResiduals:
 
 
 @dataclass(frozen=True)
-class WithMarks(Generic[Answer]):
-    """A question whose answer tells too what the shards were made of."""
+class WithFingerprints(Generic[Answer]):
+    """A query whose answer tells too what the shards were made of."""
 
-    question: Callable[[Shard], Answer]
+    query: Callable[[Shard], Answer]
 
-    def __call__(self, shard: Shard) -> Marked[Answer]:
-        return Marked(self.question(shard), shard.marks)
+    def __call__(self, shard: Shard) -> Fingerprinted[Answer]:
+        return Fingerprinted(self.query(shard), shard.fingerprints)
 
 
 @dataclass(frozen=True)
 class Counted(Generic[Answer]):
-    """An answer, and one number for the marks of the shards that gave it."""
+    """An answer, and one number for the fingerprints of the shards that gave it."""
 
     answer: Answer | None
     total: int
@@ -115,10 +122,10 @@ class Counted(Generic[Answer]):
 
 @dataclass(frozen=True)
 class _Counting(Generic[Answer]):
-    question: Callable[[Shard], Answer | None]
+    query: Callable[[Shard], Answer | None]
 
     def __call__(self, shard: Shard) -> Counted[Answer]:
-        return Counted(self.question(shard), total_of(shard.marks))
+        return Counted(self.query(shard), total_of(shard.fingerprints))
 
 
 def _nothing(shard: Shard) -> int:
@@ -128,16 +135,16 @@ def _nothing(shard: Shard) -> int:
 class VerifiedShards:
     """Shards that must stay what they were made of."""
 
-    def __init__(self, shards: ShardHolder, marks: Marks, names: Sequence[str], advice: str) -> None:
-        self._shards, self._marks, self._names, self._advice = shards, marks, names, advice
-        self._total = total_of(marks)
+    def __init__(self, shards: ShardDataset, fingerprints: Fingerprints, names: Sequence[str], advice: str) -> None:
+        self._shards, self._fingerprints, self._names, self._advice = shards, fingerprints, names, advice
+        self._total = total_of(fingerprints)
 
-    def ask(self, question: Callable[[Shard], Answer | None]) -> Answer:
+    def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        counted: Counted[Any] = self._shards.ask(_Counting(question))
+        counted: Counted[Any] = self._shards.map_reduce(_Counting(query))
         if counted.total != self._total:
-            marked: Marked[int] = self._shards.ask(WithMarks(_nothing))
-            check_unchanged(self._marks, marked.marks, self._names, self._advice)
+            fingerprinted: Fingerprinted[int] = self._shards.map_reduce(WithFingerprints(_nothing))
+            check_unchanged(self._fingerprints, fingerprinted.fingerprints, self._names, self._advice)
             raise changed("A part of the rows", "it was read again and was another", self._advice)
         answer: Answer = sum_of([counted.answer])
         return answer
@@ -147,8 +154,10 @@ class VerifiedShards:
         self._shards.close()
 
 
-def ask_first(shards: ShardHolder, watch: Watch, question: Callable[[Shard], Answer]) -> tuple[VerifiedShards, Answer]:
-    """Ask shards that a pass over watched rows has just made; from then on they must stay what they were made of."""
-    marked: Marked[Answer] = shards.ask(WithMarks(question))
-    answer = watch(marked)
-    return VerifiedShards(shards, marked.marks, watch.names, watch.advice), answer
+def ask_first(
+    shards: ShardDataset, detector: ChangeDetector, query: Callable[[Shard], Answer]
+) -> tuple[VerifiedShards, Answer]:
+    """Ask shards that a pass over checked rows has just made; from then on they must stay what they were made of."""
+    fingerprinted: Fingerprinted[Answer] = shards.map_reduce(WithFingerprints(query))
+    answer = detector(fingerprinted)
+    return VerifiedShards(shards, fingerprinted.fingerprints, detector.names, detector.advice), answer

@@ -21,7 +21,7 @@ from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._families.integer_rows import IntegerRows
 from pysirus._families.responses import Response
-from pysirus._runtime.pool import go_on
+from pysirus._runtime.pool import check_cancelled
 from pysirus.engine.summary import LEAST_BUDGET, ColumnSummary, Window, summary_of, tally_of
 
 FEW = 1 << 10  # distinct values of a column that any tally has room for
@@ -138,7 +138,7 @@ def needs_zoom(sets: Sequence[Sequence[ColumnSummary]], n_bins: int, discrete_li
 
 
 def _zoom_column(column: Column, rows: IntegerRows, zoom: ColumnZoom) -> tuple[Window, ...]:
-    go_on()
+    check_cancelled()
     dtype, n_windows = zoom.lows.dtype, len(zoom.lows)
     if not column.is_numeric:  # nothing but missing values
         nothing = tally_of(np.zeros(0, dtype=dtype), None, zoom.budget)

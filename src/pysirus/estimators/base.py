@@ -26,9 +26,9 @@ from pysirus.estimators.door import anywhere
 from pysirus.estimators.rule_model import Actions, RuleModel
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
-HERE = "device"  # of the machine that learned, and of no concern to the one that reads
+MACHINE_PARAMETER = "device"  # of the machine that learned, and of no concern to the one that reads
 # what files that do not name a parameter were made with: the parameter is younger than they are
-BEFORE = {"post_treatment": "paper", "weighting": "equal", "slopes": False}
+EARLIER_DEFAULTS = {"post_treatment": "paper", "weighting": "equal", "slopes": False}
 
 
 class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -168,7 +168,9 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
             The file; it is written under a temporary name and then moved into place.
         """
         check_is_fitted(self)
-        given = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != HERE}
+        given = {
+            name: _plain(value) for name, value in self.get_params(deep=False).items() if name != MACHINE_PARAMETER
+        }
         idle = self._idle_parameters
         parameters = {name: value for name, value in given.items() if _is_json(value) and name not in idle}
         estimator = {"name": type(self).__name__, "parameters": parameters}
@@ -275,7 +277,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError(f"'{path}' holds a {record['name']:.60}, which this pysirus does not know.")
         kind = ESTIMATORS[record["name"]]
         _check_estimator(kind, document)
-        before = {name: value for name, value in BEFORE.items() if name in kind._get_param_names()}
+        before = {name: value for name, value in EARLIER_DEFAULTS.items() if name in kind._get_param_names()}
         estimator = kind(**{**before, **record["parameters"]})
         estimator._restore(document)
     except Damage as damage:

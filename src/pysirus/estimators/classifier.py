@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pysirus._parameters.docstrings import documented
 from pysirus._parameters.table import (
     ClassWeight,
     Constraining,
@@ -17,7 +18,6 @@ from pysirus._parameters.table import (
     Running,
     Stages,
     Weighting,
-    documented,
     replaced,
 )
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
@@ -42,20 +42,16 @@ class SirusClassifier(
     ----------
     classes_ : ndarray
         The class labels, sorted; at most 256.
-    selected_, rules_ : RuleSet
-        The selected rules by decreasing frequency, and those of positive weight.
+    selected_ : RuleSet
+        The selected rules (after post-treatment), by decreasing frequency.
+    rules_ : RuleSet
+        The selected rules of positive weight.
+    intercept_ : tuple of float
+        Added to the weighted outputs, one number per class.
     ridge_penalty_ : float
         The penalty that cross-validation of the deviance chose; not with equal weights.
-    n_trees_ : int
-        Number of trees grown.
-    idle_columns_ : dict
-        Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.
-    candidates_ : RuleSet
-        Every path of the forest, before post-treatment.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Column names, if the table had names.
+    {grown}
+    {fitted}
 
     Examples
     --------
@@ -92,11 +88,21 @@ class SirusClassifierCV(
     path_ : TuningPath
         Number of rules, error and stability against p0.
     cv_error_, cv_stability_ : float
-        Out-of-fold error and stability at the chosen p0.
+        Held-out error and stability at the chosen p0.
     models_ : tuple of RuleModel
         The models of every size on the full data; ``with_rules(k)`` returns one.
-    classes_, selected_, rules_, n_trees_, idle_columns_, candidates_, n_features_in_, feature_names_in_
-        As in ``SirusClassifier``.
+    classes_ : ndarray
+        The class labels, sorted; at most 256.
+    selected_ : RuleSet
+        The selected rules (after post-treatment), by decreasing frequency.
+    rules_ : RuleSet
+        The selected rules of positive weight.
+    intercept_ : tuple of float
+        Added to the weighted outputs, one number per class.
+    ridge_penalty_ : float
+        The penalty of the chosen list; not with equal weights.
+    {grown}
+    {fitted}
 
     Examples
     --------

@@ -25,7 +25,7 @@ from pysirus._data.read import check_name
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus.engine.holders.dask import Block, DaskRows, Partition
+from pysirus.engine.backends.dask import Block, DaskRows, Partition
 from pysirus.engine.parts import EngineOptions, tally_of_bytes
 
 if TYPE_CHECKING:

@@ -240,8 +240,8 @@ def anywhere(method: Method) -> Method:
 
 def rows_of(model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[str] = ()) -> Iterator[pa.Table]:
     """The rows of a source in tables with the columns that a model needs, and others that hold numbers or text."""
+    from pysirus.engine.backends.known import known_columns
     from pysirus.engine.door import Reading, batches_of
-    from pysirus.engine.holders.known import known_columns
 
     if not model.named:
         raise DataError("The model was learned from an array without names. Read the rows into an array.")

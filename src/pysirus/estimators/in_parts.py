@@ -20,8 +20,8 @@ from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
     from pysirus._data.recipe import ColumnRecipe
-    from pysirus.engine.holders.sources import Paths
-    from pysirus.engine.parts import EngineOptions, RowHolder
+    from pysirus.engine.backends.sources import Paths
+    from pysirus.engine.parts import EngineOptions, RowDataset
     from pysirus.engine.read import PartRows
 
 Self = TypeVar("Self", bound="InParts")
@@ -40,7 +40,7 @@ class InParts(SirusBase):
 
     def _fit_parts(
         self: Self,
-        rows: RowHolder,
+        rows: RowDataset,
         target: str,
         options: EngineOptions,
         settings: Settings | None = None,
@@ -112,8 +112,8 @@ class InParts(SirusBase):
         return self._fit_files(paths, target, weights=sample_weight, exposure=exposure, **options)
 
     def _fit_files(self: Self, paths: Paths, target: str, *, drop: Any, memory: int, **given: Any) -> Self:
+        from pysirus.engine.backends.files import open_files, within
         from pysirus.engine.dates import date_recipe
-        from pysirus.engine.holders.files import open_files, within
 
         settings = self._settings()
         exposure = given.get("exposure")

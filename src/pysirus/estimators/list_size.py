@@ -19,7 +19,7 @@ from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits
 from pysirus._learn.stages import LEAST_ROWS
 from pysirus._learn.tuning.folds import TuningPlan, draw_folds, fit_folds
-from pysirus._learn.tuning.held_out import FoldPrediction, judge
+from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
 from pysirus._learn.weighing import weighing_of
 from pysirus._model.facts import ColumnRoles
@@ -34,7 +34,7 @@ from pysirus.estimators.in_parts import InParts
 from pysirus.estimators.rule_model import RuleModel
 
 if TYPE_CHECKING:
-    from pysirus.engine.holders.sources import Paths
+    from pysirus.engine.backends.sources import Paths
     from pysirus.engine.parts import EngineOptions
     from pysirus.engine.read import PartRows
 
@@ -103,7 +103,7 @@ class FixedSizeSirus(InParts, ListSize):
     def cross_validate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
     ) -> HeldOut:
-        """Learn a list of this size in each fold, and judge it by the rows that are held out.
+        """Learn a list of this size in each fold, and evaluate it on the rows that are held out.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class FixedSizeSirus(InParts, ListSize):
             model = fit(put_in_bins, plan, strict=False).model
             values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
             folds.append(FoldPrediction(test, response.take(test), values, model.mean))
-        found = judge([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
+        found = evaluate([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
         if self.__sklearn_is_fitted__():
             self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pysirus._parameters.docstrings import documented
 from pysirus._parameters.table import (
     Constraining,
     Folds,
@@ -12,7 +13,6 @@ from pysirus._parameters.table import (
     Loss,
     Running,
     Stages,
-    documented,
     replaced,
 )
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
@@ -38,18 +38,10 @@ class SirusRegressor(RegressionBase, FixedSizeSirus, Running, Stages, Loss, Grow
         The selected rules of positive weight.
     intercept_ : float
         Added to the weighted outputs.
-    n_trees_ : int
-        Number of trees grown.
     ridge_penalty_ : float
         The penalty chosen by cross-validation.
-    idle_columns_ : dict
-        Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.
-    candidates_ : RuleSet
-        Every path of the forest, before post-treatment.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Column names, if the table had names.
+    {grown}
+    {fitted}
 
     Examples
     --------
@@ -79,11 +71,19 @@ class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Loss, Growin
     path_ : TuningPath
         Number of rules, error and stability against p0.
     cv_error_, cv_stability_ : float
-        Out-of-fold unexplained variance and stability at the chosen p0.
+        Held-out unexplained variance and stability at the chosen p0.
     models_ : tuple of RuleModel
         The models of every size on the full data; ``with_rules(k)`` returns one.
-    selected_, rules_, intercept_, n_trees_, ridge_penalty_, candidates_, n_features_in_, feature_names_in_
-        As in ``SirusRegressor``.
+    selected_ : RuleSet
+        The selected rules (after post-treatment), by decreasing frequency.
+    rules_ : RuleSet
+        The selected rules of positive weight.
+    intercept_ : float
+        Added to the weighted outputs.
+    ridge_penalty_ : float
+        The penalty of the chosen list.
+    {grown}
+    {fitted}
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Actions(ABC):
         """The rule model to act on."""
 
     def explain(self, X: Any, *, raw: bool = False) -> Explanation:
-        """Which rules fired in each row, and the contribution of each rule to the prediction.
+        """Which rules apply to each row, and the contribution of each rule to the prediction.
 
         Contributions are measured from the average training row: a rule that adds to this row what it adds on average
         contributes nothing.
@@ -134,7 +134,7 @@ class Actions(ABC):
     ) -> RuleModel:
         """Remove rules, and fit the weights of the others again.
 
-        Weights of numbers are fitted exactly. Classes, counts and amounts keep a quadratic approximation of their
+        Weights for regression are fitted exactly. Classes, counts and amounts keep a quadratic approximation of their
         likelihood: their weights are approximate, and ``facts`` says so, unless the training rows are given again.
         Times to an event need them. On other rows everything is estimated anew; see ``adding``.
 
@@ -213,7 +213,7 @@ class Actions(ABC):
         Returns
         -------
         model : RuleModel
-            For a tuned model, ``facts`` has the out-of-fold ``cv_error`` and ``cv_stability`` of lists of this size.
+            For a tuned model, ``facts`` has the held-out ``cv_error`` and ``cv_stability`` of lists of this size.
         """
         from pysirus._use.edit import with_rules
 
@@ -238,7 +238,7 @@ class Actions(ABC):
         return coverage(model, model.align(X))
 
     def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
-        """How well rows are predicted: for classes accuracy, AUC, log loss and more, for numbers R², errors and more.
+        """How well rows are predicted: accuracy, AUC, log loss and more for classes, R² and errors for regression.
 
         Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
 
@@ -319,7 +319,7 @@ class Actions(ABC):
         return replace(model, facts=replace(model.facts, reference=found.to_facts()))
 
     def diff(self, new: Any) -> Diff:
-        """Compare with a newer model: which rules stayed, moved, came or went.
+        """Compare with a newer model: which rules were kept, shifted, added or removed.
 
         Parameters
         ----------
@@ -343,8 +343,8 @@ class RuleModel(Actions, Model):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """How well rows are predicted, in one number.
 
-        R² of numbers, D² of counts and amounts, accuracy of classes, concordance of times. ``metrics`` has more of
-        them, with standard errors.
+        R² for regression, D² for counts and amounts, accuracy for classes, concordance for survival times.
+        ``metrics`` has more, with standard errors.
         """
         from pysirus._use.score import one_number
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import rows_that_count, which_count
-from pysirus._data.problems import together
+from pysirus._data.problems import merge_errors
 from pysirus._data.table import Table, read_table
 from pysirus._device.choose import Work, choose_device
 from pysirus._families.base import Family
@@ -81,7 +81,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         if self.n_stages == 1:
             raise ParameterError(
                 f"{setting('slopes', True)} needs stages, and {Parameter('n_stages')} is 1: one stage is the paper's "
-                f"list of rules. Set {Parameter('n_stages')} to a number above 1 or 'auto'."
+                f"rule list. Set {Parameter('n_stages')} to a number above 1 or 'auto'."
             )
         return True
 
@@ -109,7 +109,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
                 max_levels = self.max_levels if self.prepare else None
                 table = read_table(X, categorical=self.categorical_features, max_levels=max_levels)
             except DataError as error:  # what is wrong with the target is said at once too
-                raise together(
+                raise merge_errors(
                     error, lambda: self._family.read(y, sample_weight, len(y)), prepared=self.prepare
                 ) from error
             response = self._family.read(y, sample_weight, table.n_rows)

@@ -15,7 +15,7 @@ from pysirus._data.table import Feature
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
-from pysirus.engine.holders.spark import SparkRows
+from pysirus.engine.backends.spark import SparkRows
 from pysirus.engine.parts import EngineOptions, tally_of_bytes
 from pysirus.export._conditions import check_derived, level_type, used_features
 from pysirus.export._dialects import SPARK

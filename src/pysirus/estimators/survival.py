@@ -18,6 +18,7 @@ from pysirus._families.survival import WANTED, SurvivalResponse
 from pysirus._families.target import IN_MEMORY
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._parameters.docstrings import documented
 from pysirus._parameters.table import (
     Constraining,
     Event,
@@ -26,7 +27,6 @@ from pysirus._parameters.table import (
     ListSize,
     Running,
     Stages,
-    documented,
     replaced,
 )
 from pysirus._text.message import InPython
@@ -66,7 +66,7 @@ class SurvivalBase(SirusBase):
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)
-        self.unique_times_ = self.event_times_ = model.followed.hazard.times
+        self.unique_times_ = self.event_times_ = model.required_survival.hazard.times
 
     @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -150,7 +150,7 @@ class SirusSurvival(SurvivalBase, FixedSizeSirus, Running, Stages, Growing, Cons
 
     The forest is grown on martingale residuals of the model without columns. The rules multiply the hazard; their
     weights are not negative and come from Cox's partial likelihood (Efron's ties) with a ridge penalty. See
-    docs/responses.md. The interface is scikit-survival's, which is not needed.
+    docs/responses.md. The interface follows scikit-survival, which is not a dependency.
 
     {parameters}
 
@@ -162,18 +162,12 @@ class SirusSurvival(SurvivalBase, FixedSizeSirus, Running, Stages, Growing, Cons
         The selected rules of positive weight.
     unique_times_, event_times_ : ndarray
         Distinct event times, at which survival functions change; at most 2,000 of them are kept.
-    n_trees_ : int
-        Number of trees grown.
+    intercept_ : float
+        Added to the weighted outputs.
     ridge_penalty_ : float
         The penalty chosen by cross-validation.
-    idle_columns_ : dict
-        Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.
-    candidates_ : RuleSet
-        Every path of the forest, before post-treatment.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Column names, if the table had names.
+    {grown}
+    {fitted}
 
     Examples
     --------
@@ -209,12 +203,21 @@ class SirusSurvivalCV(SurvivalBase, TunedSirus, Running, Stages, Growing, Constr
     path_ : TuningPath
         Number of rules, error and stability against p0.
     cv_error_, cv_stability_ : float
-        Out-of-fold error, 2 (1 - C), and stability of the chosen list.
+        Held-out error, 2 (1 - C), and stability of the chosen list.
     models_ : tuple of RuleModel
         The models of every size on the full data; ``with_rules(k)`` returns one.
-    selected_, rules_, unique_times_, event_times_, n_trees_, ridge_penalty_, candidates_, n_features_in_, \
-feature_names_in_
-        As in ``SirusSurvival``.
+    selected_ : RuleSet
+        The selected rules (after post-treatment), by decreasing frequency.
+    rules_ : RuleSet
+        The selected rules of positive weight.
+    unique_times_, event_times_ : ndarray
+        Distinct event times, at which survival functions change; at most 2,000 of them are kept.
+    intercept_ : float
+        Added to the weighted outputs.
+    ridge_penalty_ : float
+        The penalty of the chosen list.
+    {grown}
+    {fitted}
 
     Examples
     --------

@@ -2,9 +2,7 @@
 
 ``points = base_score`` where the odds are ``base_odds``, and ``pdo`` more double the odds, as is usual in credit
 scoring. A rule gives its points on one side and none on the other, so that nothing is subtracted; what that shifts is
-in the start. The points are rounded together (``_rounding``), and the card says what that costs.
-
-Points in, whole points out, rounded together so that their total loses least.
+in the start. The points are rounded together, and the card says what that costs.
 
 Rounding each part to the nearest whole number lets errors add up. Here the mean square of the error of the total is
 made small: parts are moved up or down by one, alone and in pairs, as long as that helps. The mean is over rows, which
@@ -111,7 +109,7 @@ class Card:
 
     @property
     def label(self) -> str:
-        """The positive class."""
+        """The label of the positive class, as text."""
         return format_label(self.classes[self.positive])
 
     @property

@@ -1,14 +1,12 @@
 """A condition in, what it asks out, in the few words that every target language has.
 
 A rule is a conjunction, and each of its conditions is one of: a test of known values, with missing values added or not.
-For categories the test lists the levels that hold, or those that do not: an unseen category is in neither
+For categories the test lists the categories that satisfy it, or those that do not: an unseen category is in neither
 list, so which of the two is written decides where it goes (the condition's ``unseen``).
 
-A column of dates in, what a rule asks of it out, in the words of an engine: the moment, its parts, a moment to
-compare it with.
-
-A moment is the clock on the wall. Where training had a time zone the column must have one, and is converted; where
-training had none it must have none. An engine that can tell fails in words where that is not so.
+A condition on a date asks for the moment, or for a part of it. A moment is the clock on the wall. Where training had a
+time zone the column must have one, and is converted; where training had none it must have none. An engine that can tell
+fails in words where that is not so.
 """
 
 from __future__ import annotations
@@ -26,12 +24,12 @@ from pysirus._data.recipe import DATES, Derived
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
-from pysirus._text.message import PlainError
+from pysirus._text.message import SafeTextError
 
 ISO = ("", "ymd")  # dates of a type of dates, or written so that everybody reads them alike
 
 
-class ExportError(PlainError, ValueError):
+class ExportError(SafeTextError, ValueError):
     """The format cannot say what the model says; the message names it."""
 
 
@@ -130,8 +128,8 @@ def level_type(model: Model, index: int, format: str) -> type:
             return kind
     found = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise ExportError(
-        f"Column '{model.features[index].name}' has levels of type {found}, which {format} cannot hold. "
-        "Fit with levels that are text, numbers or true and false."
+        f"Column '{model.features[index].name}' has categories of type {found}, which {format} cannot hold. "
+        "Fit with categories that are text, numbers or true and false."
     )
 
 
@@ -141,8 +139,8 @@ def check_doubles(model: Model, index: int, format: str) -> None:
     for level in feature.levels:
         if isinstance(level, int) and float(level) != level:
             raise ExportError(
-                f"Column '{feature.name}' has the level {level}, which has more digits than a number of {format}. "
-                "Fit with levels that are text."
+                f"Column '{feature.name}' has the category {level}, which has more digits than a number of {format}. "
+                "Fit with categories that are text."
             )
 
 

@@ -4,11 +4,10 @@ What an engine reads in another way than the model is asked for explicitly here:
 compared, text compares by its bytes, and a literal means the same in every mode of the engine. Each ``Dialect`` here is
 tested on the engine itself; other dialects are left to sqlglot.
 
-A column of text in, SQL that reads it as the text it was out, whatever type the engine has guessed for it.
-
-DuckDB and Spark guess types when they read a file. Yes and no become a BOOLEAN, whose text is true and false; 1.50
-becomes a number, whose text is 1.5. A BOOLEAN is read back as the one level that can stand behind it. What
-cannot be read back is an error of the query, in words: as an unseen category it would be predicted without one.
+A column of text is read as the text it was, whatever type the engine has guessed for it. DuckDB and Spark guess types
+when they read a file. Yes and no become a BOOLEAN, whose text is true and false; 1.50 becomes a number, whose text is
+1.5. A BOOLEAN is read back as the one category that can stand behind it. What cannot be read back is an error of the
+query, in words: as an unseen category it would be predicted without one.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Guesses:
         if len(levels) < 2:
             return literal(levels[0] if levels else text)
         found = " and ".join(levels[:2])
-        message = f"Column '{name}' is boolean here, and its levels {found} are both {text}. Read it as text."
+        message = f"Column '{name}' is boolean here, and its categories {found} are both {text}. Read it as text."
         return self.fail.format(literal(message))
 
 

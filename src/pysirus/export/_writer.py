@@ -135,7 +135,9 @@ class Writer:
         def number(value: float) -> str:
             return self.dialect.number(value - centre if abs(value - centre) >= least else 0.0)
 
-        value, write = self.dialect.as_number(self.column(line.feature)), self.dialect.number
+        date, write = date_of(self.model, line.index), self.dialect.number
+        column = self.column(line.feature) if date is None else self._moment(date, self.feature(line.index))
+        value = self.dialect.as_number(column)
         own = f"({value} - {write(centre)})" if centre else value
         cases = [f"{value} IS NULL THEN {number(line.missing)}"]
         cases.append(f"{value} < {write(line.lower)} THEN {number(line.lower)}")

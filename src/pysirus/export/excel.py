@@ -86,17 +86,17 @@ def _check_levels(feature: Feature) -> None:
     """Reject text that a cell does not keep."""
     for level in feature.levels:
         if level == "":
-            raise ExportError(f"Column '{feature.name}' has the empty text as a level; in Excel it means missing.")
+            raise ExportError(f"Column '{feature.name}' has the empty text as a category; in Excel it means missing.")
         if isinstance(level, str) and "\r" in level:
             raise ExportError(f"{level!r} holds a carriage return, which a workbook turns into a line feed. Rename it.")
         if isinstance(level, str) and re.search("_x[0-9A-Fa-f]{4}_", level):
             raise ExportError(
-                f"Column '{feature.name}' has the level {level!r}, a part of which Excel reads as a code."
+                f"Column '{feature.name}' has the category {level!r}, a part of which Excel reads as a code."
             )
         if isinstance(level, int) and float(f"{level:.15g}") != level:
             raise ExportError(
-                f"Column '{feature.name}' has the level {level}; Excel compares numbers to 15 digits. "
-                "Fit with levels that are text."
+                f"Column '{feature.name}' has the category {level}; Excel compares numbers to 15 digits. "
+                "Fit with categories that are text."
             )
 
 
@@ -233,7 +233,9 @@ class Workbook:
         for c, number in enumerate(numbers, start=3):
             sheet.cell(row, c, number)
         lower, upper, missing, centre = (f"Conditions!${letter}${row}" for letter in "CDEF")
-        value = f"IF(ISNUMBER({cell}),MIN(MAX({cell},{lower}),{upper}),{missing})"
+        date = date_of(self.model, line.index)
+        own = cell if date is None else PARTS.get(date.take, "{}").format(cell)
+        value = f"IF(ISNUMBER({cell}),MIN(MAX({own},{lower}),{upper}),{missing})"
         self.slope_rows.append(row)
         return f"line {line.feature}", f"={value}-{centre}" if line.centre else f"={value}"
 

@@ -54,7 +54,9 @@ class _Graph:
         is_text = feature.kind != "numeric" and level_type(self.model, index, "ONNX") is str
         if is_text:
             if "" in feature.levels:
-                raise ExportError(f"Column '{feature.name}' has the empty text as a level; in ONNX it means missing.")
+                raise ExportError(
+                    f"Column '{feature.name}' has the empty text as a category; in ONNX it means missing."
+                )
             codes = [*range(len(feature.levels)), -1]
             self.values[index] = self.add(
                 "LabelEncoder",

@@ -1,10 +1,7 @@
-"""A scorecard in, a workbook out: the card on its first sheet, whose points the formulas of the others read.
+"""A model of two classes in, a scorecard out as text, workbook, page or SQL; ``_card`` says what the points are.
 
-Change the points on "Scorecard", and the totals and probabilities on "Predict" follow.
-
-A scorecard in, a page out to read or print: no script, no network, all text escaped; three columns fit a phone.
-
-A model of two classes in, a scorecard out as text, workbook, page or SQL; ``_card`` says what the points are.
+The page is to read or print: no script, no network, all text escaped; three columns fit a phone. The workbook has the
+card on its first sheet: change points there, and the totals and probabilities on "Predict" follow.
 """
 
 from __future__ import annotations

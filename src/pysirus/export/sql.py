@@ -4,8 +4,7 @@ NULL is the missing value; so is NaN where the dialect has one. Numbers are doub
 model, so the prediction is the model's bit for bit, up to the number of addends that an engine takes in a row
 (``Dialect.longest_sum``). Longer lists are added in groups of as many.
 
-A statement in the standard's words in, another dialect's spelling out, by sqlglot, read back before it is handed on.
-
+Where a dialect has no ``Dialect`` of its own, sqlglot spells the statement, and it is read back before it is handed on.
 sqlglot escapes names and text as each dialect reads them. What it does not read back as it was meant is refused: such a
 text could end early, and the engine would run the rest of it.
 """
@@ -59,7 +58,7 @@ def _check_words(texts: Counter[str], names: Counter[str], dialect: str) -> None
         if "\\" in text and dialect not in BACKSLASH:
             raise ExportError(f"{text!r} holds a backslash, which {dialect} may take for an escape. Rename it.")
     if dialect == "oracle" and "" in texts:
-        raise ExportError("The empty text is a level or a label, and NULL in Oracle. Rename it.")
+        raise ExportError("The empty text is a category or a class label, and NULL in Oracle. Rename it.")
 
 
 def folds(dialect: str) -> bool:
@@ -131,7 +130,7 @@ def _check_levels(model: Model, engine: str) -> None:
             if (old := seen.setdefault(folded(level), level)) != level:
                 name, wish = model.features[index].name, "" if engine != ANY else f" {NAME_ONE}"
                 raise ExportError(
-                    f"Column '{name}' has the levels {old!r} and {level!r}, which may be equal in {engine}. "
+                    f"Column '{name}' has the categories {old!r} and {level!r}, which may be equal in {engine}. "
                     f"Rename one of them.{wish}"
                 )
 

@@ -1,6 +1,6 @@
-"""A model and one or two features in, their exact effect as steps or as a heat map out.
+"""A model in, the effect of one or two features out as steps or a heat map; or the waterfall of one row.
 
-A model and a row in, the steps from the average to its prediction out.
+A waterfall has the steps from the average to the prediction of a row.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def effect(
 ) -> Any:
     """Draw the average prediction as a feature varies: the exact step function, or for two features a heat map.
 
-    Levels that have an order of their own are drawn in it. Of more than twelve, those that no rule tells apart share a
-    row.
+    Categories that have an order of their own are drawn in it. If there are more than twelve, those that no rule
+    distinguishes share a row.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""A model in, its rules as a figure out: one line per rule.
+"""A model in, its rules as a figure out: one line per rule; with rows, which rules apply together.
 
-A model and rows in, which of its rules apply together out. The other figures take their colours and axes from here.
+The other figures take their colours and axes from here.
 """
 
 from __future__ import annotations
@@ -152,10 +152,10 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
-    marks = "● where the rule holds, ○ where not"
+    legend = "● where the rule applies, ○ where not"
     if any(rule.line_values for rule in shown):
-        marks = "● rule holds, or upper end of a slope; ○ not, or lower end"
-    whole.set_xlabel(plain(f"{what}  ({marks}, {dotted})"), labelpad=22, loc="left")
+        legend = "● rule applies, or upper end of a slope; ○ not, or lower end"
+    whole.set_xlabel(plain(f"{what}  ({legend}, {dotted})"), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")
@@ -163,7 +163,7 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
 
 def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """Median times, a dot inside and a ring outside; an arrow at the last time where the median is not reached."""
-    times = model.followed.hazard.times
+    times = model.required_survival.hazard.times
     last = float(times[-1]) if len(times) else 1.0
     for place, rule in enumerate(shown):
         if rule.line_values:
@@ -175,8 +175,8 @@ def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k:
             ax.scatter(
                 end, place, s=42, marker=">" if median is None else "o", color=colour, edgecolor=INSIDE, zorder=3
             )
-    if model.followed.median is not None:
-        ax.axvline(model.followed.median, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    if model.required_survival.median is not None:
+        ax.axvline(model.required_survival.median, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
     text = f"median {model.target}  (● where the rule holds, ○ where not, ▷ not reached, dotted: all rows)"
     whole.set_xlabel(plain(text), labelpad=22, loc="left")
     ax.margins(x=0.08)

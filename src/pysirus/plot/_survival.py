@@ -59,7 +59,7 @@ def kaplan_meier_curves(
 def predicted_survival(
     model: Any, X: Any, y: Any, sample_weight: Any = None, *, n_groups: int = 4, ax: Any = None
 ) -> Any:
-    """Draw predicted survival beside what was observed, for groups of rows of rising risk.
+    """Plot predicted against observed survival curves for groups of increasing risk.
 
     Lines are the observed shares without an event (Kaplan and Meier), dashed lines the mean predicted survival
     functions of the same rows. Use rows that the model was not fitted on.
@@ -84,7 +84,7 @@ def predicted_survival(
     scores = np.round(model.decision(table), 12)
     cuts = np.unique(np.quantile(scores, np.arange(1, n_groups) / n_groups))
     group = np.searchsorted(cuts, scores, side="right")
-    hazard = model.followed.hazard
+    hazard = model.required_survival.hazard
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6, 3.8), layout="constrained")
     present = np.unique(group).tolist()
@@ -102,12 +102,12 @@ def predicted_survival(
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Times, Any]:
     model = model._as_model()
     if not model.family.has_hazard:
-        raise ParameterError("This figure is for times to an event (SirusSurvival), which this model does not predict.")
+        raise ParameterError("This plot is for times to an event (SirusSurvival), which this model does not predict.")
     table = model.align(X)
     return (
         model,
         table,
-        read_survival(y, table.n_rows, model.followed.event_value),
+        read_survival(y, table.n_rows, model.required_survival.event_value),
         read_weights(sample_weight, table.n_rows),
     )
 
@@ -126,7 +126,7 @@ def _finish(ax: Any, model: Any) -> Any:
     ax.set_ylim(0, 1.03)
     ax.set_xlim(left=0)
     ax.set_xlabel(plain(model.target))
-    ax.set_ylabel(plain(f"share without {model.followed.event_text}"))
+    ax.set_ylabel(plain(f"share without {model.required_survival.event_text}"))
     ax.legend(frameon=False, fontsize=8)
     bare(ax, "left", "bottom")
     return ax

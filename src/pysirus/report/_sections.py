@@ -1,7 +1,7 @@
 """A model, and rows if there are some, in; what the sections of the page show out, as plain data.
 
 How good the model is and what gives reason to doubt it; the effect of each feature; what each rule obeys, and how
-rules share rows out, also as HTML. Numbers have nine digits, which is more than a page shows.
+many rows rules cover, also as HTML. Numbers have nine digits, which is more than a page shows.
 """
 
 from __future__ import annotations
@@ -105,15 +105,15 @@ def _coverage_html(found: dict[str, Any] | None) -> str:
         for number, text, share, alone in found["rules"]
     ]
     lines = [f"Rows that no rule covers: {100 * found['uncovered']:.1f}% of {found['n']:,}."]
-    for key, title in (("together", "Fire together"), ("contradictions", "Contradict each other")):
+    for key, title in (("together", "Apply together"), ("contradictions", "Pull in opposite directions")):
         pairs = [f"{i} and {j} ({100 * share:.1f}%)" for i, j, share in found[key]]
         lines.append(f"{title}: {', '.join(pairs) or 'none'}.")
     notes = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
     return (
         '<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">Coverage and overlap</h2>'
-        '<p class="note">How the rules of the chosen list share the rows of the table out. Two rules contradict '
-        "each other where both hold and pull in different directions.</p>"
-        f"{_table(['', 'Rule', 'Holds in', 'Alone in'], rows)}{notes}</section>"
+        '<p class="note">How many rows each rule covers, and where rules overlap. In an additive model it is normal '
+        "that two rules pull in opposite directions.</p>"
+        f"{_table(['', 'Rule', 'Applies to', 'Alone in'], rows)}{notes}</section>"
     )
 
 

@@ -195,8 +195,8 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
         pairs.append(["Weights", "approximate: fitted again without the data"])
     if trail := trail_lines(model):
         pairs += [[f"Edit {i}", line] for i, line in enumerate(trail, start=1)]
-    elif facts.struck_rules:
-        pairs.append(["Removed by hand", "; ".join(facts.struck_rules)])
+    elif facts.removed_rules:
+        pairs.append(["Removed by hand", "; ".join(facts.removed_rules)])
     versions = facts.versions or {}
     pairs.append(["Made with", ", ".join(f"{name} {version}" for name, version in versions.items())])
     pairs.append(["Report written with", f"pysirus {__version__}"])

@@ -143,7 +143,7 @@ function prepareQuality() {
   if (!data.heldOut) return;
   const { how, nRules, metrics, bins, confusion } = data.heldOut;
   byId("quality").hidden = false;
-  byId("quality-note").textContent = `By ${how}: every row is predicted by a list that was fitted without it. Figures are of lists like the chosen one`
+  byId("quality-note").textContent = `By ${how}: every row is predicted by a list that was fitted without it. Metrics are of lists like the chosen one`
     + ` (${plural(nRules, "rule")})${metrics.some((f) => f[2]) ? ", with standard errors" : ""}.`;
   byId("quality-metrics").append(...metricList(metrics));
   if (!bins.length) return;

@@ -129,7 +129,7 @@ function ruleCard(r, status, top, number) {
     [rule.line ? "known" : "support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
     ...events,
     addends ? ["gap", Math.abs(points[0] - points[1]) / (top.gap || 1), format(Math.abs(points[0] - points[1]), 2)]
-      : scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
+      : scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), rule.line ? pointsText([...points].reverse(), " to ") : pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
   ]));
 }
 
@@ -151,10 +151,10 @@ function pairTexts(pair) {
   return pair.map((v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: Math.abs(v) >= 1e6 })}`);
 }
 
-function pointsText(points) {
-  if (data.link === "log" || hazard) return points.map((v) => factor(v)).join(" / ");
+function pointsText(points, between = " / ") {
+  if (data.link === "log" || hazard) return points.map((v) => factor(v)).join(between);
   const decimals = Math.max(...points.map(Math.abs)) >= 0.01 ? 2 : 4;
-  return points.map((v) => `${+v.toFixed(decimals) < 0 ? "−" : "+"}${Math.abs(v).toFixed(decimals)}`).join(" / ");
+  return points.map((v) => `${+v.toFixed(decimals) < 0 ? "−" : "+"}${Math.abs(v).toFixed(decimals)}`).join(between);
 }
 
 function showRules() {

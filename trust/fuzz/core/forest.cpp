@@ -33,7 +33,7 @@ void read_columns(fuzz::Input& input, Problem& p, std::int64_t n_rows, std::int3
   }
 }
 
-void read_together(fuzz::Input& input, Problem& p, std::int32_t n_features) {
+void read_interactions(fuzz::Input& input, Problem& p, std::int32_t n_features) {
   const auto n = static_cast<std::size_t>(n_features);
   p.recipe.together.most = input.number<std::int32_t>(0, 4);
   if (input.yes()) {
@@ -80,7 +80,7 @@ void read_problem(fuzz::Input& input, Problem& p) {
               {},
               p.offset.data()};
   std::copy(thresholds.begin(), thresholds.end(), p.recipe.thresholds);
-  if (input.yes()) read_together(input, p, n_features);
+  if (input.yes()) read_interactions(input, p, n_features);
 }
 
 bool never() { return false; }

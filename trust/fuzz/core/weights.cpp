@@ -46,7 +46,7 @@ void check_ridge(fuzz::Input& input) {
 }
 
 void check_fitted(const Fitted& fitted, std::size_t n_scores) {
-  ensure(std::isfinite(fitted.penalty) && !std::isnan(fitted.unrest), "a penalty or a slope is no number");
+  ensure(std::isfinite(fitted.penalty) && !std::isnan(fitted.gradient_norm), "a penalty or a slope is no number");
   for (std::size_t i = 0; i < fitted.point.size(); ++i) {
     ensure(std::isfinite(fitted.point[i]), "a weight is not finite");
     ensure(i < n_scores || fitted.point[i] >= 0.0, "a weight is negative");

@@ -6,19 +6,19 @@ import re
 
 from pysirus import RuleTextError
 from pysirus._terms import parse
-from pysirus._terms.read import KnownColumn, read_rule
+from pysirus._terms.read import CutColumn, read_rule
 
 COLUMNS = (
-    KnownColumn("x", "numeric", has_missing=True),
-    KnownColumn("x < 3", "numeric"),
-    KnownColumn("a & b", "numeric", thresholds=((0.1, ("value", 0.1)),)),
-    KnownColumn("town", "categorical", ("Rome", "New York", "a, b", "", "}", "1"), has_missing=True),
-    KnownColumn("on", "categorical", (False, True)),
-    KnownColumn("code", "categorical", (1.0, 2.5, -3.0)),
-    KnownColumn("a", "categorical", (False, True)),
-    KnownColumn("a & a", "categorical", (False, True)),
-    KnownColumn("x ", "numeric"),
-    KnownColumn("place", "categorical", ("a", "b", "a, b", "b, a", "a ")),
+    CutColumn("x", "numeric", has_missing=True),
+    CutColumn("x < 3", "numeric"),
+    CutColumn("a & b", "numeric", thresholds=((0.1, ("value", 0.1)),)),
+    CutColumn("town", "categorical", ("Rome", "New York", "a, b", "", "}", "1"), has_missing=True),
+    CutColumn("on", "categorical", (False, True)),
+    CutColumn("code", "categorical", (1.0, 2.5, -3.0)),
+    CutColumn("a", "categorical", (False, True)),
+    CutColumn("a & a", "categorical", (False, True)),
+    CutColumn("x ", "numeric"),
+    CutColumn("place", "categorical", ("a", "b", "a, b", "b, a", "a ")),
 )
 
 

@@ -1,7 +1,4 @@
-"""Folds in, what each learned and what its held-out rows say of it out, on as many threads as asked for.
-
-Rows in, training and held-out rows of every fold out.
-"""
+"""Rows in, folds out, what each fold learned, and what its held-out rows say of it, on as many threads as asked for."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._learn.weighing.base import Weighing
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._runtime.console import show_folds
-from pysirus._runtime.pool import crew
+from pysirus._runtime.pool import cancellable_pool
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.message import GROUPS, Parameter, setting
 from pysirus._weights.row_values import PackedValues, values_in
@@ -137,7 +134,7 @@ def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any,
             folds = fold_of_groups(groups, int(cv), seed)
         splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))
     else:
-        y = response.answers if response.strata is None else response.strata
+        y = response.row_values if response.strata is None else response.strata
         splits = cv.split(np.empty((n_rows, 1)), y, groups)
     result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
     if len(result) < 2:
@@ -229,7 +226,7 @@ class FoldResult:
     """What a fold learned, what its held-out rows say of every size, and its staged lists where they are asked for."""
 
     plain: FoldList
-    judged: Any
+    held_out_loss: Any
     rows: HeldRows
     n_learned: int  # rows that it learned from
     staged: tuple[GrowingList, ...] = ()  # one for each kind
@@ -245,15 +242,15 @@ class FoldResult:
     def by_length(self) -> GrowingList:
         """The plain list, one rule per step; the first has those that are required."""
         if not len(self.plain.frequencies):
-            return GrowingList(self.plain.in_use, (1.0,), self.judged, self.rows)
+            return GrowingList(self.plain.in_use, (1.0,), self.held_out_loss, self.rows)
         least = max(1, self.n_required)
         frequencies = tuple(self.plain.frequencies[least - 1 :])
-        return GrowingList(self.plain.in_use[least:], frequencies, self.judged, self.rows, first=least)
+        return GrowingList(self.plain.in_use[least:], frequencies, self.held_out_loss, self.rows, first=least)
 
     def use(self, p0: float) -> Use:
         """The list above p0."""
         size = int((self.plain.frequencies > p0).sum())
-        return Use(self.rows, size, self.judged, self.plain.in_use[size])
+        return Use(self.rows, size, self.held_out_loss, self.plain.in_use[size])
 
 
 @dataclass(frozen=True)
@@ -287,7 +284,7 @@ def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: in
     return FoldLists(plain, training.n_rows, staged, len(training.required))
 
 
-def judge_fold(
+def evaluate_fold(
     lists: FoldLists,
     values: Sequence[PackedValues],
     response: Response,
@@ -297,14 +294,17 @@ def judge_fold(
     """What the held-out rows, numbered by ``index``, say of a fold's lists, whose terms have these values there."""
     weighted, own = lists.plain, values[0]
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
-    judged, rows = plan.weighing.judge(weighted, own.rows(), response), held_rows(weighted, own, response, index)
+    held_out_loss, rows = (
+        plan.weighing.evaluate(weighted, own.rows(), response),
+        held_rows(weighted, own, response, index),
+    )
     if not lists.staged:
-        return FoldResult(plain, judged, rows, lists.n_rows)
-    staged = tuple(_judge_stages(kind, own, response, plan, index) for kind, own in zip(lists.staged, values[1:]))
-    return FoldResult(plain, judged, rows, lists.n_rows, staged, lists.n_required)
+        return FoldResult(plain, held_out_loss, rows, lists.n_rows)
+    staged = tuple(_evaluate_stages(kind, own, response, plan, index) for kind, own in zip(lists.staged, values[1:]))
+    return FoldResult(plain, held_out_loss, rows, lists.n_rows, staged, lists.n_required)
 
 
-def _judge_stages(
+def _evaluate_stages(
     lists: Sequence[WeightedPrefixes],
     values: PackedValues,
     response: Response,
@@ -319,8 +319,8 @@ def _judge_stages(
     intercepts = tuple(own.intercepts[-1] for own in lists)
     every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
     lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
-    judged = plan.weighing.judge(every, values.rows(), response)
-    return GrowingList(every.in_use(), tuple(lowest), judged, held_rows(every, values, response, index))
+    held_out_loss = plan.weighing.evaluate(every, values.rows(), response)
+    return GrowingList(every.in_use(), tuple(lowest), held_out_loss, held_rows(every, values, response, index))
 
 
 def fit_fold(
@@ -341,7 +341,7 @@ def fit_fold(
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)
     values = [PackedValues.of(own, values_in(own, held_out)) for own in lists.rules]
-    return judge_fold(lists, values, response.take(test), plan, test)
+    return evaluate_fold(lists, values, response.take(test), plan, test)
 
 
 def fit_folds(
@@ -358,7 +358,7 @@ def fit_folds(
     """
     stop, settings, ahead = _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
     waiting: deque[list[Future[FoldResult]]] = deque()
-    with crew(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
+    with cancellable_pool(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
         for number, splits in enumerate(repetitions):
             n_threads = -(-settings.n_threads // (ahead * len(splits)))  # of a fold
             waiting.append([])

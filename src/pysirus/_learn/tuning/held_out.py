@@ -58,7 +58,7 @@ class Use:
 
     rows: HeldRows
     entry: int
-    judged: Any
+    held_out_loss: Any
     rules: frozenset[Hashable]
 
 
@@ -81,7 +81,7 @@ def predict_held_out(repetitions: Sequence[Sequence[Use]], family: Family) -> li
     return [[predict(use.rows, use.entry) for use in folds] for folds in repetitions]
 
 
-def judge(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rules: int) -> HeldOut:
+def evaluate(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_rules: int) -> HeldOut:
     """Figures of predictions of held-out rows, averaged over repetitions."""
     predicted = [
         [Predicted(f.values, f.response.truth, family.metric_weights(f.response)) for f in own] for own in repetitions

@@ -34,9 +34,9 @@ class GrowingList:
 
     in_use: tuple[frozenset[Hashable], ...]
     lowest: tuple[float, ...]  # frequency of the least frequent rule so far
-    judged: Any
+    held_out_loss: Any
     rows: HeldRows
-    first: int = 0  # entry of ``judged`` that belongs to the first step
+    first: int = 0  # entry of ``held_out_loss`` that belongs to the first step
 
     def after(self, step: int) -> int:
         """The entry of a step; a list that ended earlier stays as it is."""
@@ -45,7 +45,7 @@ class GrowingList:
     def use(self, step: int) -> Use:
         """The list of a step."""
         k = self.after(step)
-        return Use(self.rows, k + self.first, self.judged, self.in_use[k])
+        return Use(self.rows, k + self.first, self.held_out_loss, self.in_use[k])
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def walk(folds: Sequence[FoldList], pooled_error: PooledError) -> Steps:
 def growing_steps(folds: Sequence[GrowingList], weighing: Weighing) -> NDArray[np.float64]:
     """Number of rules, error, stability and least frequency of a repetition, at every step."""
     at = np.array([[fold.after(step) for fold in folds] for step in range(max(len(fold.in_use) for fold in folds))])
-    error = weighing.pooled_error([fold.judged for fold in folds])(at + [fold.first for fold in folds])
+    error = weighing.pooled_error([fold.held_out_loss for fold in folds])(at + [fold.first for fold in folds])
     sets = [[fold.in_use[k] for fold, k in zip(folds, row)] for row in at.tolist()]
     return np.array(
         [

@@ -29,7 +29,7 @@ from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan
-from pysirus._learn.tuning.held_out import FoldPrediction, Use, judge, predict_held_out
+from pysirus._learn.tuning.held_out import FoldPrediction, Use, evaluate, predict_held_out
 from pysirus._learn.tuning.path import (
     Steps,
     average,
@@ -67,7 +67,7 @@ class Repetition:
 def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
     """What the folds of a repetition say."""
     weighing = plan.weighing
-    by_p0 = walk([fold.plain for fold in folds], weighing.pooled_error([fold.judged for fold in folds]))
+    by_p0 = walk([fold.plain for fold in folds], weighing.pooled_error([fold.held_out_loss for fold in folds]))
     if not plan.with_stages:
         return Repetition(folds, by_p0, None)
     by_length = growing_steps([fold.by_length for fold in folds], weighing)
@@ -75,7 +75,7 @@ def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
     return Repetition(folds, by_p0, by_length, by_stage)
 
 
-def is_settled(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
+def is_decided(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
     """Whether error and stability of the lists that folds use, [repetition][fold], are known well enough.
 
     The criterion "error" asks for standard errors over repetitions, of which there are none with a single one.
@@ -90,7 +90,9 @@ def fold_errors(uses: Sequence[Sequence[Use]], weighing: Weighing) -> tuple[floa
     The error of a fold is that of its own held-out rows. The stability of a fold is its mean index with the other folds
     of its repetition; it takes part in as many pairs as there are others, so it counts twice (Hoeffding).
     """
-    errors = [float(weighing.pooled_error([use.judged])(np.array([[use.entry]]))[0]) for own in uses for use in own]
+    errors = [
+        float(weighing.pooled_error([use.held_out_loss])(np.array([[use.entry]]))[0]) for own in uses for use in own
+    ]
     shared = [index for own in uses for index in dice_by_fold([use.rules for use in own])]
     return _standard_error(errors), 2 * _standard_error(shared)
 
@@ -195,7 +197,7 @@ def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath,
         intercept=weighted.intercepts[n_rules],
         penalty=float(weighted.penalties[n_rules]),
         hazard=None if weighted.hazards is None else tuple(weighted.hazards[n_rules].tolist()),
-        n_dust=weighted.n_dust[n_rules] if weighted.n_dust else 0,
+        n_pruned=weighted.n_pruned[n_rules] if weighted.n_pruned else 0,
     )
 
 
@@ -286,7 +288,7 @@ def _model_of_choice(
     (chosen, *others), repetitions = _repeat(whole, folds, plan)
     model, family = chosen.model(), plan.weighing.family
     predicted = predict_held_out(chosen.uses(repetitions), family)
-    found = judge(predicted, family, len(model.selected))
+    found = evaluate(predicted, family, len(model.selected))
     every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
     facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
     facts = replace(facts, out_of_fold=found.to_facts())
@@ -302,7 +304,7 @@ def _repeat(
         repetitions.append(compare_folds(own, plan))
         if plan.n_repeats is None:
             chosen = choose(whole, repetitions, plan)
-            if is_settled(chosen[0].uses(repetitions), plan):
+            if is_decided(chosen[0].uses(repetitions), plan):
                 return chosen, repetitions
     return choose(whole, repetitions, plan), repetitions
 

@@ -1,13 +1,10 @@
-"""Classes, by the mean of class proportions: the outputs of rules are class proportions, with equal weights.
+"""Rules and training rows in, weighted rule lists out: what stages and tuning ask of a way to weight rules.
 
-This is the form of the authors' paper on classification and of their R package. The error is 1 - AUC.
-
-What the rooms that follow ask of a way to weigh rules, which is chosen by the family of the target (``table.py``).
-
-A way to weigh is one file: which lists there are to weigh, their weights, what is left to explain, what held-out rows
-say of each size, and the model. Stages, tuning and rows in parts know no other way.
-
-Numbers, by squared error: rules answer with means, ridge weighs them, the error is the unexplained variance.
+The family of the target chooses the way (``__init__``). It says which sizes a list has, their weights, what is left to
+explain, what held-out rows say of each size, and the model. Here are two of them. ``ByRidge`` is regression by squared
+error: outputs are means, weights are those of a ridge regression, the error is the unexplained variance. ``Equally`` is
+the form of the authors' paper on classification and of their R package: outputs are class proportions with equal
+weights, and the error is 1 - AUC.
 """
 
 from __future__ import annotations
@@ -67,11 +64,11 @@ class Weighing(ABC):
         """What the last of the weighted lists leaves unexplained of a row, the prediction being shrunk."""
 
     @abstractmethod
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
         """What the pooled error needs to know of a fold's held-out rows, for every size; ``holds`` is [row, rule]."""
 
     @abstractmethod
-    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[Any]) -> PooledError:
         """The error of all held-out rows together, given the size that each fold uses."""
 
     def with_data(self, rules: Sequence[FittedTerm], moments: Moments, response: Response) -> list[FittedTerm]:
@@ -102,8 +99,8 @@ class Weighing(ABC):
         facts = {**training.facts, "n_trees": n_trees, **training.response.facts}
         if self.has_penalty:
             facts["ridge_penalty"] = float(weighted.penalties[row])
-        if weighted.n_dust and weighted.n_dust[row]:
-            facts["n_dust"] = weighted.n_dust[row]
+        if weighted.n_pruned and weighted.n_pruned[row]:
+            facts["n_pruned"] = weighted.n_pruned[row]
         if self.has_stages:
             facts["n_stages"] = max((rule.stage for rule in weighted.rules[:size]), default=1)
         return Model(
@@ -161,13 +158,13 @@ class Deviation(Residual):
 
     def raw(self, binned: Binned, response: Response) -> NDArray[np.float64]:
         """Residuals, and beside them what the prediction leaves where it is not shrunk."""
-        y, mean = response.answers, float(np.asarray(self.weighted.mean))
+        y, mean = response.row_values, float(np.asarray(self.weighted.mean))
         fitted = fitted_values(self.weighted, binned)
         both = np.empty((len(y), 2), order="F")
         both[:, 0], both[:, 1] = y - mean - SHRINKAGE * (fitted - mean), y - fitted
         return both
 
-    def settle(self, found: Extremes) -> Rounding | None:
+    def rounding_for(self, found: Extremes) -> Rounding | None:
         """They are not rounded; None where the prediction leaves the same of every row."""
         if found.low[1] == found.high[1]:
             return None
@@ -175,7 +172,9 @@ class Deviation(Residual):
 
     def response(self, raw: NDArray[np.float64], rounding: Rounding, response: Response) -> NumberResponse:
         """One number per row."""
-        return NumberResponse(np.ascontiguousarray(raw[:, 0]), weights=response.weights, repeats=response.repeats)
+        return NumberResponse(
+            np.ascontiguousarray(raw[:, 0]), weights=response.weights, base_weights=response.base_weights
+        )
 
 
 class ByRidge(Weighing):
@@ -200,19 +199,19 @@ class ByRidge(Weighing):
         """The response minus the mean and the shrunk prediction."""
         return Deviation(weighted.bare())
 
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
         """Squared errors of every size."""
-        y, w = response.answers, response.weights
+        y, w = response.row_values, response.weights
         errors = np.zeros(len(weighted.sizes))
         for rows in blocks_of(len(y)):
             own = weights_or_ones(None if w is None else w[rows], y[rows])
             errors += weighted_sum(own, (y[rows, None] - weighted.scores(holds[rows])) ** 2)
         return SquaredErrors(y, w, errors)
 
-    def pooled_error(self, judged: Sequence[SquaredErrors]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[SquaredErrors]) -> PooledError:
         """The unexplained variance: squared errors over the sum of squares about the mean."""
-        _, total = spread_of([(fold.y, fold.weights) for fold in judged])
-        errors = [fold.errors / (total or 1.0) for fold in judged]
+        _, total = spread_of([(fold.y, fold.weights) for fold in held_out_loss])
+        errors = [fold.errors / (total or 1.0) for fold in held_out_loss]
         return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)
 
 
@@ -247,14 +246,14 @@ class Equally(Weighing):
         """A mean of class proportions has no residuals to correct."""
         raise ParameterError(NO_STAGES)
 
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
         """What ranks the held-out rows."""
         inside, outside = outputs_of(weighted.rules, (response.n_outputs,))
-        return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.answers, response.weights)
+        return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.row_values, response.weights)
 
-    def pooled_error(self, judged: Sequence[HeldOut]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[HeldOut]) -> PooledError:
         """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""
-        return lambda sizes: np.array([pooled_error(judged, step) for step in sizes.tolist()])
+        return lambda sizes: np.array([pooled_error(held_out_loss, step) for step in sizes.tolist()])
 
 
 class HeldOut:

@@ -66,7 +66,7 @@ class ByCox(ByLikelihood):
         response = _times_of(training)
         return float(np.average(response.events, weights=response.weights))
 
-    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+    def standardised_effect(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """A step of the log-hazard moves the events by as much of them; they vary as a count does."""
         return np.asarray(np.abs(gaps[:, 0]) * np.sqrt(spread))
 
@@ -138,19 +138,19 @@ class ByCox(ByLikelihood):
         """The model of one of the weighted prefixes; neither sums nor a likelihood are kept."""
         return replace(Weighing.model(self, training, weighted, row, n_trees), moments=None)
 
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
         """Pairs of the held-out rows, for every size."""
         assert isinstance(response, SurvivalResponse)
         scores = np.round(weighted.scores(holds), SCORE_DIGITS).T
         times, events, w = response.times, response.events, response.weights
         return [count_pairs(times, events, np.ascontiguousarray(own), w) for own in scores]
 
-    def pooled_error(self, judged: Sequence[list[Pairs]]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[list[Pairs]]) -> PooledError:
         """2 (1 - C) of the pairs within folds: scores of two folds do not compare."""
 
         def error(sizes: NDArray[np.intp]) -> Floats:
             steps = sizes.tolist()
-            return np.array([sum((f[k] for f, k in zip(judged, step)), Pairs()).error for step in steps])
+            return np.array([sum((f[k] for f, k in zip(held_out_loss, step)), Pairs()).error for step in steps])
 
         return error
 
@@ -168,7 +168,7 @@ class Martingale(Gradient):
         scores = self.by.scores(binned, response, self.weighted, -1)
         return cox_residuals(risk, scores, response.weights, SHRINKAGE)[0]
 
-    def settle(self, found: Extremes) -> Rounding | None:
+    def rounding_for(self, found: Extremes) -> Rounding | None:
         """None where the list explains all."""
         return None if found.low == found.high else Rounding(float(found.low[0]), float(found.high[0]))
 

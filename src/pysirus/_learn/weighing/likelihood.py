@@ -1,16 +1,15 @@
-"""What classes, counts and amounts share: weights by penalised likelihood, its gradient as residuals, deviance.
+"""Rules and training rows in, rule lists weighted by penalised likelihood out; the error is the unexplained deviance.
 
-A kind says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals are.
+A subclass says which loss it has, how outputs stand for scores and scores for outputs, and which response residuals
+are.
 
-Classes, by penalised likelihood: a score per class, probabilities by softmax, the error is the unexplained deviance.
+*Classes* have a score per class and probabilities by softmax. The outputs of a rule are class proportions, those of a
+correction mean residuals, one per class, and a rule has one weight. With two classes all of it is about the log-odds of
+the second: the difference of the two scores.
 
-The outputs of a rule are class proportions, those of a correction mean residuals, one per class, and a rule has one
-weight. With two classes all of it is about the log-odds of the second: the difference of the two scores.
-
-Counts and positive amounts, by penalised likelihood: rules multiply a rate, the error is the unexplained deviance.
-
-Names and meaning are scikit-learn's: counts with exposure are y = count / exposure with the exposure as weight. The
-logarithm of the mean is the sum of weighted outputs. Rules answer with mean responses, corrections with mean residuals.
+*Counts and amounts* have a rate that rules multiply. Names and meaning are scikit-learn's: counts with exposure are y =
+count / exposure with the exposure as weight. The logarithm of the mean is the sum of weighted outputs. Outputs of rules
+are mean targets, those of corrections mean residuals.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from pysirus._weights.likelihood import (
 )
 from pysirus._weights.moments import Moments, n_fixed
 from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
-from pysirus._weights.weighted import Bools, WeightedPrefixes, sweep, with_observed
+from pysirus._weights.weighted import Bools, WeightedPrefixes, prune, with_observed
 
 Floats = NDArray[np.float64]
 
@@ -83,10 +82,10 @@ class ByLikelihood(Weighing):
 
     @abstractmethod
     def spread(self, training: Training, moments: Moments) -> float:
-        """What ``moves`` must know of the response besides its mean."""
+        """What ``standardised_effect`` must know of the response besides its mean."""
 
     @abstractmethod
-    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+    def standardised_effect(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """How many standard deviations of the response, near its mean, steps of the scores [rule, score] move it."""
 
     def sizes(self, training: Training, rules: Sequence[FittedTerm], moments: Moments, most: int) -> range:
@@ -107,7 +106,7 @@ class ByLikelihood(Weighing):
         one_stage = all(rule.stage == 1 for rule in rules)
         patterns = self._rows(training, rules)
         spread = self.spread(training, moments)
-        fit, n_dust = self.swept(patterns, training.response, rules, sizes, spread)
+        fit, n_pruned = self.pruned(patterns, training.response, rules, sizes, spread)
         return WeightedPrefixes(
             tuple(rules),
             tuple(sizes),
@@ -116,7 +115,7 @@ class ByLikelihood(Weighing):
             fit.penalties,
             training.response.output(moments.means[0]),
             constant=tuple(fit.constant.tolist()),
-            n_dust=n_dust,
+            n_pruned=n_pruned,
             spread=spread,
             # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
             patterns=patterns if one_stage else None,
@@ -130,10 +129,10 @@ class ByLikelihood(Weighing):
         """The mean answers inside and outside, which residuals are not."""
         return with_observed(rules, moments, response)
 
-    def swept(
+    def pruned(
         self, patterns: Any, response: Response, rules: Sequence[FittedTerm], sizes: Sequence[int], spread: float
     ) -> tuple[LikelihoodFit, tuple[int, ...]]:
-        """The fit of each list without its dust, and how many rules that took away."""
+        """The fit of each list without its negligible rules, and how many those are."""
         grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
         fit = self._fit(patterns, response, rules, sizes, grid)
         fit = replace(fit, weights=fit.weights.copy(), intercepts=fit.intercepts.copy(), penalties=fit.penalties.copy())
@@ -145,7 +144,9 @@ class ByLikelihood(Weighing):
 
         inside, outside = self._sides(rules, response)
         steps = np.array([rule.extent / rule.unit for rule in rules])[:, None]
-        return fit, sweep(fit.weights, self.moves((inside - outside) * steps, fit.constant, spread), rules, fit_again)
+        return fit, prune(
+            fit.weights, self.standardised_effect((inside - outside) * steps, fit.constant, spread), rules, fit_again
+        )
 
     def _fit(
         self,
@@ -172,7 +173,7 @@ class ByLikelihood(Weighing):
         """As large a step of the score as moves the response, near its mean, by one of its standard deviations."""
         inside, outside = self._sides([term], training.response)
         gaps = (inside - outside) / term.unit
-        moved = float(self.moves(gaps, np.array(weighted.constant), weighted.spread)[0])
+        moved = float(self.standardised_effect(gaps, np.array(weighted.constant), weighted.spread)[0])
         return float(np.abs(gaps).max()) / moved if moved > 0 else math.inf
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
@@ -196,7 +197,7 @@ class ByLikelihood(Weighing):
         )
         return replace(model, likelihood=near)
 
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
         """Deviances of every size."""
         loss, w = self.loss_of(response), response.row_weights()
         y = responses_of(response, loss)
@@ -208,10 +209,10 @@ class ByLikelihood(Weighing):
         constant = np.broadcast_to(np.array(weighted.constant), y.shape)
         return Deviances(np.array(own), float(weighted_sum(w, loss.deviances(y, constant))))
 
-    def pooled_error(self, judged: Sequence[Any]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[Any]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the constants."""
-        total = sum(fold.constant for fold in judged) or 1.0
-        return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+        total = sum(fold.constant for fold in held_out_loss) or 1.0
+        return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(held_out_loss, sizes.T)], axis=0)
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ class Gradient(Residual):
         scores = rule_scores(weighted.rules, binned, inside, outside, loss, weighted.weights[-1], intercept)
         return gradient_residuals(loss, responses_of(response, loss), scores, np.array(weighted.constant), SHRINKAGE)
 
-    def settle(self, found: Extremes) -> Rounding | None:
+    def rounding_for(self, found: Extremes) -> Rounding | None:
         """The largest of all rows says how they are rounded, which changes no order."""
         largest = float(max(np.abs(found.low).max(), np.abs(found.high).max()))
         exponent = residual_exponent(self.loss, largest)
@@ -255,7 +256,7 @@ class ClassesByLikelihood(ByLikelihood):
         """Classes have none but that of their proportions."""
         return 1.0
 
-    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+    def standardised_effect(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """The class that moves most: its proportion p moves by p (1 - p) times its log-odds."""
         if len(constant) == 1:
             gaps, constant = np.hstack([-gaps / 2, gaps / 2]), np.array([-constant[0] / 2, constant[0] / 2])
@@ -277,7 +278,7 @@ class ClassesByLikelihood(ByLikelihood):
 
     def as_response(self, residuals: Floats, response: Response) -> Response:
         """Of two classes the residuals of the second, of more a vector."""
-        shared: Any = {"weights": response.weights, "repeats": response.repeats}
+        shared: Any = {"weights": response.weights, "base_weights": response.base_weights}
         labels = response.labels or ()
         if len(labels) == 2:
             return OddsResiduals(np.ascontiguousarray(residuals[:, 0]), labels, **shared)
@@ -299,7 +300,7 @@ class ClassesByLikelihood(ByLikelihood):
         return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
 
 
-class JudgedNumbers(NamedTuple):
+class HeldOutDeviances(NamedTuple):
     """The held-out rows of a fold, and the deviance of every size."""
 
     y: Floats
@@ -326,22 +327,26 @@ class MeansByLikelihood(ByLikelihood):
         """That of the family."""
         return self.family.loss
 
-    def judge(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> JudgedNumbers:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOutDeviances:
         """Deviances of every size, and the numbers themselves."""
-        return JudgedNumbers(response.answers, response.weights, super().judge(weighted, holds, response).sizes)
+        return HeldOutDeviances(
+            response.row_values, response.weights, super().evaluate(weighted, holds, response).sizes
+        )
 
-    def pooled_error(self, judged: Sequence[JudgedNumbers]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[HeldOutDeviances]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
-        weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in judged)
-        total = weights * deviance_about_mean(self.family.loss, [(fold.y, fold.weights) for fold in judged]) or 1.0
-        return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(judged, sizes.T)], axis=0)
+        weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in held_out_loss)
+        total = (
+            weights * deviance_about_mean(self.family.loss, [(fold.y, fold.weights) for fold in held_out_loss]) or 1.0
+        )
+        return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(held_out_loss, sizes.T)], axis=0)
 
     def spread(self, training: Training, moments: Moments) -> float:
         """The standard deviation of the response."""
         mean = float(moments.y_sum.sum() / moments.fold_weight.sum())
         return math.sqrt(max(float(moments.y_square.sum() / moments.fold_weight.sum()) - mean * mean, 0.0))
 
-    def moves(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
+    def standardised_effect(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """A step of the logarithm moves the mean by as much of it."""
         return np.abs(gaps[:, 0]) * (float(_core.exp(constant[:1])[0]) / spread if spread > 0 else np.inf)
 
@@ -356,4 +361,4 @@ class MeansByLikelihood(ByLikelihood):
     def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
         """One number per row."""
         column = np.ascontiguousarray(residuals[:, 0])
-        return NumberResponse(column, weights=response.weights, repeats=response.repeats)
+        return NumberResponse(column, weights=response.weights, base_weights=response.base_weights)

@@ -1,0 +1,287 @@
+"""Parquet and CSV files larger than memory: read in batches, encoded once into a scratch file of one byte per value."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from pysirus import _parameters as params
+from pysirus._data.column import DataError
+from pysirus._data.marks import Marks, marks_of
+from pysirus._data.read import check_name
+from pysirus._data.remote import FilePath
+from pysirus._families.read import rates_of
+from pysirus._runtime.console import ShowPass, no_pass, show_pass
+from pysirus._runtime.pool import cancellable_pool
+from pysirus._text.message import Parameter, SafeTextError, about_part, rows_named
+from pysirus.engine.backends.parquet import ADVICE, check_same_columns
+from pysirus.engine.backends.scratch import Scratch, check_room
+from pysirus.engine.backends.sources import Paths, find_files, scan_files
+from pysirus.engine.dates import DateColumns, DateQuery, is_text_type, may_hold_dates, most_features
+from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, tables_of, tally_of_bytes, width_of
+from pysirus.engine.shard import Shard
+
+LEAST_MEMORY = 1 << 26
+MEMORY, JOBS = Parameter("memory"), Parameter("n_jobs")
+BUFFER = 1 << 14, 1 << 20  # bytes of a column that are read at once: at least, at most
+
+
+class NoThreadError(SafeTextError, RuntimeError):
+    """The system starts no further thread."""
+
+
+class NoMemoryError(SafeTextError, MemoryError):
+    """The system has less memory than is allowed for."""
+
+
+class FileRows:
+    """The rows of some Parquet or CSV files, batch by batch."""
+
+    advice = ADVICE
+
+    def __init__(
+        self,
+        files: Sequence[FilePath],
+        target: str,
+        *,
+        weights: str | None,
+        drop: Sequence[str],
+        n_threads: int,
+        memory: int,
+        folder: str | os.PathLike[str] | None,
+        progress: ShowPass,
+        labels: Sequence[str] = (),
+        groups: str | None = None,
+        exposure: str | None = None,
+    ) -> None:
+        self._files = scan_files(files, labels=labels)
+        self._target, self._weights, self._groups, self._exposure = target, weights, groups, exposure
+        self.grouped = groups is not None
+        schema = self._files[0].schema
+        check_name(schema.names, target, "target")
+        if weights is not None:
+            check_name(schema.names, weights, "sample weights")
+        if groups is not None:
+            check_name(schema.names, groups, "groups")
+        if exposure is not None:
+            check_name(schema.names, exposure, "exposure")
+        anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
+        for name in drop:
+            check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
+        for role, taken in (
+            ("be the sample weights", [weights]),
+            ("be the groups", [groups]),
+            ("be the exposure", [exposure]),
+            ("be dropped", drop),
+        ):
+            if target in taken:
+                raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
+        if exposure is not None and exposure == weights:
+            raise params.ParameterError(
+                f"'{exposure}' is the exposure, by which rows are weighted: leave {Parameter('sample_weight')} out."
+            )
+        check_same_columns(self._files, drop)
+        used = {target, weights, groups, exposure, *drop}
+        self.features = [name for name in schema.names if name not in used]
+        if not self.features:
+            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
+        self._n_threads, self._folder, self._progress = n_threads, folder, progress
+        # a batch is worked on column by column, on each thread, and one more waits
+        kinds = [schema.field(name).type for name in self.features]
+        widths = [width_of(kind) * most_features(kind) for kind in kinds]
+        self.most_features = sum(map(most_features, kinds))
+        self.batch_rows = max(1024, min(1 << 20, memory // (3 * (n_threads + 1) * sum(widths))))
+        self._buffer = max(BUFFER[0], min(BUFFER[1], memory // (4 * len(schema.names))))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return sum(file.n_rows for file in self._files)
+
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in the files, by column, where these are text."""
+        used = {*self.features, self._target, self._weights, self._exposure}
+        found = {name: form for file in self._files for name, form in marks_of(file.schema).items()}
+        return {name: form for name, form in found.items() if name in used}
+
+    @property
+    def scratch_bytes(self) -> int:
+        """What the rows in bins take."""
+        a_row = self.most_features + 8 + (0 if self._weights is None and self._exposure is None else 8)
+        return self.n_rows * a_row
+
+    def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Ask every part, and add up the answers."""
+        return self._ask(query, self.features, "reading columns")
+
+    def date_columns(self, labels: Sequence[str]) -> DateColumns | None:
+        """What is known of the columns that hold dates, but for text among the ``labels``; None if no column may.
+
+        Where the first rows show that a column holds no dates, the others are not asked.
+        """
+        names = [field.name for field in self._files[0].schema if may_hold_dates(field.type)]
+        names = [name for name in names if name in self.features and not self._is_label(name, labels)]
+        if not names:
+            return None
+        with closing(self._parts(names)) as parts:
+            first = next((part for part, _ in parts), None)
+        seen = None if first is None else DateQuery(names)(first)
+        names = names if seen is None else [name for name in names if seen.columns[name].may_be]
+        return self._ask(DateQuery(names), names, "reading dates") if names else None
+
+    def _is_label(self, name: str, labels: Sequence[str]) -> bool:
+        return name in labels and is_text_type(self._files[0].schema.field(name).type)
+
+    def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
+        """Run a query that reads the response and the weights alone."""
+        return self._ask(query, [], f"reading {self._target}")
+
+    def encode(self, query: Callable[[Part], Shard]) -> Scratch:
+        """Write every part to a scratch file, in bins."""
+        scratch = Scratch(self._folder)
+
+        def write(part: Part) -> int:
+            shard = query(part)
+            if shard.response.n_rows:
+                scratch.write(shard)
+            return 0
+
+        try:
+            self._ask(write, self.features, "encoding")
+            scratch.flush()
+        except BaseException:
+            scratch.close()
+            raise
+        return scratch
+
+    def _ask(self, query: Callable[[Part], Answer | None], features: list[str], what: str) -> Answer:
+        with self._progress(what, sum(file.state.size for file in self._files)) as advance:
+
+            def answer(part: Part, n_bytes: float) -> Answer | None:
+                result = query(part)
+                advance(n_bytes, len(part.y))
+                return result
+
+            try:
+                with closing(_spread(answer, self._parts(features), self._n_threads)) as answers:
+                    total: Answer = sum_of(answers)
+            except Exception:
+                for file in self._files:  # one that changed is the reason, whatever came of it
+                    file.check()
+                raise
+            finally:
+                pa.default_memory_pool().release_unused()  # or it would keep the batches' memory for the next pass
+            return total
+
+    def _parts(self, features: list[str]) -> Generator[tuple[Part, float], None, None]:
+        """The parts one after the other, each with its share of the bytes on disk."""
+        number = 0
+        alone = None if features else self._groups  # asked for with the response alone
+        others = (self._target, self._weights, self._exposure, alone)
+        wanted = list(dict.fromkeys([*features, *(name for name in others if name is not None)]))
+        for file in self._files:
+            bytes_a_row = file.state.size / max(1, file.n_rows)
+            start = 0
+            with file.reading(), file.batches(wanted, self.batch_rows, self._buffer) as batches:
+                for table in tables_of(batches, self.batch_rows):
+                    name = rows_named(start, len(table), f"'{file.path}'")
+                    y, weights = self._response(table, name)
+                    X = table.select(features) if features else None
+                    groups = table[self._groups] if self._groups in wanted else None
+                    yield Part(number, name, X, y, weights, groups), len(table) * bytes_a_row
+                    number, start = number + 1, start + len(table)
+
+    def _response(self, table: pa.Table, name: str) -> tuple[Any, Any]:
+        """The targets and weights of a batch; of counts with an exposure rates, and the exposure as weight."""
+        if self._exposure is None:
+            return table[self._target], None if self._weights is None else table[self._weights]
+        try:
+            return rates_of(table, self._target, self._exposure, self._weights)
+        except DataError as error:
+            raise DataError(about_part(name, error.message)) from error
+
+
+def _spread(
+    call: Callable[[Part, float], Any], parts: Iterator[tuple[Part, float]], n_threads: int
+) -> Generator[Any, None, None]:
+    """The answers to some parts, not more of them in memory than threads and one."""
+    if n_threads == 1:
+        yield from (call(*part) for part in parts)
+        return
+    waiting: deque[Future[Any]] = deque()
+    with cancellable_pool(n_threads) as pool:
+        for part in parts:
+            waiting.append(_submit(pool, call, part, n_threads))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _submit(
+    pool: ThreadPoolExecutor, call: Callable[[Part, float], Any], part: tuple[Part, float], n_threads: int
+) -> Future[Any]:
+    try:
+        return pool.submit(call, *part)
+    except RuntimeError as error:  # the limit of the system on threads, or no memory for one more
+        raise NoThreadError(
+            f"{JOBS}: the system started no further thread, {n_threads} are wanted ({error}). Set a smaller {JOBS}."
+        ) from error
+
+
+def open_files(
+    paths: Paths,
+    target: str,
+    *,
+    weights: str | None,
+    drop: Sequence[str],
+    memory: int,
+    quantiles: str,
+    scratch: str | os.PathLike[str] | None,
+    n_threads: int,
+    verbose: int,
+    labels: Sequence[str] = (),
+    n_copies: int = 1,
+    groups: str | None = None,
+    exposure: str | None = None,
+) -> tuple[FileRows, EngineOptions]:
+    """The rows of files, and how to train on them in about this much memory; the scratch folder holds some copies."""
+    params.check_bytes("memory", memory, LEAST_MEMORY)
+    params.check_choice("quantiles", quantiles, ("exact", "sketch"))
+    rows = FileRows(
+        find_files(paths),
+        target,
+        weights=weights,
+        drop=drop,
+        n_threads=n_threads,
+        memory=memory // 2,
+        folder=scratch,
+        progress=show_pass if verbose else no_pass,
+        labels=labels,
+        groups=groups,
+        exposure=exposure,
+    )
+    # copies after the first have the fold of each row too
+    check_room(scratch, n_copies * rows.scratch_bytes + (n_copies - 1) * rows.n_rows)
+    # the tallies of the parts at work, of all parts before, and of both
+    tally = tally_of_bytes(memory // 4 // (n_threads + 2), rows.most_features)
+    return rows, EngineOptions(exact=quantiles == "exact", tally=tally, sum_bytes=memory // 4)
+
+
+@contextmanager
+def within(memory: int) -> Iterator[None]:
+    """Say which parameter it is where the system has less memory than it allows for."""
+    try:
+        yield
+    except MemoryError as error:
+        raise NoMemoryError(
+            f"{MEMORY}: the system gave less than the {memory:,} bytes that may be taken beside the program itself "
+            f"({error}). Set a smaller {MEMORY}, or a smaller {JOBS}."
+        ) from error
