@@ -2,6 +2,7 @@
 # make test     the tests                        make core-check  the C++ core alone, also under sanitizers
 # make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
+# make docs     the site, into build/site        make docs-quick  the same with three examples of the gallery
 # make test-engines   what make test leaves out of Dask and Spark, but for cross products: a minute
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make clusters       a master and two workers of Spark, executors killed, and files in a store that speaks S3: some minutes
@@ -30,7 +31,7 @@ WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-engines test-full clusters bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
+.PHONY: help docs docs-quick demo test test-engines test-full clusters bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
   fuzz fuzz-long fuzz-planted faults coverage clean
 .DELETE_ON_ERROR:
 
@@ -112,7 +113,18 @@ coverage: .venv/dev.stamp
 wheel-check: .venv/bin/python
 	$(BIN)/python -u release/check_wheel.py
 
+# Warnings are errors: a link that leads nowhere, a page that no other lists, an example that fails. Needs no network.
+SPHINX := OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs
+docs: .venv/docs.stamp
+	$(SPHINX) -d build/site-doctrees build/site
+	$(BIN)/python docs/_ext/links.py build/site
+
+docs-quick: .venv/docs.stamp
+	PYSIRUS_DOCS=quick $(SPHINX) -d build/site-quick-doctrees build/site-quick
+	$(BIN)/python docs/_ext/links.py build/site-quick
+
 clean:
+	rm -rf docs/gallery docs/reference/generated docs/sg_execution_times.rst
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -133,6 +145,11 @@ clean:
 .venv/dev.stamp: .venv/run.stamp
 	@echo 'Installing what tests and checks need ...'
 	@$(PIP) install 'pysirus[test,lint]'
+	@touch $@
+
+.venv/docs.stamp: .venv/run.stamp
+	@echo 'Installing what the site needs ...'
+	@$(PIP) install 'pysirus[docs]'
 	@touch $@
 
 # without moto, a server that speaks S3, the tests of stores are skipped

@@ -19,10 +19,12 @@ namespace PYSIRUS_ISA {
 
 constexpr int kMaxPath = 4;
 
-inline bool is_limited(const InteractionConstraint& together) { return together.most || together.n_words || together.apart; }
+inline bool is_limited(const InteractionConstraint& together) {
+  return together.most || together.n_words || together.apart;
+}
 
-inline bool may_join(const InteractionConstraint& together, std::int32_t n_features, const std::int32_t* path, int length,
-                     std::int32_t feature) {
+inline bool may_join(const InteractionConstraint& together, std::int32_t n_features, const std::int32_t* path,
+                     int length, std::int32_t feature) {
   if (together.apart && together.apart[std::int64_t{feature} * n_features + feature]) return false;
   int n_distinct = 0;
   for (int i = 0; i < length; ++i) {
@@ -43,8 +45,8 @@ inline bool may_join(const InteractionConstraint& together, std::int32_t n_featu
 }
 
 // The features that may be tried below a path, in rising order; how many.
-inline std::int32_t list_allowed(const InteractionConstraint& together, std::int32_t n_features, const std::int32_t* path,
-                                 int length, std::int32_t* allowed) {
+inline std::int32_t list_allowed(const InteractionConstraint& together, std::int32_t n_features,
+                                 const std::int32_t* path, int length, std::int32_t* allowed) {
   std::int32_t n = 0;
   for (std::int32_t feature = 0; feature < n_features; ++feature)
     if (may_join(together, n_features, path, length, feature)) allowed[n++] = feature;

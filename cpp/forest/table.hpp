@@ -48,7 +48,7 @@ struct Recipe {
   std::int32_t n_thresholds;
   std::uint32_t thresholds[kMaxThresholds];  // a row's count: how many of these its 32 bits reach
   const std::int32_t* split_offset;          // [feature + 1]: first split number of each feature
-  InteractionConstraint together = {};                    // which features may stand in one path
+  InteractionConstraint together = {};       // which features may stand in one path
   // Where trees draw few rows, blocks of rows draw instead, drawn.hpp says how: how many of these its 32 bits reach is
   // the number of draws of a block. Null: every row draws its own count.
   const std::uint32_t* block_thresholds = nullptr;

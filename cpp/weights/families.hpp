@@ -212,7 +212,7 @@ struct Softmax {
   // With M = diag(p) - p p': M step for each term of a pattern, its step being its value times its gap, and
   // step' M step for each pair of them.
   void hessian_products(const std::vector<double>& p, const std::vector<double>& step, std::int64_t m,
-                  std::vector<double>& hessian, std::vector<double>& pair) const {
+                        std::vector<double>& hessian, std::vector<double>& pair) const {
     const std::int64_t C = n_classes;
     pair.clear();
     for (std::int64_t i = 0; i < m; ++i) {

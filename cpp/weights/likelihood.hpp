@@ -118,8 +118,8 @@ class Fit {
   Fit(const Prefix& prefix, const Prefix& whole, const std::vector<double>& gap, const Family& family,
       std::int32_t n_folds, double tol, std::int32_t n_held = 0)
       : prefix_(prefix), problem_{prefix, gap, family}, n_folds_(n_folds), n_held_(std::min(n_held, prefix.n_rules)),
-        tol_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : tol),
-        all_({{whole, gap, family}, {0}, 1}), by_fold_({problem_, folds(), n_folds}, n_held_) {
+        tol_(Family::kQuadratic ? std::numeric_limits<double>::infinity() : tol), all_({{whole, gap, family}, {0}, 1}),
+        by_fold_({problem_, folds(), n_folds}, n_held_) {
     point_folds();
   }
 
@@ -141,7 +141,8 @@ class Fit {
     }
     // the slopes of rules that say nothing are rounding: what they are measured by does not vanish with them
     double curvature = 0.0;
-    for (std::int64_t c = 0; c < C; ++c) curvature += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
+    for (std::int64_t c = 0; c < C; ++c)
+      curvature += all_.total().curvature[c * all_.total().n + c] / all_.total().size;
     steepest = std::max(steepest, 1e-3 * std::sqrt(scale * curvature));
     if (scale > 0.0) {
       fitted.penalty = fixed_penalty ? *fixed_penalty : choose(grid, scale, fitted.losses);

@@ -11,6 +11,7 @@ from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, Rule, Split
+from pysirus._use.evidence import Evidence
 from pysirus.estimators.base import load
 from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
 from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
@@ -20,6 +21,7 @@ from pysirus.estimators.survival import SirusSurvival, SirusSurvivalCV
 __all__ = [
     "Condition",
     "DataError",
+    "Evidence",
     "LinearTerm",
     "ModelFileError",
     "NodeHarvestRegressor",

@@ -33,7 +33,7 @@ Errors are squared errors of held-out rows over those of the training mean, in {
 the mean. Stability is the share of terms, or of columns, that two lists have in common (Dice-Sorensen): between
 folds, which share three quarters of their training rows, and between two disjoint halves of the rows. Terms count
 as the same where they cut the same columns at the same quantiles, or are slopes of the same column. A column has
-one slope and nine cuts, so slopes are the more stable partly by definition; figures by column are free of that.
+one slope and nine cuts, so slopes are the more stable partly by definition; measures by column are free of that.
 
 The interval of a difference is that of its folds, corrected for training rows that folds share (Nadeau and Bengio
 2003).

@@ -141,7 +141,7 @@ def test_a_stage_of_classes_costs_one_more():
 
 
 def test_passes_of_tuning_in_stages_do_not_grow_with_folds():
-    options = {"n_stages": 3, "n_repeats": 1, "max_rules": 3, "n_trees": 64, "criterion": "error"}
+    options = {"n_stages": 3, "n_repeats": 1, "max_rules": 3, "n_trees": 64, "criterion": "error", "slopes": False}
     few, _ = passes(SirusRegressorCV, cv=2, **options)
     many, n_stages = passes(SirusRegressorCV, cv=6, **options)
     assert n_stages == 3

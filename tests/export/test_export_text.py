@@ -82,6 +82,6 @@ def test_latex_is_the_table_of_the_paper(ozone):
 
     model = pysirus.SirusRegressor(n_rules=3, random_state=0).fit(*ozone)
     lines = model.export("latex", caption="Ozone", label="tab:ozone").splitlines()
-    assert r"    \# & Frequency & Rule & Weight \\" in lines
+    assert r"    \# & Frequency & Rule & Weight & Rows \\" in lines
     assert any(line.strip().startswith(r"1 & 0.28 & \textbf{if} temp $< 66$ \textbf{then} $7.0$") for line in lines)
     assert r"  \caption{Ozone}" in lines and r"  \label{tab:ozone}" in lines

@@ -343,7 +343,7 @@ def test_a_given_rule_of_no_weight_goes_to_excel(rows, tmp_path):
 )
 def test_an_effect_that_cannot_be_taken(rows, response, text, message):
     X, score, _, _ = rows
-    with pytest.raises(ParameterError, match=f"required_rules: the effect of '.*' cannot be taken: {message}"):
+    with pytest.raises(ParameterError, match=f"required_rules: the effect of '.*' is not allowed: {message}"):
         estimator(response, required_rules=[text], n_rules=4).fit(X, response_of(response, score))
     with pytest.raises(ParameterError, match=r"has an effect\. Give the conditions alone: 'a < 0.1'"):
         estimator(response, forbidden=[text], n_rules=4).fit(X, response_of(response, score))

@@ -30,7 +30,7 @@ VALID = jsonschema.Draft202012Validator(
 BEFORE = {"post_treatment": "paper", "weighting": "equal", "n_stages": 1, "loss": "squared_error"}
 BEFORE |= {"monotonic_cst": None, "interaction_cst": None, "prepare": False, "max_levels": 255}
 BEFORE |= {"forbidden": None, "required_rules": None, "event": None, "positive_class": None}
-BEFORE |= {"min_samples_leaf": None, "slopes": False}
+BEFORE |= {"min_samples_leaf": None, "slopes": False, "keep_folds": False, "nested": False}
 
 
 def rows_of(path: Path) -> tuple[Any, dict[str, Any]]:

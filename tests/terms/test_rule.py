@@ -170,7 +170,7 @@ def test_a_rule_set_is_a_sequence(model):
 
 def test_a_rule_set_prints_as_a_table(model):
     lines = str(model.rules_).splitlines()
-    assert lines[0].split() == ["#", "frequency", "rule", "weight"]
+    assert lines[0].split() == ["#", "frequency", "rule", "weight", "rows"]
     assert len(lines) == 1 + len(model.rules_)
     assert str(model.rules_[0]) in lines[1]
     assert repr(model.rules_) == str(model.rules_)
@@ -192,7 +192,8 @@ def test_the_html_of_a_rule_set_is_escaped(rng):
 def test_a_rule_set_becomes_a_frame(model, backend):
     frame = model.selected_.to_frame(backend)
     columns = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    assert columns == ["rule", "frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"]
+    rows = ["n_inside", "n_outside", "share_inside"]
+    assert columns == ["rule", "frequency", "inside", "outside", *rows, "weight", "stage"]
     assert len(frame) == len(model.selected_)
     assert type(frame).__module__.split(".")[0] == (backend or "pandas")
     assert list(frame["weight"].to_numpy()) == [rule.weight for rule in model.selected_]

@@ -86,10 +86,14 @@ def test_the_positive_class_of_two_turns_the_sign():
 
 def test_a_column_of_what_rules_add_has_the_ends_of_slopes():
     log = HAND_SLOPED["log"].text().splitlines()
-    assert log[2].endswith("adds") and "×" in log[3].split(" per unit, from -2 to 3")[1] and " to ×" in log[3]
-    assert "(" not in log[3]
+    assert (
+        log[2].split()[-2:] == ["adds", "rows"]
+        and "×" in log[3].split(" per unit, from -2 to 3")[1]
+        and " to ×" in log[3]
+    )
+    assert log[3].count("(") == 1  # that of the rows
     four = HAND_SLOPED["four"].text().splitlines()[3]
-    assert "(0 at 0.25)" in four and four.split("  ")[-1].startswith("a ")
+    assert "(0 at 0.25)" in four and four.split("  ")[-2].strip().startswith("a ")
 
 
 @pytest.mark.parametrize("name", HAND_SLOPED)

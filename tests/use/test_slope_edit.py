@@ -67,7 +67,7 @@ def test_a_slope_is_added_and_fixed(rows):
     np.testing.assert_allclose(gap, moved, atol=5e-3)
     with pytest.raises(ValueError, match="The slope 'slope of a' is in the list already"):
         fixed.adding("slope of a", *rows)
-    with pytest.raises(ValueError, match=r"rules add to numbers here: write what it adds.*instead of '×1.1'"):
+    with pytest.raises(ValueError, match=r"rules add to the prediction: write an amount.*instead of '×1.1'"):
         plain.adding("×1.1 per unit of b", *rows)
 
 

@@ -70,7 +70,7 @@ def test_a_model_differs_from_one_with_another_slope():
     assert found.stability == 1.0 and not found.is_same
     assert any(change.place.endswith("slope") and (change.old, change.new) == (0.642, 0.45) for change in found.changes)
     assert "-1.445 to +1.766 -> -1.012 to +1.238" in str(found)
-    assert found.to_dict()["stayed"][0]["new"]["per_unit"] == 0.45
+    assert found.to_dict()["kept"][0]["new"]["per_unit"] == 0.45
 
 
 def test_its_importance_is_its_range(model):

@@ -70,7 +70,7 @@ def test_weights_of_rules_and_slopes_are_those_of_dense_columns(rows, loss):
         np.testing.assert_allclose(found.weights[row, :size], expected[n_scores:], atol=2e-5)
         np.testing.assert_allclose(found.intercepts[row], expected[:n_scores], atol=2e-5)
     grid = np.array([1.0, 0.1, 0.01])
-    chosen = fit_likelihood(patterns, gaps * units, 0 * gaps, oracle.loss_of(loss), [4], grid, near=1e-6)
+    chosen = fit_likelihood(patterns, gaps * units, 0 * gaps, oracle.loss_of(loss), [4], grid, tol=1e-6)
     scale = oracle.largest_curvature(loss, columns, y, w)
     folds = _core.folds_of(SEED, N, 10)
     losses = [oracle.cross_validated_loss(loss, columns, y, w, folds, own * scale) for own in grid]

@@ -13,7 +13,7 @@ table add up to it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -315,14 +315,26 @@ def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_b
     return with_sizes(cuts, rows.sizes(out, cuts.n_bins))
 
 
-def bin_table(table: Table, response: Response, *, n_bins: int, discrete_limit: int, n_threads: int = 1) -> Binned:
-    """Find the cuts of every column and encode the table, ``n_threads`` columns at a time."""
+def bin_table(
+    table: Table,
+    response: Response,
+    *,
+    n_bins: int,
+    discrete_limit: int,
+    n_threads: int = 1,
+    continuous: Collection[str] = (),
+) -> Binned:
+    """Find the cuts of every column and encode the table, ``n_threads`` columns at a time.
+
+    Columns that are known to be ``continuous`` have cuts at quantiles, however few values these rows have.
+    """
     bins = np.empty((table.n_columns, table.n_rows), dtype=np.uint8)
     rows = IntegerRows(response)
 
     def work(column: Column, out: NDArray[np.uint8]) -> Cuts:
         check_cancelled()
-        return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=discrete_limit)
+        limit = 0 if column.name in continuous else discrete_limit
+        return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=limit)
 
     if n_threads == 1 or table.n_rows < THREADED_ROWS:
         return Binned(bins, tuple(map(work, table.columns, bins)))

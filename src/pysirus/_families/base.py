@@ -50,7 +50,6 @@ class Family(Target):
     start_name: ClassVar[str] = "score at the start"
     value_name: ClassVar[str] = "predicted value"
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
-    outcome_names: ClassVar[tuple[str, ...]] = ()  # columns of what became of the rows of each rule
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
     folds_compare: ClassVar[bool] = True  # whether predictions of lists of several folds do
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
@@ -191,6 +190,21 @@ class Family(Target):
         """Of two classes with scores the log-odds of the positive one, [...]; else the scores."""
         return scores
 
+    # ------------------------------------------------------------------------------------------------------ intervals
+
+    least_value: ClassVar[float] = -math.inf  # that the target may have
+
+    def spread(self, values: Floats) -> Floats:
+        """What errors of predictions are measured in: intervals are as wide as this is large."""
+        return np.ones_like(values)
+
+    def misfit(self, values: Floats, truth: Any) -> Floats:
+        """How far predictions [row, output] miss the truth, a number for each row."""
+        predicted = values[:, 0]
+        return np.asarray(np.abs(truth - predicted) / self.spread(predicted))
+
+    # ------------------------------------------------------------------------------------------------------- variance
+
     def variance(self, of_numbers: float | None) -> Floats | None:
         """That of the target, one for each output; of numbers it is known from elsewhere, or not at all."""
         return None if of_numbers is None else np.array([of_numbers])
@@ -318,10 +332,6 @@ class Family(Target):
     def outcome_text(self) -> str | None:
         """What became of all training rows, of times to an event; else None."""
         return None
-
-    def outcomes(self, rule: RulePart) -> list[str]:
-        """What became of the rows of a rule, under ``outcome_names``."""
-        return []
 
     def event_shares(self, rule: RulePart) -> list[float]:
         """The shares of rows with an event inside and outside a rule, of times to an event."""

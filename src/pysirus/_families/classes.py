@@ -42,6 +42,10 @@ class ClassFamily(ClassTarget, Family):
         """The labels."""
         return self.labels
 
+    def misfit(self, values: Floats, truth: Any) -> Floats:
+        """What is missing of the probability of the true class."""
+        return np.asarray(1 - values[np.arange(len(values)), truth])
+
     @property
     def positive_class(self) -> Any:
         """The class that was said to be spoken of."""

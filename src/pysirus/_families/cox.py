@@ -39,7 +39,6 @@ class Cox(TimeTarget, Family):
     tells_totals: ClassVar[bool] = False
     value_name: ClassVar[str] = "risk score"
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
-    outcome_names: ClassVar[tuple[str, ...]] = ("events",)
     has_hazard: ClassVar[bool] = True
     folds_compare: ClassVar[bool] = False  # each has a baseline of its own
     predicts: ClassVar[str] = "times to an event"
@@ -148,10 +147,6 @@ class Cox(TimeTarget, Family):
         median, n_events = self.survival.median, self.survival.n_events
         shown = median_text(median) + (unit_of(self.target) if median is not None else "")
         return one_line(f"{self.survival.event_text}: median {shown}, {n_events} event{'s' if n_events != 1 else ''}")
-
-    def outcomes(self, rule: RulePart) -> list[str]:
-        """Events and rows at risk."""
-        return [" / ".join(filter(None, rule.event_texts))]
 
     def event_shares(self, rule: RulePart) -> list[float]:
         """The shares of rows with an event."""

@@ -77,6 +77,22 @@ class LogMean(NumberTarget, Family):
         return _core.log(means.ravel()).reshape(means.shape)
 
     @property
+    def residual_power(self) -> float:
+        """That of its variance."""
+        return self.variance_power
+
+    least_value: ClassVar[float] = 0.0
+
+    @property
+    def variance_power(self) -> float:
+        """The variance is taken to be the mean to this power, but for a factor."""
+        return 1.0
+
+    def spread(self, values: Floats) -> Floats:
+        """The standard deviation that the loss takes for granted, but for a factor."""
+        return np.asarray(np.maximum(values, 1e-300) ** (self.variance_power / 2))
+
+    @property
     def score_of_mean(self) -> float:
         """The logarithm."""
         return float(_core.log(np.array([self.mean]))[0])
@@ -140,8 +156,8 @@ class Gamma(LogMean):
     loss: ClassVar[Loss] = GAMMA
 
     @property
-    def residual_power(self) -> float:
-        """That of its variance."""
+    def variance_power(self) -> float:
+        """The standard deviation is a share of the mean."""
         return 2.0
 
 
@@ -154,14 +170,14 @@ class Tweedie(LogMean):
     power: float = 1.5
 
     @property
-    def residual_power(self) -> float:
-        """That of its variance."""
-        return self.power
-
-    @property
     def loss(self) -> Loss:
         """Of its power."""
         return Loss(self.name, self.power)
+
+    @property
+    def variance_power(self) -> float:
+        """Its power."""
+        return self.power
 
     @classmethod
     def from_facts(cls, target: str, mean: Any, facts: Mapping[str, Any]) -> Tweedie:

@@ -35,6 +35,7 @@ class FitPlan:
     size: Limits  # of the first stage, and of what each stage adds
     max_rules: int  # of all stages
     n_stages: int | None = 1  # None: until no path is left above p0
+    stage_trees: int | None = None  # of a stage beyond the first; None: as many as of the first
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted
         first = weighing.weigh(training, rules, selected.moments, [len(rules)])
 
         # Stages: the same on what the list leaves unexplained (docs/stages.md). One stage is the paper.
-        limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, paths.n_trees)
+        n_trees = min(plan.stage_trees or paths.n_trees, paths.n_trees)
+        limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, n_trees)
         recipe = settings.recipe(training.n_rows)
         stages = add_stages(training, first, selected.span, weighing=weighing, recipe=recipe, limits=limits)
 
         # The model: its numbers as short as they part the same rows.
         weighted = weighing.describe(training, stages[-1])
-        model = weighing.model(training, weighted, 0, len(stages) * paths.n_trees)
+        model = weighing.model(training, weighted, 0, paths.n_trees + (len(stages) - 1) * n_trees)
         model = with_short_thresholds(model, training)
 
         # What later rows are compared with.

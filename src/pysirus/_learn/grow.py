@@ -8,6 +8,7 @@ from numbers import Integral
 
 import numpy as np
 
+from pysirus import _core
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts, bin_table
 from pysirus._bins.lines import line_sums, lines_of, may_slope, with_grids
 from pysirus._bins.number_grid import Grids
@@ -48,6 +49,8 @@ class Settings:
     n_threads: int = 1
     verbose: int = 0
     device: str = "cpu"  # or "gpu"
+    continuous: frozenset[str] = frozenset()  # columns with cuts at quantiles, however few values some rows have
+    stop: _core.StopFlag | None = field(default=None, compare=False)  # that ends the forests of other threads
     slopes: bool = False  # whether slopes may be selected
 
     def recipe(self, n_rows: int) -> Recipe:
@@ -64,6 +67,7 @@ class Settings:
             in_blocks=isinstance(self.max_samples, Integral) and self.max_samples < n_rows,
             n_threads=self.n_threads,
             device=self.device,
+            stop=self.stop,
         )
 
     def check_columns(self, n_columns: int) -> None:
@@ -91,6 +95,7 @@ def bin_rows(
         n_bins=settings.n_bins,
         discrete_limit=settings.discrete_limit,
         n_threads=settings.n_threads,
+        continuous=settings.continuous,
     )
     constraints, required = read_given(settings.known, constraints, binned.cuts)
     binned = with_given(binned, rows_of_given(required), table)

@@ -266,6 +266,9 @@ def _check_tuning(document: Entry, family: Family, tuning: Entry) -> None:
         ensure(size["n_rules"] == k + 1 <= len(rules), place, f"must be of {k + 1} rules, of a list of {len(rules)}")
         n_weights = len(size["weights"])
         ensure(n_weights == k + 1, place, f"must have {k + 1} weights, found {n_weights}")
+        returned, n_folds = size.get("returned"), tuning.get("n_folds", 0)
+        fits = returned is None or (len(returned) == k + 1 and max(returned) <= n_folds)
+        ensure(fits, f"{place}.returned", f"must have {k + 1} numbers of at most {n_folds} folds")
         n_idle = size["weights"].count(0)
         ensure(size.get("n_pruned", 0) <= n_idle, f"{place}.n_pruned", f"is more than the {n_idle} rules of weight 0")
         for rule, weight in zip(rules, size["weights"]):
@@ -304,8 +307,8 @@ def _check_chosen(document: Entry, rules: Sequence[Entry], sizes: Sequence[Entry
 
 
 def _asks(rule: Entry) -> dict[str, Any]:
-    """A rule without its weight, and a slope without what comes of it."""
-    return {name: value for name, value in rule.items() if name not in ("text", "weight", "slope")}
+    """A rule without what depends on the size of its list, and a slope without what comes of its weight."""
+    return {name: value for name, value in rule.items() if name not in ("text", "weight", "slope", "returned")}
 
 
 # --------------------------------------------------------------------------------------------------------- survival

@@ -27,7 +27,7 @@ from pysirus._runtime.console import warn_user
 from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
-from pysirus._terms.listing import RuleSet, with_weights
+from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import columns_of
 from pysirus._terms.words import LINE
 from pysirus._text.format import one_line
@@ -186,7 +186,7 @@ class Model:
         """The model of one size of its tuned list, with the error and stability of such lists among its facts."""
         tuning = self.tuned
         size = next(size for size in tuning.sizes if size.n_rules == n_rules)
-        rules = with_weights(tuning.rules[: size.n_rules], size.weights)
+        rules = tuning.rules_of(size)
         penalty = None if self.facts.ridge_penalty is None else size.penalty
         facts = replace(
             self.facts, p0=size.p0, cv_error=size.error, cv_stability=size.stability, ridge_penalty=penalty

@@ -42,6 +42,8 @@ def check_rules(rules: Sequence[Entry], document: Entry, family: Family, place: 
         if "effect" in rule:
             _check_effect(rule, document, family, here)
             ensure(r == 0 or "effect" in rules[r - 1], here, "has a fixed effect, and comes after one that has none")
+        found, of = rule.get("returned", (0, 0))
+        ensure(found <= of, inner(here, "returned"), f"is {found} of {of} folds")
         ensure(key not in seen, here, "is in the list twice")
         seen.add(key)
         rows = _rows_of(rule, here)

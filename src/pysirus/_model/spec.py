@@ -91,6 +91,7 @@ class SizeKeys:
     intercept: Output = key("What is added to the weighted outputs.")
     penalty: float = key("The penalty of the weights.", low=0)
     n_pruned: int = key("Negligible rules among them, whose weight is 0, where there are some.", absent=0, low=1)
+    returned: tuple[Count, ...] | None = option("In how many folds each rule was selected too, by lists of this size.")
     hazard: Annotated[Any, replace(line(), read=_read_hazard)] = option(
         "Of survival: the baseline of this list, at the times of the model.", name="cumulative_hazard"
     )
@@ -110,6 +111,7 @@ class TuningKeys:
     path: PathKeys = key("Error, stability and size against p0.")
     rules: Rules = key("The longest list, with outputs.")
     sizes: tuple[SizeKeys, ...] = key("The model of the first 1, 2, 3, ... rules.")
+    n_folds: int | None = option("Folds of all repetitions.", low=2)
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> Tuning:

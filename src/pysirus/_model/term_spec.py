@@ -322,6 +322,9 @@ class RuleKeys:
     survival: tuple[OutcomeKeys, OutcomeKeys] | None = option(
         "Of survival: what became of the training rows inside and outside."
     )
+    returned: tuple[Count, Count] | None = option(
+        "Of a tuned list: in how many folds of all repetitions it was selected too, and how many there were."
+    )
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedRule:
@@ -358,6 +361,7 @@ class SlopeKeys:
     stage: int = key("The stage that it comes from.", absent=1, always=True, low=1, high=2**31)
     given: bool = key("Whether somebody gave the slope, rather than the forest.", absent=False)
     effect: EffectKeys | None = option("What a unit adds, where somebody fixed it.")
+    returned: tuple[Count, Count] | None = option("In how many folds it was selected too, and how many there were.")
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedSlope:

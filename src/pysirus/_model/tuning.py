@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._families.responses import Output
-from pysirus._terms.listing import RuleSet
+from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._text.format import html_table, make_frame, text_table
 
 IDEAL = (0.0, 0.9)  # error, stability
@@ -33,6 +33,7 @@ class Size:
     penalty: float
     hazard: tuple[float, ...] | None = None  # cumulative baseline, at the model's times of events
     n_pruned: int = 0  # negligible rules, which left the list
+    returned: tuple[int, ...] | None = None  # folds in which each rule was selected too, by lists of this size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,6 +135,14 @@ class Tuning:
     changed: float  # share of the rows that a fold leaves out
     rules: RuleSet  # the longest list, with outputs; a model of size k has the first k
     sizes: tuple[Size, ...]
+    n_folds: int | None = None  # of all repetitions; None where it was not remembered
+
+    def rules_of(self, size: Size) -> RuleSet:
+        """The rules of a size, with their weights and in how many folds lists of that size have them."""
+        rules = with_weights(self.rules[: size.n_rules], size.weights)
+        if size.returned is None or self.n_folds is None:
+            return rules
+        return RuleSet([replace(rule, returned=(n, self.n_folds)) for rule, n in zip(rules, size.returned)])
 
     def numbers(self, n_rules: int) -> RuleNumbers:
         """How many rules the list of the first ``n_rules`` has, in each way of counting."""
@@ -178,7 +187,9 @@ class Tuning:
             if n_rules > 1
             else f"the one rule would be selected again in {100 * stability:.0f} of 100 cases"
         )
-        return f"If {share} of the rows were replaced, {again} (stability {stability:.2f})."
+        common = (1 - 2 * self.changed) / (1 - self.changed)  # of the rows of two folds
+        folds = f" between folds, {100 * common:.0f}% shared" if 0 < self.changed < 0.5 else ""
+        return f"If {share} of the rows were replaced, {again} (stability {stability:.2f}{folds})."
 
     def reasons(self, n_rules: int, error_name: str) -> list[str]:
         """Why the list of the first ``n_rules`` was chosen, and what a list that looks better would cost."""

@@ -204,3 +204,18 @@ def count_or_auto(text: str) -> int | str:
         return text if text == "auto" else int(text)
     except ValueError:
         raise ValueError(f"a whole number or auto, got '{text}'.") from None
+
+
+def share_or_count(value: float) -> float:
+    """A typed share of the rows, or a number of them: whole numbers above 1 are rows."""
+    return int(value) if value > 1 and value == int(value) else value
+
+
+def support(value: float) -> float:
+    """A typed number of rows, or a share of them: whole numbers are rows."""
+    return int(value) if value == int(value) else value
+
+
+def yes_or_no(name: str, value: Any) -> None:
+    """True or False."""
+    check_choice(name, value, (True, False))

@@ -22,8 +22,11 @@ from pysirus._parameters.check import (
     check_support,
     count_or_auto,
     parameter,
+    share_or_count,
+    support,
     to_share,
     yes_or_auto,
+    yes_or_no,
 )
 from pysirus._parameters.responses import ClassWeight, Event, Loss, PositiveClass, Weighting
 
@@ -58,16 +61,6 @@ def columns_tried(text: str) -> int | float | str:
         return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:
         raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
-
-
-def share_or_count(value: float) -> float:
-    """A typed share of the rows, or a number of them: whole numbers above 1 are rows."""
-    return int(value) if value > 1 and value == int(value) else value
-
-
-def support(value: float) -> float:
-    """A typed number of rows, or a share of them: whole numbers are rows."""
-    return int(value) if value == int(value) else value
 
 
 def share_of_rows(name: str, value: Any) -> None:
@@ -134,6 +127,15 @@ class Folds:
             None,
             default=None,
         ),
+    )
+    keep_folds: bool = parameter(
+        False,
+        "bool, default=False",
+        "Whether to keep the models of ten folds, of the chosen size, for intervals and sets; see ``save_folds`` too.",
+        yes_or_no,
+    )
+    nested: bool = parameter(
+        False, "bool, default=False", "With ``keep_folds``: whether each fold is tuned by itself.", yes_or_no
     )
 
 
@@ -247,7 +249,7 @@ class Growing:
         "and the date itself, numbers stored as text (`$1,234.50`, `12 km`, `0.4%`) are read, and rare categories are "
         "grouped. Columns that cannot be converted and rows without a target are ignored, with a warning. False "
         "rejects such tables.",
-        lambda name, value: check_choice(name, value, (True, False)),
+        yes_or_no,
         Option(
             "--strict",
             "",

@@ -105,14 +105,14 @@ def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Grown
 
 
 @contextmanager
-def show_folds(verbose: int) -> Iterator[Callable[[int], None]]:
+def show_folds(verbose: int, doing: str = "tuning ", what: str = "folds") -> Iterator[Callable[[int], None]]:
     """A bar of folds, with the time left: to be told of each that is done, and of how many; silent when not verbose."""
     if not verbose:
         yield lambda n_folds: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("tuning "), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("folds, time left"))
+    columns = (TextColumn(doing), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn(f"{what}, time left"))
     with Progress(*columns, TimeRemainingColumn(), console=error_console()) as bar:
         task = bar.add_task("", total=None)
         yield lambda n_folds: bar.update(task, advance=1, total=n_folds)

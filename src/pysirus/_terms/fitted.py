@@ -21,7 +21,15 @@ from pysirus._families.links import EffectScale
 from pysirus._families.outputs import Outcome, fold_labels, format_factors, median_texts
 from pysirus._terms.term import Term
 from pysirus._terms.words import LINE
-from pysirus._text.format import format_label, format_levels, format_number, format_outputs, from_quotes, one_line
+from pysirus._text.format import (
+    format_label,
+    format_levels,
+    format_number,
+    format_outputs,
+    format_percent,
+    from_quotes,
+    one_line,
+)
 from pysirus._text.message import SafeTextError, setting
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -173,6 +181,9 @@ class FittedTerm(Term):
         ``observed`` has the mean target.
     survival : tuple of two Outcome, or None
         Of times to an event: events and median time of the training rows inside and outside.
+    returned : tuple of two int, or None
+        Of a tuned list: in how many folds of all repetitions it was selected too, by lists of this size, and how many
+        folds there were.
     """
 
     frequency: float = float("nan")
@@ -187,6 +198,7 @@ class FittedTerm(Term):
     given: bool = False
     effect: Effect | None = None
     survival: tuple[Outcome, Outcome] | None = None
+    returned: tuple[int, int] | None = None
 
     def with_effect(self: Self, effect: str | Effect) -> Self:
         """The rule with what it adds: ``"+2"``, ``"-0.5 for good"`` or, as a factor, ``"×1.5"``."""
@@ -275,6 +287,24 @@ class FittedTerm(Term):
         if self.effect is not None:
             return "given, fixed"
         return "given" if self.given else format_number(self.frequency, 3)
+
+    @property
+    def share_inside(self) -> float | None:
+        """The share of the training rows that are inside; None where they were not counted."""
+        if self.n_inside is None or self.n_outside is None:
+            return None
+        return self.n_inside / max(1, self.n_inside + self.n_outside)
+
+    @property
+    def support_text(self) -> str:
+        """The training rows inside, in number and percent: ``198 (60%)``; nothing where they were not counted."""
+        share = self.share_inside
+        return "" if share is None else f"{self.n_inside:,} ({format_percent(share)})"
+
+    @property
+    def returned_text(self) -> str:
+        """In how many folds it was selected again: ``9 of 10``; nothing where there were none."""
+        return "" if self.returned is None else "{} of {}".format(*self.returned)
 
     @property
     def effect_text(self) -> str:

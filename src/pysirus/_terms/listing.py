@@ -61,7 +61,8 @@ class RuleSet(Sequence[FittedTerm]):
     def __hash__(self) -> int:
         return hash(self._rules)
 
-    def _rows(self, named: bool, full: bool) -> tuple[list[str], list[list[str]]]:
+    def cells(self) -> dict[str, list[str]]:
+        """What a table of the rules has, by the names of its columns; its column ``rule`` is empty."""
         columns = {
             "#": ["" if number is None else str(number) for number in self.numbers],
             "stage": [str(rule.stage) for rule in self],
@@ -76,7 +77,19 @@ class RuleSet(Sequence[FittedTerm]):
             elif self.reading.adds_name:
                 columns[self.reading.adds_name] = [rule.adds_by(self.reading) for rule in self]
         if any(rule.survival is not None for rule in self):
-            columns["events"] = [" / ".join(filter(None, rule.event_texts)) for rule in self]
+            columns["events"] = [" / ".join(f"{side.n_events:,}" for side in rule.survival or ()) for rule in self]
+        return columns | self.support()
+
+    def support(self) -> dict[str, list[str]]:
+        """The rows that each rule covers, and in how many folds it returned, by the names of their columns."""
+        columns = {
+            "rows": [rule.support_text for rule in self],
+            "returned": [rule.returned_text for rule in self],
+        }
+        return {name: texts for name, texts in columns.items() if any(texts)}
+
+    def _rows(self, named: bool, full: bool) -> tuple[list[str], list[list[str]]]:
+        columns = self.cells()
         others = sum(2 + max(map(len, [name, *own])) for name, own in columns.items() if name != "rule")
         width = None if full else LINE - others
         columns["rule"] = [self.rule_text(rule, named, width) for rule in self]
@@ -152,20 +165,24 @@ class RuleSet(Sequence[FittedTerm]):
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``weight``,
-            ``stage``, and ``effect`` where one is fixed. Of numbers in stages then also ``adds_inside`` and
-            ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and ``mean_outside`` (what the
-            data say; the outputs of corrections are residuals), ``adds_inside`` and ``adds_outside`` (points). Of times
-            to an event ``median_inside``, ``events_inside`` and so on in place of means. Of a list with slopes also
-            ``per_unit`` (what a unit adds to the score), ``lower``, ``upper`` (its range) and ``zero_at`` (the mean,
-            where it adds nothing); a slope has no outputs inside and outside.
+            Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``share_inside``,
+            ``weight``, ``stage``, and ``effect`` where one is fixed. Of a tuned list ``n_returned``, the folds in which
+            the rule was selected too, and ``n_folds``, how many there were. Of numbers in stages then also
+            ``adds_inside`` and ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and
+            ``mean_outside`` (what the data say; the outputs of corrections are residuals), ``adds_inside`` and
+            ``adds_outside`` (points). Of times to an event ``median_inside``, ``events_inside`` and so on in place of
+            means. Of a list with slopes also ``per_unit`` (what a unit adds to the score), ``lower``, ``upper`` (its
+            range) and ``zero_at`` (the mean, where it adds nothing); a slope has no outputs inside and outside.
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
-        for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "weight", "stage"):
+        for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "share_inside", "weight", "stage"):
             column = [getattr(rule, name) if rule.is_binary or name not in SIDES else None for rule in self]
             data[name] = [list(v) if isinstance(v, tuple) else v for v in column]
         if any(rule.effect is not None for rule in self):
             data["effect"] = [None if rule.effect is None else str(rule.effect) for rule in self]
+        if any(rule.returned is not None for rule in self):
+            for i, name in enumerate(("n_returned", "n_folds")):
+                data[name] = [None if rule.returned is None else rule.returned[i] for rule in self]
         if self.reading is not None:
             for i, side in enumerate(SIDES):
                 data |= self._side_columns(self.reading, i, side)

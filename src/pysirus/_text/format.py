@@ -194,6 +194,13 @@ def format_percents(inside: float, outside: float) -> tuple[str, str]:
     return f"{100 * inside:.{decimals}f}%", f"{100 * outside:.{decimals}f}%"
 
 
+def format_percent(share: float) -> str:
+    """A share in percent, with two digits where it is small: 0.15%, 9.1%, 74%, and 99% of what is almost all."""
+    if share in (0, 1):
+        return f"{100 * share:.0f}%"
+    return f"{100 * share:.2g}%" if share < 0.095 else f"{min(99, 100 * share):.0f}%"
+
+
 def _format_class_outputs(inside: Sequence[float], outside: Sequence[float], classes: Sequence[Any]) -> tuple[str, str]:
     mover = _only_mover(inside, outside)
     if mover is not None:

@@ -28,7 +28,19 @@ from pysirus._text.format import format_number, html_table, in_quotes, one_line,
 # of a document: what no prediction reads, and what is compared below by its name and not by its place
 ASIDE = {"format", "version", "facts", "tuning", "moments", "likelihood", "constraints", "rules", "features", "terms"}
 # of a rule and its conditions: how it was found, on how many rows, in which words
-RULE_ASIDE = {"text", "path", "frequency", "n_inside", "n_outside", "observed", "survival", "share", "index", "given"}
+RULE_ASIDE = {
+    "text",
+    "path",
+    "frequency",
+    "n_inside",
+    "n_outside",
+    "observed",
+    "survival",
+    "share",
+    "index",
+    "given",
+    "returned",
+}
 SHOWN = 36  # characters of a value
 
 

@@ -113,7 +113,9 @@ def add_rules(model: Fitted, given: Any, X: Any, y: Any, sample_weight: Any) -> 
 def _with_shares(rule: FittedTerm, rows: Rows) -> FittedTerm:
     """The rule with the share of rows that satisfy each condition; values it cannot place go where most rows are."""
     resolved = rule.map_conditions(lambda condition: condition.with_share(share_of(condition, rows)))
-    nothing: Any = dict.fromkeys(("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival"))
+    nothing: Any = dict.fromkeys(
+        ("inside", "outside", "n_inside", "n_outside", "weight", "observed", "survival", "returned")
+    )
     return replace(resolved, frequency=1.0, given=True, stage=1, **nothing)
 
 

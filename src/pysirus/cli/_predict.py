@@ -50,6 +50,7 @@ class Wanted(NamedTuple):
     at: str | None = None
     exposure: str | None = None  # what rates are multiplied by
     written: KnownColumns = MappingProxyType({})  # features that are kept, which a CSV file left as text
+    coverage: float | None = None  # of intervals or sets
 
     @property
     def others(self) -> list[str]:
@@ -69,11 +70,40 @@ def predict_table(loaded: Any, rows: pa.Table, wanted: Wanted) -> pa.Table:
         columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
     else:
         columns = _predictions(rules, loaded.predict(features), rows, wanted.exposure)
+    if wanted.coverage is not None:
+        columns |= _interval_columns(loaded, features, wanted.coverage)
     if wanted.at is not None:
         columns |= survival_columns(rules, features, wanted.at)
     for name in kept.keys() & columns:
         raise typer.BadParameter(f"'{name}' is the name of a column that is added. Rename it.", param_hint="--keep")
     return pa.table(kept | {name: pa.array(values) for name, values in columns.items()})
+
+
+def coverage_of(loaded: Any, interval: float | None, folds: Path | None) -> float | None:
+    """The coverage that was asked for, once the model has the models of its folds; None where none was."""
+    if (interval is None) != (folds is None):
+        given, other = ("--interval", "--folds") if folds is None else ("--folds", "--interval")
+        raise typer.BadParameter(f"goes with {other}: `pysirus calibrate` writes the file.", param_hint=given)
+    if interval is None:
+        return None
+    if not 0 < interval < 100:
+        raise typer.BadParameter(f"percent between 0 and 100, such as 90, got {interval:g}.", param_hint="--interval")
+    if not hasattr(loaded, "load_folds"):
+        raise typer.BadParameter("this model has no intervals.", param_hint="--interval")
+    loaded.load_folds(folds)
+    return interval / 100
+
+
+def _interval_columns(loaded: Any, features: pa.Table, coverage: float) -> dict[str, Any]:
+    """The ends of intervals, or which classes each row may be of and of two the ends of the probability."""
+    if hasattr(loaded, "predict_interval"):
+        return dict(zip(("lower", "upper"), loaded.predict_interval(features, coverage).T))
+    labels = loaded.classes_
+    sets = loaded.predict_set(features, coverage)
+    columns: dict[str, Any] = {"set": [" | ".join(str(label) for label in labels[own]) for own in sets]}
+    if len(labels) == 2:
+        columns |= dict(zip(("probability_lower", "probability_upper"), loaded.predict_proba_interval(features).T))
+    return columns
 
 
 def _predictions(rules: Model, found: Any, rows: pa.Table, exposure: str | None) -> dict[str, Any]:

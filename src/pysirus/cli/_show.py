@@ -22,7 +22,7 @@ from pysirus._runtime.console import tell
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import columns_of
-from pysirus._text.format import apart, format_number, one_line
+from pysirus._text.format import apart, format_percent, one_line
 from pysirus._use.edit import trail_lines
 from pysirus.cli._options import Manner
 from pysirus.cli._streams import as_typed, print_json, print_prose, print_text, printing
@@ -53,28 +53,15 @@ def _rule_text(rule: FittedTerm, shown: RuleSet, full: bool) -> Text:
 def _rule_table(model: Model, full: bool) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
     shown = model.rules
-    staged = any(rule.stage > 1 for rule in shown)
-    table.add_column("#", justify="right", no_wrap=True)
-    if staged:
-        table.add_column("stage", justify="right", no_wrap=True)
-    table.add_column("frequency", justify="right", no_wrap=True)
-    table.add_column("rule", overflow="fold")
-    last_name = "weight" if shown.reading is None else shown.reading.adds_name
-    if last_name:
-        table.add_column(last_name, justify="right", no_wrap=True)
-    for name in model.family.outcome_names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for number, rule in enumerate(shown, start=1):
-        last = format_number(rule.weight or 0.0, 3) if shown.reading is None else rule.adds_by(shown.reading)
-        stage = [str(rule.stage)] if staged else []
-        table.add_row(
-            str(number),
-            *stage,
-            rule.frequency_text,
-            _rule_text(rule, shown, full),
-            *([last] if last_name else []),
-            *model.family.outcomes(rule),
-        )
+    cells: dict[str, list[Any]] = dict(shown.cells())
+    cells["rule"] = [_rule_text(rule, shown, full) for rule in shown]
+    for name in cells:
+        if name == "rule":
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in zip(*cells.values()):
+        table.add_row(*row)
     return table
 
 
@@ -129,7 +116,7 @@ def print_columns(model: Model, gaps: Mapping[str, float], *, weighed: bool) -> 
         if columns:
             shown = [*columns[:6], "..."] if len(columns) > 6 else columns
             parts.append(f"{len(columns)} {kind} ({(', ' if kind == 'numeric' else '; ').join(shown)})")
-    missing = [f"{apart(name)} ({_percent(share)})" for name, share in gaps.items() if share]
+    missing = [f"{apart(name)} ({format_percent(share)})" for name, share in gaps.items() if share]
     idle = {name: f"{apart(name)} ({why.split(':')[0]})" for name, why in (model.facts.idle_columns or {}).items()}
     used = {model.features[index].name for index in columns_of(model.rules)}
     copies = [
@@ -148,11 +135,6 @@ def _describe(feature: Feature) -> str:
     if not feature.levels or set(feature.levels) <= set(WEEKDAYS):
         return apart(feature.name)
     return f"{apart(feature.name)} in {{{list_names(list(map(str, reading_order(feature.levels))), 6)}}}"
-
-
-def _percent(share: float) -> str:
-    """A share of less than one in percent, with two digits where it is small: 0.15%, 9.1%, 74%, 99%."""
-    return f"{100 * share:.2g}%" if share < 0.095 else f"{min(99, 100 * share):.0f}%"
 
 
 def count(n: int, noun: str) -> str:

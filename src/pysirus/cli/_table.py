@@ -333,13 +333,15 @@ def _marks_of(table: pa.Table, roles: Roles) -> Marks:
 
 def _groups_of(table: pa.Table, roles: Roles) -> Any:
     """The column of groups, one entry per row; None where none is named."""
-    name = roles.groups
-    if name is None:
-        return None
-    check_column(table, name, "groups")
+    return None if roles.groups is None else check_named(table, roles.groups, "groups")
+
+
+def check_named(table: pa.Table, name: str, role: str) -> Any:
+    """A column that has a role besides features and target, one entry per row."""
+    check_column(table, name, role)
     if n_missing := table[name].null_count:
         raise DataError(
-            f"Column '{name}', the groups, is missing in {n_missing} of {table.num_rows} rows. Fill it in, or drop "
+            f"Column '{name}', the {role}, is missing in {n_missing} of {table.num_rows} rows. Fill it in, or drop "
             "these rows."
         )
     return table[name].to_numpy()

@@ -157,6 +157,15 @@ def predict(
         str | None,
         typer.Option("--at", metavar="T,...", help="Survival: also the probability of no event until these times."),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval", metavar="PERCENT", help="Also where the target lies in so many of 100 rows; with --folds."
+        ),
+    ] = None,
+    folds: Annotated[
+        Path | None, typer.Option("--folds", metavar="FILE", help="What `pysirus calibrate` wrote, for --interval.")
+    ] = None,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),
@@ -190,7 +199,7 @@ def predict(
     from pysirus._data.read import check_column
     from pysirus._runtime.output import PARQUET
     from pysirus.cli._parts import predict_files
-    from pysirus.cli._predict import Wanted, check_replaced, is_parquet, predict_table, write_predictions
+    from pysirus.cli._predict import Wanted, check_replaced, coverage_of, is_parquet, predict_table, write_predictions
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
@@ -202,7 +211,7 @@ def predict(
     loaded = load_model(model)
     rules = model_of(loaded)
     _check_probabilities(probabilities, rules, model)
-    wanted = Wanted([], probabilities, at, exposure_of(rules, exposure))
+    wanted = Wanted([], probabilities, at, exposure_of(rules, exposure), coverage=coverage_of(loaded, interval, folds))
     if in_batches:
         predict_files(loaded, paths_of(table), there or output, keep, wanted, spreadsheet)
         return

@@ -6,19 +6,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pysirus._data.table import recode_table
+import numpy as np
+
+from pysirus._data.table import Table, recode_table
 from pysirus._families.read import name_of
+from pysirus._families.responses import Response
 from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits
 from pysirus._learn.stages import LEAST_ROWS
-from pysirus._learn.tuning.folds import TuningPlan, draw_folds, fit_folds
+from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, Split, TuningPlan, draw_folds, fit_folds
 from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
 from pysirus._learn.weighing import weighing_of
@@ -31,6 +35,7 @@ from pysirus._runtime.console import warn_user
 from pysirus._text.message import Parameter
 from pysirus.estimators.door import MEMORY, Given, enter
 from pysirus.estimators.in_parts import InParts
+from pysirus.estimators.intervals import Calibrated
 from pysirus.estimators.rule_model import RuleModel
 
 if TYPE_CHECKING:
@@ -139,6 +144,12 @@ class FixedSizeSirus(InParts, ListSize):
     def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
         return partial(fit, plan=self._plan(settings))
 
+    def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
+        plan = self._plan(settings)
+        if plan.n_stages is None and not retune:
+            plan = replace(plan, n_stages=self.model_.facts.n_stages)
+        return fit(partial(bin_rows, table, response, self.model_.target), plan, strict=False).model
+
     def _settings(self) -> Settings:
         settings = super()._settings()
         if self.slopes == "auto":
@@ -213,6 +224,7 @@ class TunedSirus(InParts, Folds):
 
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         settings = self._settings()
+        calibrated = self._calibrated
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
         seed = settings.seed
@@ -220,10 +232,49 @@ class TunedSirus(InParts, Folds):
         first = next(splits)  # what is wrong with the folds is said before anything is grown
         n_forests = 1 + (1 if self.n_repeats == "auto" else self._most_repeats) * len(first)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
-        plan = self._plan(settings)
-        folds = partial(fit_folds, table, response, chain([first], splits), plan)
-        self._keep(tune(partial(bin_rows, table, response, target), folds, plan))
+        self._keep(self._tune(table, response, target, settings, chain([first], splits)))
         self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
+        if calibrated is not None:
+            calibrated.calibrate(X, y, sample_weight, groups=groups, nested=self.nested)
+
+    @property
+    def _calibrated(self) -> Calibrated | None:
+        """The estimator as one that has intervals; None where nobody asks for them."""
+        if not self.keep_folds:
+            return None
+        if not isinstance(self, Calibrated):
+            raise ParameterError(f"{Parameter('keep_folds')} is not for times to an event: they have no intervals.")
+        return self
+
+    def _tune(
+        self, table: Table, response: Response, target: str, settings: Settings, splits: Iterable[Sequence[Split]]
+    ) -> Fitted:
+        """Tuning on rows in memory."""
+        plan = self._plan(settings)
+        folds = partial(fit_folds, table, response, splits, plan)
+        return tune(partial(bin_rows, table, response, target), folds, plan)
+
+    def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
+        model = self.model_
+        if retune:
+            if not isinstance(self.cv, Integral):
+                raise ParameterError(f"{Parameter('retune')} needs {Parameter('cv')} to be a number of folds.")
+            kept = np.ones(table.n_rows, dtype=bool)
+            n_repeats, seed = self._most_repeats, settings.seed
+            splits = draw_folds(self.cv, n_repeats, response=response, groups=None, kept=kept, seed=seed)
+            return self._tune(table, response, model.target, settings, splits).model
+        plan, n_stages = self._plan(settings), model.facts.n_stages or 1
+        slopes = settings.slopes and any(term.line_values for term in model.selected)
+        size = plan.each(PER_STAGE, staged=True)
+        if n_stages == 1 and not slopes:
+            size = replace(plan.each(2 * self.max_rules, staged=False), p0=model.facts.p0)
+        settings = replace(settings, slopes=slopes)
+        again = FitPlan(plan.weighing, settings, size, 2 * self.max_rules, n_stages, STAGE_TREES)
+        return fit(partial(bin_rows, table, response, model.target), again, strict=False).model
+
+    def _trees_of_forest(self, n_trees: int, n_stages: int) -> int:
+        later = (n_stages - 1) * STAGE_TREES
+        return n_trees - later if n_trees >= n_stages * STAGE_TREES else n_trees // n_stages
 
     def fit_files(
         self: Tuned,
@@ -279,6 +330,8 @@ class TunedSirus(InParts, Folds):
         from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
         from pysirus.engine.tune import fit_folds_of_parts
 
+        if self.keep_folds:
+            raise ParameterError(f"{Parameter('keep_folds')} takes rows in memory: fit without it, and calibrate.")
         plan = self._plan(settings)
         repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
         folds = partial(fit_folds_of_parts, parts, plan, options, repetitions)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,6 +15,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from pysirus._bins.cuts import Cuts
+from pysirus._bins.lines import may_slope
 from pysirus._data.column import DataError
 from pysirus._data.frame import rows_that_count, which_count
 from pysirus._data.problems import merge_errors
@@ -41,6 +43,10 @@ from pysirus._terms.rule import rules_of
 from pysirus._text.message import Parameter, setting
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 from pysirus.estimators.door import anywhere
+from pysirus.estimators.intervals import ClassSets, NumberIntervals
+
+if TYPE_CHECKING:
+    from pysirus._use.evidence import Evidence
 
 
 class SirusBase(RuleEstimator, Running, Growing, Constraining):
@@ -123,12 +129,88 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
     def _keep(self, fitted: Fitted) -> None:
         """Keep the model, and what its rules were selected from."""
         self._set_model(fitted.model)
+        self.__dict__.pop("_kept", None)  # intervals of an earlier fit
         self._paths, self._cuts = fitted.paths, fitted.cuts
 
     @property
     def _universe(self) -> Universe | None:
         """What a list is picked from; not known of a model from a file."""
-        return universe_of(self._cuts.cuts, self.max_depth) if "_cuts" in self.__dict__ else None
+        return self._universe_of(self._cuts.cuts) if "_cuts" in self.__dict__ else None
+
+    def _universe_of(self, cuts: Sequence[Cuts]) -> Universe:
+        """The same, for some cuts."""
+        n_slopes = sum(map(may_slope, cuts)) if self._may_slope() else 0
+        return universe_of(cuts, self.max_depth, n_slopes)
+
+    def evidence(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        how: str = "halves",
+        n_resamples: int = 100,
+        time: Any = None,
+        groups: Any = None,
+        retune: bool = False,
+        n_jobs: int | None = None,
+    ) -> Evidence:
+        """How sure the list is: which of its terms return in lists from resamples of the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training rows, as in ``fit``.
+        how : {"halves", "periods"}, default="halves"
+            Samples of half of the rows, without replacement, in disjoint pairs; or a sample for each period of time.
+        n_resamples : int, default=100
+            Half-samples. Half as many draws of quarters, ten folds and a fifth as many bootstrap samples come with
+            them.
+        time : str or array of shape (n_rows,), optional
+            With "periods": the column of X that has the period of each row, such as a month, or the periods
+            themselves. More than 24 values are cut into ten periods of about the same size.
+        groups : array of shape (n_rows,), optional
+            Rows of the same group stay in the same half.
+        retune : bool, default=False
+            Whether to tune the size again in every resample. Otherwise p0 (or the number of rules) and the number of
+            stages are those of the list.
+        n_jobs : int, optional
+            Threads; by default those of the estimator. The answer does not depend on them.
+
+        Returns
+        -------
+        evidence : Evidence
+            Prints as tables; ``to_frame()`` has a row for each term.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_machine
+        >>> X, y = load_machine(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, n_trees=500, random_state=0).fit(X, y)
+        >>> found = model.evidence(X, y, n_resamples=20)
+        >>> 0 <= found.expected_return.value <= 1
+        True
+        """
+        from pysirus.estimators.evidence import gather
+
+        options: dict[str, Any] = {"time": time, "groups": groups, "retune": retune, "n_jobs": n_jobs}
+        return gather(self, X, y, sample_weight, how=how, n_resamples=n_resamples, **options)
+
+    def _settings_again(self, n_threads: int) -> Settings:
+        """How the list was learned, with its seed and its number of trees."""
+        facts, settings = self.model_.facts, self._settings()
+        n_trees = settings.n_trees or self._trees_of_forest(int(facts.n_trees or 0), facts.n_stages or 1) or None
+        seed = settings.seed if facts.seed is None else facts.seed
+        return replace(settings, seed=seed, n_trees=n_trees, n_threads=n_threads)
+
+    def _trees_of_forest(self, n_trees: int, n_stages: int) -> int:
+        """The trees of the first forest, of those of all stages."""
+        return n_trees // n_stages
+
+    @abstractmethod
+    def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
+        """The model of some rows: of a list like this one or, to ``retune``, by all steps of the estimator."""
 
     @property
     def candidates_(self) -> RuleSet:
@@ -138,7 +220,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         return RuleSet(rules_of(self._paths, range(len(self._paths.counts)), self._cuts))
 
 
-class RegressionBase(RuleRegressor, SirusBase):
+class RegressionBase(NumberIntervals, RuleRegressor, SirusBase):
     """Estimators of numbers."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
@@ -187,7 +269,7 @@ class RegressionBase(RuleRegressor, SirusBase):
         return self.model_.score(X, y, sample_weight)
 
 
-class ClassBase(ClassifierMixin, SirusBase):  # type: ignore[misc]
+class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
     """Estimators of classes."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")

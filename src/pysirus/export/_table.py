@@ -1,4 +1,4 @@
-"""A model in, the cells of its rule table out, as the paper prints it, with numbers: frequency, rule, weight.
+"""A model in, the cells of its rule table out, as the paper prints it, with numbers: frequency, rule, weight, rows.
 
 A list with corrections has their stage in front. A model with a link has, instead of the weight, what a rule adds to
 the score where it holds and elsewhere; of two classes the positive one is named once, above the table.
@@ -55,6 +55,7 @@ def _condition(condition: Condition, alone: bool) -> ConditionText:
 def rule_rows(model: Model) -> list[RuleRow]:
     """The rules as text."""
     staged, shown, names = model.is_staged, model.rules, number_names(model)
+    support = list(zip(*shown.support().values())) or [()] * len(shown)
 
     def row(number: int, rule: FittedTerm) -> RuleRow:
         assert rule.inside is not None and rule.outside is not None
@@ -63,7 +64,8 @@ def rule_rows(model: Model) -> list[RuleRow]:
         often = rule.frequency_text if rule.given else format_number(rule.frequency, 2)
         if rule.line_values:
             told = [format_number(rule.weight or 0.0, 2)] if read is None else [rule.adds_by(read)]
-            numbers = [*told, *("" for _ in names)][: len(names)]
+            own = support[number - 1]
+            numbers = [*told, *("" for _ in names[len(told) + len(own) :]), *own]
             return RuleRow(str(number), often, (), "", "", tuple(numbers), stage, shown.rule_text(rule, named=False))
         inside, outside = shown.output_texts(rule) if read is None else model.family.mean_texts(rule)
         return RuleRow(
@@ -72,7 +74,10 @@ def rule_rows(model: Model) -> list[RuleRow]:
             conditions=tuple(_condition(c, len(rule.conditions) == 1) for c in rule.conditions),
             inside=inside,
             outside=outside,
-            numbers=(format_number(rule.weight or 0.0, 2),) if read is None else model.family.numbers(rule),
+            numbers=(
+                *((format_number(rule.weight or 0.0, 2),) if read is None else model.family.numbers(rule)),
+                *support[number - 1],
+            ),
             stage=stage,
         )
 
@@ -81,7 +86,8 @@ def rule_rows(model: Model) -> list[RuleRow]:
 
 def number_names(model: Model) -> tuple[str, ...]:
     """What stands right of the rules."""
-    return ("weight",) if model.rules.reading is None else model.family.number_names
+    shown = model.rules
+    return (*(("weight",) if shown.reading is None else model.family.number_names), *shown.support())
 
 
 def rule_lines(rules: Iterable[FittedTerm], model: Model) -> list[str]:

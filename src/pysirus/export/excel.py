@@ -34,6 +34,7 @@ OWN_ROW = re.compile(r"(\$[A-Z]+)2\b")  # a cell of row 2 in a formula for that 
 FIRST_DAY = 25_569  # 1970-01-01, as Excel counts days
 LEAST_DAY = 61  # 1900-03-01; Excel takes 1900 for a leap year
 PARTS = {"year": "YEAR({})", "month": "MONTH({})", "hour": "HOUR({})", "weekday": "(WEEKDAY({},2)-1)"}
+_SUPPORT = ("rows", "share of rows", "returned in folds")
 FONT = "Calibri"  # that of cells without one, so that bold cells have it too
 
 
@@ -132,12 +133,13 @@ class Workbook:
     # ------------------------------------------------------------------------------------------------------- Rules
 
     def _write_rules(self) -> None:
-        """One row per rule, from row 4; its outputs for each sum in columns G, H, ..., then weight times output."""
+        """One row per rule, from row 4; its outputs for each sum from column G on, weight times output, its rows."""
         sheet, model = self.rules, self.model
         write_text(sheet["A1"], model.family.start_name if self.listing.weights is None else "mean")
         pairs = [f"{side}: {label}" for label in self.parts for side in ("adds inside", "adds outside")]
         outputs = [f"{side}: {label}" for label in self.parts for side in ("inside", "outside")]
-        for c, name in enumerate(["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs], start=1):
+        heads = ["#", "if", "then", "else", "frequency", "weight", *outputs, *pairs, *_SUPPORT]
+        for c, name in enumerate(heads, start=1):
             write_text(sheet.cell(3, c), name)
         first = self.first_part = 7 + len(outputs)
         for k, start in enumerate(self.listing.start):
@@ -151,6 +153,10 @@ class Workbook:
             for c, value in enumerate([*values, rule.weight], start=1):
                 if value == value:  # a frequency that is not known stays empty
                     write_text(sheet.cell(row, c), value)
+            support = [rule.n_inside, rule.share_inside, rule.returned_text or None]
+            for c, value in enumerate(support, start=first + len(pairs)):
+                write_text(sheet.cell(row, c), value)
+            sheet.cell(row, first + len(pairs) + 1).number_format = "0.0%"
         for row, branch in enumerate(self.listing.branches, start=4):
             for k in range(len(self.parts)):
                 for side, output in enumerate(self._outputs(branch, k)):

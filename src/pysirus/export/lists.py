@@ -65,12 +65,17 @@ def _value(text: str) -> str:
     return f"${_thousands(text)}$" if re.fullmatch(r"[+-]?[0-9.,e+-]+", text) else escape_latex(text)
 
 
+def _cell(text: str) -> str:
+    """What stands right of a rule: a number without a sign as it is."""
+    return text if re.fullmatch(r"[0-9][0-9.,e-]*", text) else _value(text)
+
+
 def _line(row: RuleRow) -> str:
     conditions = r" \textbf{\&} ".join(map(_condition, row.conditions)) or "always"
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
     rule = _slope(row.line) if row.line else rule
     stage = f"{row.stage} & " if row.stage else ""
-    numbers = "".join(f" & {text if text[:1].isdigit() else _value(text)}" for text in row.numbers)
+    numbers = "".join(f" & {_cell(text)}" for text in row.numbers)
     return rf"{row.number} & {stage}{row.frequency} & {rule}{numbers} \\"
 
 

@@ -16,7 +16,8 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.format import format_number
 
-INSIDE, OUTSIDE, BAR, UP, DOWN, GREY = "#1f5fa8", "#b9c6d8", "#5f83b0", "#2a7f62", "#c0504d", "#6b7280"
+# blue and orange, which people who take red for green tell apart
+INSIDE, OUTSIDE, BAR, UP, DOWN, GREY = "#1f5fa8", "#b9c6d8", "#5f83b0", "#1f5fa8", "#c25e00", "#6b7280"
 
 
 def pyplot() -> Any:

@@ -15,7 +15,7 @@ from pysirus._weights.survival import Curve, kaplan_meier
 from pysirus.plot._rules import DOWN, GREY, INSIDE, bare, plain, pyplot, two_lines
 
 Flags = NDArray[np.bool_]
-SHADES = ("#2a7f62", "#5f83b0", "#d29b2f", "#c0504d", "#7d5ba6", "#6b7280")
+SHADES = ("#1f5fa8", "#63a5dc", "#e69f00", "#c25e00", "#7d5ba6", "#6b7280")
 
 
 def kaplan_meier_curves(

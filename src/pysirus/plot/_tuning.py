@@ -8,7 +8,8 @@ import numpy as np
 
 from pysirus._model.tuning import IDEAL, Tuning
 from pysirus._parameters import ParameterError
-from pysirus.plot._rules import GREY, INSIDE, UP, bare, pyplot
+from pysirus.plot._rules import DOWN as CHOSEN
+from pysirus.plot._rules import GREY, INSIDE, bare, pyplot
 
 
 class _Tuned(NamedTuple):
@@ -69,8 +70,8 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
             markersize=3.5,
             linewidth=1.1,
         )
-        ax.axvline(path.n_rules[chosen], color=UP, linewidth=1, linestyle="--", zorder=0)
-        ax.plot(path.n_rules[chosen], values[chosen], marker="D", markersize=8, color=UP, zorder=3)
+        ax.axvline(path.n_rules[chosen], color=CHOSEN, linewidth=1, linestyle="--", zorder=0)
+        ax.plot(path.n_rules[chosen], values[chosen], marker="D", markersize=8, color=CHOSEN, zorder=3)
         ax.set_ylabel(name)
         ax.grid(axis="y", color="0.92")
         ax.set_axisbelow(True)
@@ -84,7 +85,7 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
         textcoords="offset points",
         ha="left" if path.n_rules[chosen] < 0.5 * path.n_rules.max() else "right",
         va="top",
-        color=UP,
+        color=CHOSEN,
         fontsize=9,
     )
     _mark_smallest(top, tuned)
@@ -115,7 +116,7 @@ def _mark_smallest(ax: Any, tuned: _Tuned) -> None:
 
 
 def pareto(model: Any, ax: Any = None) -> Any:
-    """Draw stability against error: one point per list size, the ideal point, and the choice in green.
+    """Draw stability against error: one point per list size, the ideal point, and the choice in orange.
 
     Parameters
     ----------
@@ -139,12 +140,12 @@ def pareto(model: Any, ax: Any = None) -> Any:
     ax.plot(
         [IDEAL[0], path.error[chosen]],
         [IDEAL[1], path.stability[chosen]],
-        color=UP,
+        color=CHOSEN,
         linewidth=0.9,
         linestyle="--",
         zorder=1,
     )
-    ax.scatter(path.error[chosen], path.stability[chosen], s=90, marker="D", color=UP, zorder=3, label=tuned.choice)
+    ax.scatter(path.error[chosen], path.stability[chosen], s=90, marker="D", color=CHOSEN, zorder=3, label=tuned.choice)
     ideal = "ideal: no error, stability 0.9"
     ax.scatter(*IDEAL, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
     _number_points(ax, tuning)

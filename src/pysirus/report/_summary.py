@@ -65,6 +65,7 @@ def _rule(rule: FittedTerm, model: Model, chosen: RuleSet) -> dict[str, Any]:
         **({} if rule.effect is None else {"effect": str(rule.effect)}),
         "nInside": rule.n_inside,
         "nOutside": rule.n_outside,
+        "rowsText": rule.support_text,
     }
 
 
@@ -87,6 +88,7 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
         "stability": short(model.facts.cv_stability),
         "p0": short(model.facts.p0),
         "sentence": "",
+        "returned": [rule.returned_text for rule in model.selected],
     }
     lines = {str(r): rule for r, rule in enumerate(model.selected) if rule.line_values}
     if lines:

@@ -99,7 +99,7 @@ function pickSize(size, focus = false) {
 /* --------------------------------------------------------------------------------------------------- rules */
 
 function bars(pairs) {
-  const box = element("p", { class: scored ? "bars scored" : "bars" });
+  const box = element("p", { class: `bars${scored ? " scored" : ""}${pairs.length > 3 ? " many" : ""}` });
   for (const [name, share, text] of pairs) {
     const fill = element("i");
     fill.style.width = `${(100 * Math.max(0, Math.min(1, share || 0))).toFixed(1)}%`;
@@ -122,12 +122,15 @@ function ruleCard(r, status, top, number) {
   if (rule.effect) sentence.append(element("span", { class: "badge" }, `fixed effect ${rule.effect}`));
   if (label) sentence.append(element("span", { class: "badge" }, label));
   const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
+  const again = data.sizes[state.size].returned[r], [k, of] = again ? again.split(" of ") : [];
+  const returned = again ? [["returned", k / of, again]] : [];
   const whole = rule.whole ? [element("details", { class: "whole" }, element("summary", {}, "Whole rule"), element("p", {}, rule.whole))] : [];
   const mark = number ? [element("span", { class: "number" }, `#${number}`)] : [];
   return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, ...mark, sentence, ...whole), bars([
     ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
-    [rule.line ? "known" : "support", rule.nInside / n, `${Math.round(100 * rule.nInside / n)}%`],
+    [rule.line ? "known" : "rows", rule.nInside / n, rule.rowsText],
     ...events,
+    ...returned,
     addends ? ["gap", Math.abs(points[0] - points[1]) / (top.gap || 1), format(Math.abs(points[0] - points[1]), 2)]
       : scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), rule.line ? pointsText([...points].reverse(), " to ") : pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
   ]));

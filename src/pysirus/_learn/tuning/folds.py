@@ -74,7 +74,7 @@ def draw_folds(
     cv: Any, n_repeats: int, *, response: Response, groups: Any, kept: NDArray[np.bool_], seed: int
 ) -> Iterator[list[Split]]:
     """The folds of one repetition after the other, among the rows of positive weight (``kept`` of those given)."""
-    groups = None if groups is None else _check_groups(groups, len(kept))[kept]
+    groups = None if groups is None else check_groups(groups, len(kept))[kept]
     given = _given_folds(cv, kept)
     return (_splits(cv, given, response, groups, derive(seed, repeat)) for repeat in range(n_repeats))
 
@@ -142,7 +142,8 @@ def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any,
     return result
 
 
-def _check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
+def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
+    """The groups of rows, one each."""
     found: NDArray[Any] = np.asarray(column_or_1d(groups))
     if len(found) != n_rows:
         raise DataError(f"{GROUPS} has {len(found)} entries, the table has {n_rows} rows: one group per row.")
@@ -356,7 +357,7 @@ def fit_folds(
 
     Where the number of repetitions is given, the next one begins before the last folds of this one are done.
     """
-    stop, settings, ahead = _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
+    stop, settings, ahead = plan.settings.stop or _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
     waiting: deque[list[Future[FoldResult]]] = deque()
     with cancellable_pool(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
         for number, splits in enumerate(repetitions):

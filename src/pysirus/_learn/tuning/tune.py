@@ -12,9 +12,11 @@ stability go with the size of the list.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,7 @@ from pysirus._model.model import Model
 from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
 from pysirus._parameters.check import to_rows
 from pysirus._runtime.console import warn_user
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._weights.weighted import WeightedPrefixes
 
@@ -164,6 +167,9 @@ def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan
     changed, at = _share_left_out(repetitions), path.at(p0)
     error, stability = float(path.error[at]), float(path.stability[at])
 
+    def use(fold: FoldResult, p0: float = p0) -> Use:
+        return fold.use(p0)
+
     def model() -> Model:
         weighted = whole.weighted
         frequencies = np.array([rule.frequency for rule in weighted.rules])
@@ -178,12 +184,14 @@ def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan
             if k > size and n_positive[k] > plan.max_rules:
                 break
             own_p0 = p0 if k == size else float((edges[k - 1] + edges[k]) / 2)
-            sizes.append(_size(weighted, k, own_p0, path, path.at(own_p0)))
-        tuning = Tuning(path, p0, error, stability, plan.criterion, at, changed, RuleSet(weighted.rules), tuple(sizes))
+            own = _size(weighted, k, own_p0, path, path.at(own_p0))
+            sizes.append(with_returned(own, weighted.rules, repetitions, partial(use, p0=own_p0)))
+        kept = (RuleSet(weighted.rules), tuple(sizes), _n_folds(repetitions))
+        tuning = Tuning(path, p0, error, stability, plan.criterion, at, changed, *kept)
         found = plan.weighing.model(whole.training, weighted, size, whole.paths.n_trees)
         return replace(found, tuning=tuning).at_size(size)
 
-    return Choice("one p0", error, stability, model, lambda fold: fold.use(p0))
+    return Choice("one p0", error, stability, model, use)
 
 
 def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath, at: int) -> Size:
@@ -201,10 +209,25 @@ def _size(weighted: WeightedPrefixes, n_rules: int, p0: float, path: TuningPath,
     )
 
 
+def with_returned(
+    size: Size, rules: Sequence[FittedTerm], repetitions: Sequence[Repetition], use: Callable[[FoldResult], Use]
+) -> Size:
+    """The size, with the number of folds that have each of its rules in the list that they use."""
+    found = Counter(key for own in repetitions for fold in own.folds for key in use(fold).rules)
+    return replace(size, returned=tuple(found[rule.key] for rule in rules[: size.n_rules]))
+
+
+def _n_folds(repetitions: Sequence[Repetition]) -> int:
+    return sum(len(own.folds) for own in repetitions)
+
+
 def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
     """The same number of rules in every fold, without corrections."""
     steps = [own.by_length for own in repetitions if own.by_length is not None]
     path, step = growing_path(steps, plan.max_rules, plan.criterion)
+
+    def use(fold: FoldResult, step: int = step) -> Use:
+        return fold.by_length.use(step)
 
     def model() -> Model:
         found = plain.model()
@@ -212,17 +235,22 @@ def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: Tunin
         least = max(1, sum(rule.given for rule in tuning.rules)) - 1  # no list is shorter than what is required
         at = [min(max(0, k - least), last) for k in range(len(tuning.sizes))]
         sizes = [
-            replace(size, error=float(path.error[k]), stability=float(path.stability[k]))
+            with_returned(
+                replace(size, error=float(path.error[k]), stability=float(path.stability[k])),
+                tuning.rules,
+                repetitions,
+                partial(use, step=k),
+            )
             for k, size in zip(at, tuning.sizes)
         ]
         own = min(step + least, len(sizes) - 1)
         chosen = sizes[own]
         choice = (chosen.p0, chosen.error, chosen.stability, tuning.criterion, own)
-        tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes))
+        tuned = Tuning(path, *choice, tuning.changed, tuning.rules, tuple(sizes), tuning.n_folds)
         return replace(found, tuning=tuned).at_size(own + 1)
 
     found = float(path.error[step]), float(path.stability[step])
-    return Choice("one number of rules", *found, model, lambda fold: fold.by_length.use(step))
+    return Choice("one number of rules", *found, model, use)
 
 
 def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan, kind: int) -> Choice:
@@ -232,25 +260,29 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
     path, step = growing_path(steps, plan.max_rules, plan.criterion)
     changed = _share_left_out(repetitions)
 
+    def use(fold: FoldResult, step: int = step) -> Use:
+        return fold.staged[kind].use(step)
+
     def model() -> Model:
         stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows), slopes=slopes)
         rules = stages[-1].rules
         weighted = plan.weighing.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
         weighted = plan.weighing.describe(training, weighted)
         lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
+        ends = [min(rule.stage, len(path)) - 1 for rule in rules]
         sizes = [
-            _size(weighted, k, lowest[k - 1], path, min(rules[k - 1].stage, len(path)) - 1)
-            for k in range(1, len(rules) + 1)
+            with_returned(_size(weighted, k, lowest[k - 1], path, end), rules, repetitions, partial(use, step=end))
+            for k, end in enumerate(ends, start=1)
         ]
         size = len(stages[min(step, len(stages) - 1)].rules)
         choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
-        tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes))
+        tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes), _n_folds(repetitions))
         n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
         return replace(plan.weighing.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 
     name = "rules and slopes in stages" if slopes else "rules in stages"
     found = float(path.error[step]), float(path.stability[step])
-    return Choice(name, *found, model, lambda fold: fold.staged[kind].use(step))
+    return Choice(name, *found, model, use)
 
 
 # all rows in bins and the number of trees in, what the folds of one repetition after the other learned out

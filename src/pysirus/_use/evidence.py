@@ -1,0 +1,318 @@
+"""Models of resamples in, the evidence for each term of a list and for the list as a whole out.
+
+Half-samples of the rows that chose a list flatter it: they share half of its rows. So the rates of single terms are
+shown with that said, and what may be expected of the whole list comes from samples that share no row: a list is chosen
+in one of them and looked for in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pysirus._model.model import Model
+from pysirus._stability.measures import NAMES, Estimate, Stability, near_matrix
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.term import Term
+from pysirus._text.format import format_number, format_percent, format_threshold, html_table, make_frame, text_table
+
+COVERAGE = 0.9  # of the intervals over resamples
+LEAST = 10  # resamples with a term that make an interval of it
+WIDTH = 60  # characters of a term
+# A list of all rows has more terms that return than a list of half of them. How many more is extrapolated: this share
+# of what a half gains on a quarter. On three simulated laws (docs/evidence.md) 0.5 and 1 miss by more, up to 0.054.
+GAIN = 0.75
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class TermEvidence:
+    """What resamples say of a term.
+
+    Attributes
+    ----------
+    term : FittedTerm
+        The term of the list.
+    returned, returned_nearby : float
+        The share of the resamples whose list has it, or has it or a neighbour of it.
+    inside, outside, weight : tuple of two float, or None
+        Where the middle 90% of its outputs and weights are, in the resamples that have it; None where these are fewer
+        than ten.
+    thresholds : tuple of (str, float, float)
+        The same of each threshold, by feature.
+    """
+
+    term: FittedTerm
+    returned: float
+    returned_nearby: float
+    inside: Interval | None = None
+    outside: Interval | None = None
+    weight: Interval | None = None
+    thresholds: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def threshold_text(self) -> str:
+        """The intervals of its thresholds, in words."""
+        return "; ".join(f"{name} {_between((low, high))}" for name, low, high in self.thresholds)
+
+
+@dataclass(frozen=True)
+class Forward:
+    """How lists that are learned before a period predict it."""
+
+    period: str
+    n_before: int
+    n_rows: int
+    metric: str
+    value: float
+    standard_error: float | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How sure a list is: what resamples of its rows select.
+
+    Attributes
+    ----------
+    terms : tuple of TermEvidence
+        For each term of the list in how many resamples it returned, and how its numbers move.
+    expected_return : Estimate or None
+        The share of the terms that a list from an independent sample of half the size would have, from samples that
+        share no row, with a standard error over resamples. Of periods: the share of the terms of a period's list that
+        the list of the next period has.
+    stability : dict of Stability
+        By what the lists come from: "folds", "bootstraps" and "halves", or "periods" and "next period".
+    how : str
+        "halves" or "periods".
+    n_resamples : int
+        Resamples that the terms are looked for in.
+    n_rows : int
+        Rows of the table.
+    retuned : bool
+        Whether the size of the list was tuned again in every resample.
+    forward : tuple of Forward
+        Of periods: how well each is predicted by what was learned before it.
+    """
+
+    terms: tuple[TermEvidence, ...]
+    expected_return: Estimate | None
+    stability: Mapping[str, Stability]
+    how: str
+    n_resamples: int
+    n_rows: int
+    retuned: bool = False
+    forward: tuple[Forward, ...] = field(default=())
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row for each term; ``backend`` is "pandas", "polars" or "pyarrow".
+
+        Columns ``rule``, ``returned``, ``returned_nearby``, ends of 90% intervals ``inside_low``, ``inside_high``,
+        ``outside_low``, ``outside_high``, ``weight_low``, ``weight_high``, and ``thresholds`` in words.
+        """
+        data: dict[str, list[Any]] = {"rule": [own.term.text for own in self.terms]}
+        for name in ("returned", "returned_nearby"):
+            data[name] = [getattr(own, name) for own in self.terms]
+        for name in ("inside", "outside", "weight"):
+            for i, end in enumerate(("low", "high")):
+                found = (getattr(own, name) for own in self.terms)
+                data[f"{name}_{end}"] = [None if pair is None else pair[i] for pair in found]
+        data["thresholds"] = [own.threshold_text for own in self.terms]
+        return make_frame(data, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        rate = self.expected_return
+        return {
+            "how": self.how,
+            "n_resamples": self.n_resamples,
+            "n_rows": self.n_rows,
+            "retuned": self.retuned,
+            "terms": self.to_frame("pyarrow").to_pylist(),
+            "expected_return": None if rate is None else {"value": rate.value, "standard_error": rate.error},
+            "stability": {name: own.to_dict() for name, own in self.stability.items()},
+            "forward": [vars(own) for own in self.forward],
+        }
+
+    # ---------------------------------------------------------------------------------------------------------- words
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        header = ["#", "rule", "returned", "nearby", "inside", "outside", "weight"]
+        rows = [
+            [
+                str(number),
+                own.term.folded(WIDTH),
+                format_percent(own.returned),
+                format_percent(own.returned_nearby),
+                *(_between(pair) for pair in (own.inside, own.outside, own.weight)),
+            ]
+            for number, own in enumerate(self.terms, start=1)
+        ]
+        kept = [i for i, name in enumerate(header) if name in header[:4] or any(row[i] for row in rows)]
+        return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+    def _stability_rows(self) -> tuple[list[str], list[list[str]]]:
+        every = list(self.stability.values())
+        names = [name for name in NAMES if any(name in own.measures for own in every)]
+        words = {"dice": "terms", "corrected": "corrected", "nearby": "nearby", "columns": "columns"}
+        header = ["between", *(words.get(name, "columns corrected") for name in names)]
+        return header, [[own.between, *(str(own.measures.get(name, "")) for name in names)] for own in every]
+
+    def _forward_rows(self) -> tuple[list[str], list[list[str]]]:
+        rows = [[own.period, f"{own.n_before:,}", f"{own.n_rows:,}", _metric(own)] for own in self.forward]
+        return ["period", "rows before", "rows", self.forward[0].metric.replace("_", " ")], rows
+
+    @property
+    def head(self) -> str:
+        """What was done, in a line."""
+        fixed = "everything tuned again in each" if self.retuned else "p0, or the number of rules, and stages fixed"
+        what = "half-samples" if self.how == "halves" else "periods"
+        return f"{self.n_resamples} {what} of {self.n_rows:,} rows, {fixed}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the figures mean."""
+        rate = self.expected_return
+        lines = []
+        if self.how == "halves":
+            lines.append(
+                "returned: the share of the half-samples whose list has the term. They share rows with the list, which "
+                "flatters it."
+            )
+            if rate is not None:
+                lines.append(f"A list from an independent sample of half the size would have {rate} of the terms.")
+        elif rate is not None:
+            lines.append(f"The list of the next period has {rate} of the terms of a period's list, on average.")
+        lines.append("Intervals are the middle 90% over the resamples that have the term; ± are standard errors.")
+        return lines
+
+    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        return [self._rows(), self._stability_rows(), *([self._forward_rows()] if self.forward else [])]
+
+    def __str__(self) -> str:
+        first, *others = (text_table(*own) for own in self._tables())
+        return "\n\n".join([self.head, first, "\n".join(self.notes), *others])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        first, *others = (html_table(*own) for own in self._tables())
+        return f"<p>{self.head}</p>{first}<p>{' '.join(self.notes)}</p>{''.join(others)}"
+
+
+def _between(pair: Interval | None) -> str:
+    """An interval in words."""
+    if pair is None:
+        return ""
+    low, high = (format_threshold(value, rounded=True) if value >= 1e4 else format_number(value, 3) for value in pair)
+    return low if low == high else f"{low} to {high}"
+
+
+def _metric(own: Forward) -> str:
+    return f"{own.value:.3f}" + ("" if own.standard_error is None else f" ± {own.standard_error:.3f}")
+
+
+# ------------------------------------------------------------------------------------------------------------ figures
+
+
+def terms_evidence(model: Model, models: Sequence[Model]) -> tuple[TermEvidence, ...]:
+    """What the models of resamples say of each term of a model."""
+    lists = [set(own.rules) for own in models]
+    every: list[Term] = list(dict.fromkeys([*model.rules, *(term for own in lists for term in own)]))
+    near, place = near_matrix(every) > 0, {term: i for i, term in enumerate(every)}
+    has = np.zeros((len(lists), len(every)), dtype=bool)
+    for row, own in zip(has, lists):
+        row[[place[term] for term in own]] = True
+    return tuple(
+        _term_evidence(
+            term,
+            [next(own for own in other.rules if own == term) for other, hit in zip(models, has[:, place[term]]) if hit],
+            float(has[:, place[term]].mean()),
+            float(has[:, near[place[term]]].any(axis=1).mean()),
+            model,
+        )
+        for term in model.rules
+    )
+
+
+def _term_evidence(
+    term: FittedTerm, found: Sequence[FittedTerm], returned: float, nearby: float, model: Model
+) -> TermEvidence:
+    if len(found) < LEAST:
+        return TermEvidence(term, returned, nearby)
+    k = model.family.shown_class(term)
+
+    def output(side: Any) -> float:
+        values = np.atleast_1d(np.asarray(side, dtype=np.float64))
+        return float(values[k if len(values) > 1 else 0])
+
+    sides = (
+        [_interval([output(own.means[i]) for own in found]) for i in (0, 1)]
+        if term.has_sides and term.is_binary
+        else [None, None]
+    )
+    thresholds = []
+    for c, condition in enumerate(term.conditions):
+        for end in ("lower", "upper"):
+            if getattr(condition, end) is not None:
+                values = [float(getattr(_same(own, condition.feature, c), end)) for own in found]
+                thresholds.append((condition.feature, *_interval(values)))
+    weight = _interval([own.weight or 0.0 for own in found])
+    return TermEvidence(term, returned, nearby, sides[0], sides[1], weight, tuple(thresholds))
+
+
+def _same(term: FittedTerm, feature: str, place: int) -> Any:
+    """The condition of an equal term on a feature."""
+    return next((own for own in term.conditions if own.feature == feature), term.conditions[place])
+
+
+def _interval(values: Sequence[float]) -> Interval:
+    low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return float(low), float(high)
+
+
+def shared(chosen: Model, looked_for: Model) -> tuple[int, int]:
+    """How many terms of one list another one has, and how many there are."""
+    there = set(looked_for.rules)
+    return sum(term in there for term in chosen.rules), len(chosen.rules)
+
+
+def expected_return(quarters: Sequence[Sequence[Model]], halves: Sequence[Sequence[Model]]) -> Estimate | None:
+    """The share of a list's terms that a list from an independent sample of half the size has.
+
+    Each draw has two disjoint halves, and a quarter of each. The share is known of lists from a half, and from a
+    quarter, looked for in the other half; from there it is extrapolated to a list from all rows.
+    """
+    of_half = np.array([np.sum([shared(a, b), shared(b, a)], axis=0) for a, b in halves], dtype=np.float64)
+    of_quarter = np.array(
+        [np.sum([shared(p, b), shared(q, a)], axis=0) for (p, q), (a, b) in zip(quarters, halves)], dtype=np.float64
+    )
+
+    def share(rows: Any) -> float:
+        half, quarter = of_half[rows].sum(axis=0), of_quarter[rows].sum(axis=0)
+        if not half[1] or not quarter[1]:
+            return float("nan")
+        found = half[0] / half[1]
+        return float(np.clip(found + GAIN * (found - quarter[0] / quarter[1]), 0.0, 1.0))
+
+    n, every = len(of_half), np.arange(len(of_half))
+    value = share(every)
+    if np.isnan(value):
+        return None
+    without = np.array([share(np.delete(every, i)) for i in every]) if n > 1 else np.array([np.nan])
+    error = None if np.isnan(without).any() else float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
+    return Estimate(value, error)
+
+
+def next_return(models: Sequence[Model]) -> Estimate | None:
+    """The share of the terms of a period's list that the next one has, and its standard error over periods."""
+    found = [shared(a, b) for a, b in pairwise(models)]
+    shares = [hits / n for hits, n in found if n]
+    if not shares:
+        return None
+    error = float(np.std(shares, ddof=1) / np.sqrt(len(shares))) if len(shares) > 1 else None
+    return Estimate(float(np.mean(shares)), error)

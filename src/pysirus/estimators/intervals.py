@@ -1,0 +1,266 @@
+"""A fitted estimator and its training rows in, models of folds kept beside it; with them intervals and sets out.
+
+They are on disk only where they are asked for: ``save_folds`` writes a side file, which names the model it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from pysirus._data.table import recode_table
+from pysirus._learn.grow import bin_rows
+from pysirus._learn.resample import continuous_columns, fit_samples
+from pysirus._learn.tuning.folds import draw_folds
+from pysirus._model.agreement import check_document
+from pysirus._model.file import ModelFileError, model_from_json, model_to_json
+from pysirus._model.model import Model
+from pysirus._model.parse import Damage
+from pysirus._parameters import ParameterError
+from pysirus._parameters.check import check_choice
+from pysirus._runtime.output import write_text
+from pysirus._text.message import Parameter
+from pysirus._use.intervals import IntervalCoverage, KeptFold, KeptFolds, coverage_by_rule
+
+if TYPE_CHECKING:
+    from pysirus.estimators.sirus import SirusBase
+
+Self = TypeVar("Self", bound="Calibrated")
+FORMAT = "pysirus-folds"
+
+
+class Calibrated:
+    """Models of folds, kept beside the model."""
+
+    _kept: KeptFolds
+
+    def calibrate(
+        self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None, nested: bool = False
+    ) -> Self:
+        """Learn a list in each fold, and keep these and how far they miss their held-out rows, for intervals.
+
+        Tuned estimators with ``keep_folds=True`` do this in ``fit``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training rows, as in ``fit``.
+        cv : int, splitter or list of folds, default=10
+            The folds.
+        groups : array of shape (n_rows,), optional
+            Rows of the same group stay in the same fold.
+        nested : bool, default=False
+            Whether each fold is tuned by itself. Otherwise all have the p0 (or the number of rules) and the stages that
+            were chosen on all rows: coverage is then near what is asked for, without a guarantee.
+
+        Returns
+        -------
+        self : estimator
+        """
+        check_choice("nested", nested, (True, False))
+        self._kept = learn_folds(cast("SirusBase", self), X, y, sample_weight, cv=cv, groups=groups, nested=nested)
+        return self
+
+    @property
+    def _folds(self) -> KeptFolds:
+        model = cast("SirusBase", self)._as_model()
+        if "_kept" not in self.__dict__:
+            raise ParameterError(
+                f"'{model.target}' has no intervals yet: fit a tuned estimator with {Parameter('keep_folds')}=True, or "
+                "call calibrate with the training rows, or load_folds with a file that save_folds wrote."
+            )
+        return self._kept
+
+    def save_folds(self, path: str | os.PathLike[str]) -> None:
+        """Write the models of the folds to a side file, for ``load_folds``; the model file has no part of them.
+
+        Parameters
+        ----------
+        path : str or path
+            The JSON file. It holds the targets of the training rows.
+        """
+        kept = self._folds
+        folds = [
+            {
+                "model": model_to_json(fold.model),
+                "values": fold.values.tolist(),
+                "truth": fold.truth.tolist(),
+            }
+            for fold in kept.folds
+        ]
+        about = {"format": FORMAT, "version": 1, "of": _mark(cast("SirusBase", self).model_), "nested": kept.nested}
+        write_text(Path(path), json.dumps({**about, "folds": folds}, allow_nan=False) + "\n")
+
+    def load_folds(self: Self, path: str | os.PathLike[str]) -> Self:
+        """Read what ``save_folds`` wrote of this model.
+
+        Parameters
+        ----------
+        path : str or path
+            The JSON file.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ModelFileError
+            If the file is damaged, or of another model.
+        """
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            if found["format"] != FORMAT or found["version"] != 1:
+                raise ModelFileError(f"'{path}' is no file of folds that this pysirus reads.")
+            if found["of"] != _mark(cast("SirusBase", self)._as_model()):
+                raise ModelFileError(f"'{path}' belongs to another model than this one. Calibrate this one again.")
+            for fold in found["folds"]:
+                check_document(fold["model"])
+            folds = tuple(
+                KeptFold(model_from_json(f["model"]), np.array(f["values"], dtype=float), np.array(f["truth"]))
+                for f in found["folds"]
+            )
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, Damage) as error:
+            raise ModelFileError(f"'{path}' is no file of folds, or it is damaged.") from error
+        self._kept = KeptFolds(folds, bool(found["nested"]))
+        return self
+
+    def _covered(self, X: Any, covered: NDArray[np.bool_], coverage: float) -> IntervalCoverage:
+        return coverage_by_rule(cast("SirusBase", self)._as_model(), X, covered, coverage)
+
+
+class NumberIntervals(Calibrated):
+    """Intervals of numbers."""
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """An interval for the target of each row, by CV+ (Barber, Candès, Ramdas, Tibshirani 2021).
+
+        Needs ``keep_folds=True`` in a tuned estimator, or ``calibrate``. For rows like the training rows about
+        ``coverage`` of the intervals hold the target; with ``nested=True`` at least ``2 * coverage - 1`` is guaranteed.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+        coverage : float, default=0.9
+            The share of the intervals that hold the target, between 0 and 1.
+
+        Returns
+        -------
+        ends : ndarray of shape (n_rows, 2)
+            Lower and upper ends. Counts and amounts have intervals that grow with the prediction and start at 0.
+        """
+        return self._folds.intervals(X, check_coverage(coverage))
+
+    def interval_coverage(self, X: Any, y: Any, coverage: float = 0.9) -> IntervalCoverage:
+        """How many intervals hold the target, of all rows and of those of each rule; groups that fall short are named.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,)
+            Their targets.
+        coverage : float, default=0.9
+            As in ``predict_interval``.
+
+        Returns
+        -------
+        found : IntervalCoverage
+            Prints as a table; ``short`` are the groups that fall short.
+        """
+        ends, truth = self.predict_interval(X, coverage), np.asarray(y, dtype=np.float64)
+        return self._covered(X, (ends[:, 0] <= truth) & (truth <= ends[:, 1]), coverage)
+
+
+class ClassSets(Calibrated):
+    """Sets of classes, and probabilities with a lower and an upper end."""
+
+    classes_: NDArray[Any]
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """The classes that each row may be of: about ``coverage`` of the sets hold the true one.
+
+        Needs ``keep_folds=True`` in a tuned estimator, or ``calibrate``. Cross-conformal sets by CV+: a class is in
+        unless too many held-out rows were given a larger probability of their own class.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+        coverage : float, default=0.9
+            The share of the sets that hold the class, between 0 and 1.
+
+        Returns
+        -------
+        sets : ndarray of bool, of shape (n_rows, n_classes)
+            In the order of ``classes_``. A set may be empty: no class is as likely as those of most held-out rows.
+        """
+        return self._folds.sets(X, check_coverage(coverage))
+
+    def predict_proba_interval(self, X: Any) -> NDArray[np.float64]:
+        """Of two classes, between which probabilities that of the positive class lies: cross Venn-Abers.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+
+        Returns
+        -------
+        ends : ndarray of shape (n_rows, 2)
+            The calibrated probability if the row were of the other class, and if it were of the positive one (of the
+            second class, where none is named). Where they are far apart, few held-out rows are like this one.
+        """
+        if len(self.classes_) != 2:
+            raise ParameterError(f"Venn-Abers probabilities are for two classes, and there are {len(self.classes_)}.")
+        return self._folds.venn_abers(X, cast("SirusBase", self).model_.positive)
+
+    def set_coverage(self, X: Any, y: Any, coverage: float = 0.9) -> IntervalCoverage:
+        """How many sets hold the class, of all rows and of those of each rule; see ``interval_coverage``."""
+        sets, model = self.predict_set(X, coverage), cast("SirusBase", self).model_
+        truth = model.family.read_truth(y, len(sets), model.labels)
+        return self._covered(X, sets[np.arange(len(sets)), truth], coverage)
+
+
+def check_coverage(coverage: Any) -> float:
+    """A share between 0 and 1."""
+    if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not 0 < coverage < 1:
+        raise ParameterError(f"{Parameter('coverage')} must be between 0 and 1, such as 0.9, got {coverage!r}.")
+    return float(coverage)
+
+
+def learn_folds(
+    estimator: SirusBase, X: Any, y: Any, sample_weight: Any = None, *, cv: Any, groups: Any, nested: bool
+) -> KeptFolds:
+    """The models of folds, and what they predict of their held-out rows."""
+    table, response, target = estimator._read(X, y, sample_weight)
+    kept = estimator._counting(y, sample_weight, table.n_rows)
+    settings = estimator._settings_again(int(effective_n_jobs(estimator.n_jobs)))
+    seed = settings.seed
+    (splits,) = draw_folds(cv, 1, response=response, groups=groups, kept=kept, seed=seed)
+    cuts = bin_rows(table, response, target, settings).binned.cuts
+    settings = replace(settings, continuous=continuous_columns(cuts))
+    learn = partial(estimator._learn_again, retune=nested)
+    models = fit_samples(table, response, [train for train, _ in splits], settings, learn)
+
+    def keep(model: Model, test: NDArray[np.intp]) -> KeptFold:
+        values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
+        return KeptFold(model, values, response.take(test).truth)
+
+    return KeptFolds(tuple(keep(model, test) for model, (_, test) in zip(models, splits)), nested)
+
+
+def _mark(model: Model) -> str:
+    """What tells a model from others."""
+    rules = json.dumps(model_to_json(model)["rules"], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(rules.encode()).hexdigest()

@@ -1,0 +1,224 @@
+"""A classifier in, curves that say how good its probabilities are out: of rows that are given, or of those held out.
+
+All three draw the same groups of rows: by rising probability of a class, the weight of those that are of it and not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._families.read import read_weights
+from pysirus._model.held_out import Bins, bins_of
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError, check_integer
+from pysirus.plot._rules import GREY, INSIDE, bare, class_number, plain, pyplot
+
+Floats = NDArray[np.float64]
+FINE = 100_000  # groups of rows in curves: in effect one for each probability
+RULED = 0.93  # the grey of thin lines
+
+
+def calibration(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    n_groups: int = 10,
+    class_: Any = None,
+    ax: Any = None,
+) -> Any:
+    """Plot the share that came true against the predicted probability, in groups of rows of equal size.
+
+    Probabilities are right where the dots lie on the diagonal. Bars are two standard errors, as if rows were
+    independent. The marks on the lower axis are deciles of the predicted probabilities.
+
+    Parameters
+    ----------
+    model : Model or fitted estimator
+        A classifier.
+    X : data frame or array of shape (n_rows, n_columns), optional
+        Rows that the model was not fitted on. By default the held-out rows that a tuned model keeps.
+    y : array of shape (n_rows,), optional
+        Their classes.
+    sample_weight : array of shape (n_rows,), optional
+        Their weights.
+    n_groups : int, default=10
+        Number of groups, at most 50.
+    class_ : label, optional
+        The class whose probability is drawn; by default the positive one, of several the last.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pysirus import SirusClassifier, plot
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = SirusClassifier(n_rules=5, n_trees=500, random_state=0).fit(X[::2], y[::2])
+    >>> ax = plot.calibration(model, X[1::2], y[1::2])
+    >>> ax.get_ylabel()
+    'share of rows that are 1'
+    """
+    check_integer("n_groups", n_groups, 2, 50)
+    model, found, name, rows = _groups(model, X, y, sample_weight, class_, "calibration")
+    total = found.members + found.others
+    own = bins_of(
+        0,
+        np.repeat(found.probability, 2),
+        np.tile([True, False], len(total)),
+        np.stack([found.members, found.others], axis=1).ravel(),
+        n_groups,
+    )
+    mass = own.members + own.others
+    share = own.members / mass
+    count = mass * (rows / mass.sum())  # weights as numbers of rows
+    error = 2 * np.sqrt(share * (1 - share) / np.maximum(count, 1))
+    ax = _square(ax)
+    below, above = share - np.maximum(share - error, 0), np.minimum(share + error, 1) - share
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle="--", zorder=1)
+    ax.errorbar(own.probability, share, yerr=[below, above], fmt="o", color=INSIDE, ecolor=INSIDE, elinewidth=1)
+    deciles = np.interp(np.arange(0.1, 1, 0.1), np.cumsum(total) / total.sum(), found.probability)
+    ax.plot(deciles, np.zeros(len(deciles)), "|", color=GREY, markersize=9, clip_on=False)
+    ax.set_xlabel(plain(f"predicted probability of {name}"))
+    ax.set_ylabel(plain(f"share of rows that are {name}"))
+    return ax
+
+
+def roc(
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, class_: Any = None, ax: Any = None
+) -> Any:
+    """Plot the ROC curve: the share of a class that is found against the share of others that is taken for it.
+
+    Parameters
+    ----------
+    model, X, y, sample_weight, class_, ax
+        As in ``calibration``.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pysirus import SirusClassifier, plot
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = SirusClassifier(n_rules=5, n_trees=500, random_state=0).fit(X[::2], y[::2])
+    >>> plot.roc(model, X[1::2], y[1::2]).get_legend().get_texts()[0].get_text()
+    'AUC 0.96'
+    """
+    model, found, name, _ = _groups(model, X, y, sample_weight, class_, "roc")
+    hits, false = _from_above(found.members), _from_above(found.others)
+    ax = _square(ax)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle="--", zorder=1)
+    ax.plot(false, hits, color=INSIDE, linewidth=1.8, label=f"AUC {_area(false, hits):.2f}")
+    ax.set_xlabel(plain(f"share of others taken for {name}"))
+    ax.set_ylabel(plain(f"share of {name} found"))
+    ax.legend(frameon=False, loc="lower right")
+    return ax
+
+
+def gain(
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, class_: Any = None, ax: Any = None
+) -> Any:
+    """Plot the gain curve: the share of a class found among the rows of highest probability.
+
+    The dashed line is what rows in random order give, the grey line the best that is possible.
+
+    Parameters
+    ----------
+    model, X, y, sample_weight, class_, ax
+        As in ``calibration``.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pysirus import SirusClassifier, plot
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = SirusClassifier(n_rules=5, n_trees=500, random_state=0).fit(X[::2], y[::2])
+    >>> plot.gain(model, X[1::2], y[1::2]).get_xlabel()
+    'share of rows, highest probability first'
+    """
+    model, found, name, _ = _groups(model, X, y, sample_weight, class_, "gain")
+    ax = _square(ax)
+    share = float(found.members.sum() / (found.members + found.others).sum())
+    ax.plot([0, share, 1], [0, 1, 1], color="0.75", linewidth=1, zorder=1, label="perfect order")
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle="--", zorder=1, label="random order")
+    rows = _from_above(found.members + found.others)
+    ax.plot(rows, _from_above(found.members), color=INSIDE, linewidth=1.8, label="by the rules")
+    ax.set_xlabel("share of rows, highest probability first")
+    ax.set_ylabel(plain(f"share of {name} found"))
+    ax.legend(frameon=False, loc="lower right")
+    return ax
+
+
+def _groups(model: Any, X: Any, y: Any, sample_weight: Any, class_: Any, figure: str) -> tuple[Model, Bins, str, float]:
+    """The model, its rows by probability, the name of the class, and the number of rows."""
+    model = model._as_model()
+    if model.classes is None:
+        raise ParameterError(f"plot.{figure} is for classifiers; this model predicts numbers.")
+    if (X is None) != (y is None):
+        raise ParameterError(
+            f"plot.{figure} takes X and y together, or neither for the held-out rows of a tuned model."
+        )
+    k = class_number(model, class_)
+    name = str(model.classes[k])
+    if X is not None:
+        probability = model.predict_proba(X)[:, k]
+        truth = model.family.read_truth(y, len(probability), model.labels) == k
+        weights = read_weights(sample_weight, len(probability))
+        mass = np.ones(len(probability)) if weights is None else weights
+        found = bins_of(k, probability, truth, mass, FINE)
+        return model, _both_sides(found, name, figure), name, float(len(probability))
+    if model.out_of_fold is None or not model.out_of_fold.bins:
+        raise ParameterError(f"The model keeps no held-out rows: tune it, or give plot.{figure} rows, X and y.")
+    found = _of_class(model.out_of_fold.bins, k, len(model.classes))
+    return model, _both_sides(found, name, figure), name, float((found.members + found.others).sum())
+
+
+def _of_class(kept: tuple[Bins, ...], k: int, n_classes: int) -> Bins:
+    """The groups of a class; of two classes those of the other one, turned round."""
+    for own in kept:
+        if own.code == k:
+            return own
+    own = kept[0]
+    if n_classes != 2:
+        raise ParameterError("The model keeps the held-out rows of other classes only: give X and y.")
+    return Bins(k, 1 - own.probability[::-1], own.others[::-1], own.members[::-1])
+
+
+def _both_sides(found: Bins, name: str, figure: str) -> Bins:
+    if not found.members.sum() or not found.others.sum():
+        raise ParameterError(f"plot.{figure} needs rows that are {name} and rows that are not.")
+    return found
+
+
+def _from_above(weights: Floats) -> Floats:
+    """The share of a weight in the rows from the highest probability down, from 0 to 1."""
+    return np.concatenate([[0.0], np.cumsum(weights[::-1]) / weights.sum()])
+
+
+def _area(x: Floats, y: Floats) -> float:
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+
+
+def _square(ax: Any) -> Any:
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=(4.4, 4.4), layout="constrained")
+    ax.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+    ax.grid(color=str(RULED))
+    ax.set_axisbelow(True)
+    bare(ax, "left", "bottom")
+    return ax

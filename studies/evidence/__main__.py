@@ -1,0 +1,60 @@
+"""Computes a part of the study, or writes its tables into the page: ``python -m studies.evidence PART [--write]``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pysirus._runtime.output import write_text
+from studies.evidence import coverage, datasets, laws, tables
+from studies.results import CHANGES, RESULTS
+
+FOLDER = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
+PARTS: dict[str, tuple[Callable[[], Iterator[dict[str, Any]]], Callable[[list[dict[str, Any]]], str]]] = {
+    "returns": (laws.measure_all, tables.returns),
+    "stability": (datasets.measure_all, tables.stability),
+    "coverage": (coverage.measure_all, tables.coverage),
+}
+
+
+def compute(part: str) -> None:
+    """Measure, one cell after the other; what is there already stays."""
+    path, cells = FOLDER / f"{part}.json", []
+    for cell in PARTS[part][0]():
+        cells.append(cell)
+        lines = ",\n".join(json.dumps(own, separators=(",", ":")) for own in cells)
+        write_text(path, f'{{"results": {RESULTS}, "cells": [\n{lines}\n]}}\n')
+        print(part, {name: value for name, value in cell.items() if isinstance(value, (str, int, float))}, flush=True)
+
+
+def write(parts: list[str]) -> None:
+    """Put the tables of parts between their marks in the page; one of another version is refused."""
+    page = PAGE.read_text(encoding="utf-8")
+    for part in parts:
+        found = json.loads((FOLDER / f"{part}.json").read_text(encoding="utf-8"))
+        if found["results"] != RESULTS:
+            raise SystemExit(f"{part} is of results version {found['results']}: {CHANGES[found['results'] + 1]}")
+        head, mark, rest = page.partition(f"<!-- {part} -->\n")
+        _, end, rest = rest.partition("<!-- end -->")
+        if not mark or not end:
+            raise SystemExit(f"docs/evidence.md has no place for {part}")
+        page = f"{head}{mark}{PARTS[part][1](found['cells'])}\n{end}{rest}"
+    write_text(PAGE, page)
+
+
+def main(arguments: list[str]) -> None:
+    """All parts that have results, or those that are named."""
+    parts = [own for own in arguments if own in PARTS] or [own for own in PARTS if (FOLDER / f"{own}.json").exists()]
+    if "--write" in arguments:
+        write(parts)
+        return
+    for part in parts:
+        compute(part)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

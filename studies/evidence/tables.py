@@ -1,0 +1,78 @@
+"""Cells of the study in, tables of the page out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from studies.results import markdown
+
+Cells = list[dict[str, Any]]
+
+
+def _mean(values: Any) -> str:
+    values = np.asarray(values, dtype=float)
+    return f"{values.mean():.2f} ± {values.std(ddof=1) / np.sqrt(len(values)):.2f}"
+
+
+def returns(cells: Cells) -> str:
+    """What is expected beside what fresh samples give, and rates of single terms."""
+    rows = []
+    for cell in cells:
+        lists = cell["lists"]
+        own, fresh = (np.concatenate([each[name] for each in lists]) for name in ("returned", "fresh_by_term"))
+        expected, given = (np.array([each[name] for each in lists]) for name in ("expected", "fresh"))
+        rows.append(
+            [
+                f"{cell['law']}, {cell['n']:,} rows",
+                _mean(given),
+                _mean(expected),
+                f"{expected.mean() - given.mean():+.3f}",
+                f"{np.std(expected - given, ddof=1):.2f}",
+                f"{own.mean() - fresh.mean():+.2f}",
+                f"{np.corrcoef(own, fresh)[0, 1]:.2f}",
+            ]
+        )
+    head = [
+        "law",
+        "fresh samples",
+        "`expected_return`",
+        "bias",
+        "spread of a list",
+        "bias of `returned`",
+        "correlation",
+    ]
+    return markdown(head, rows)
+
+
+def stability(cells: Cells) -> str:
+    """Folds, bootstrap samples and halves of the eight datasets."""
+    rows = []
+    for cell in cells:
+        found = [f"{cell[name][0]:.2f} ± {cell[name][1]:.2f}" for name in ("folds", "bootstraps", "halves", "nearby")]
+        rate = cell["expected_return"]
+        rows.append([cell["dataset"], cell["form"], f"{cell['n_rules']}", *found, f"{rate[0]:.2f} ± {rate[1]:.2f}"])
+    head = ["dataset", "list", "rules", "folds (89% shared)", "bootstrap samples", "disjoint halves"]
+    return markdown([*head, "halves, with neighbours", "expected return"], rows)
+
+
+def coverage(cells: Cells) -> str:
+    """How often intervals and sets hold the truth, and the rule whose rows fare worst."""
+    rows = []
+    for cell in cells:
+        worst = cell["worst"]
+        rows.append(
+            [
+                cell["table"],
+                cell["what"],
+                f"{cell['n_test']:,}",
+                f"{100 * cell['coverage']:.1f}%",
+                cell["size"],
+                "" if worst is None else f"`{worst[0]}`: {100 * worst[1]:.0f}% of {worst[2]}",
+            ]
+        )
+    average = np.mean([cell["coverage"] for cell in cells])
+    rows.append(["average", "", "", f"{100 * average:.1f}%", "", ""])
+    head = ["table", "target", "rows", "covered", "mean width, or size", "worst rule"]
+    return markdown(head, rows)
