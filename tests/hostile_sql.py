@@ -14,7 +14,7 @@ import pyarrow as pa
 from hand_made import grafted
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
-from pysirus._families.classes import ClassShares
+from pysirus._families.class_shares import ClassShares
 from pysirus._families.gaussian import Gaussian
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule

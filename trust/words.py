@@ -78,6 +78,7 @@ ALLOWED: dict[Excuse, str] = {
     ("docs/tables.md", "column of numbers,?"): "the same",
     ("docs/stages-study.md", "mean responses"): "the name of a form in the recorded results",
     ("docs/slopes.md", "the card says"): "a scorecard",
+    ("docs/how-to/from-others.md", "(?:a|such a|same) card"): "a scorecard",
     ("docs/constraints.md", "may be judged on"): "of people, and not of models",
     ("docs/scale.md", "tall(?:y|ies)"): "the internals: what a tally is, is explained there",
 }

@@ -12,6 +12,7 @@ from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, Rule, Split
 from pysirus._use.evidence import Evidence
+from pysirus.estimators.alternatives import Alternatives, alternatives
 from pysirus.estimators.base import load
 from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
 from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
@@ -19,6 +20,7 @@ from pysirus.estimators.rule_model import RuleModel
 from pysirus.estimators.survival import SirusSurvival, SirusSurvivalCV
 
 __all__ = [
+    "Alternatives",
     "Condition",
     "DataError",
     "Evidence",
@@ -38,6 +40,7 @@ __all__ = [
     "SirusSurvivalCV",
     "Split",
     "Stability",
+    "alternatives",
     "datasets",
     "load",
     "plot",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from pysirus._families.decision import Decision
 from pysirus._families.links import INVERSE, ON_NUMBERS, EffectScale, Floats, Form, Link
 from pysirus._families.outputs import Part, RulePart
 from pysirus._families.target import Target
@@ -40,6 +41,7 @@ class Family(Target):
     task: ClassVar[Task] = "regression"
     link: ClassVar[Link] = "identity"
     error_name: ClassVar[str]  # what tuning measures
+    row_loss_name: ClassVar[str] = "deviance"  # what a held-out row loses
     score_metric: ClassVar[str]  # what ``score`` answers with
     edit_metric: ClassVar[str]  # what the trail of edits tells
     prediction_name: ClassVar[str] = "prediction"  # what is predicted, in a sentence
@@ -51,7 +53,6 @@ class Family(Target):
     value_name: ClassVar[str] = "predicted value"
     number_names: ClassVar[tuple[str, ...]] = ("points if so", "points if not")  # right of rules in a printed table
     has_hazard: ClassVar[bool] = False  # whether a baseline hazard and outcomes of rules are kept
-    folds_compare: ClassVar[bool] = True  # whether predictions of lists of several folds do
     takes_corrections: ClassVar[bool] = True  # whether later rules may correct earlier ones
     is_least_squares: ClassVar[bool] = False  # whether rules are weighed by squared error
     weighs_equally: ClassVar[bool] = False  # whether all rules have the same weight
@@ -90,6 +91,24 @@ class Family(Target):
     def speaking_of(self: Self, label: Any) -> Self:
         """The family whose texts and metrics speak of a class; of the one that it has where none is said."""
         return self
+
+    @property
+    def decides_by(self) -> Decision | None:
+        """How a class is decided for, where it is not the most likely one."""
+        return None
+
+    @property
+    def decision_text(self) -> str:
+        """How a class is decided for, in words; empty where it is the most likely one."""
+        return ""
+
+    def deciding_by(self: Self, decision: Decision | None) -> Self:
+        """The family that decides so."""
+        return self
+
+    def deciding(self, k: int) -> tuple[float, float]:
+        """By what the sum of class k is multiplied, and what is added to it, before the largest decides."""
+        return 1.0, 0.0
 
     def of_last(self: Self) -> Self:
         """The family that speaks of the last class."""
@@ -137,6 +156,22 @@ class Family(Target):
     def of_class(self, values: Floats, k: int) -> Floats:
         """The part of class k in scores [..., output], of two classes its log-odds; numbers as they are."""
         return values
+
+    def points_of(self, values: Floats, k: int) -> Floats:
+        """Parts of a score [..., output] as they count for class k; of several classes less the mean of all."""
+        return self.of_class(values, k)
+
+    def score_at(self, prediction: float) -> float:
+        """The score that stands for a prediction."""
+        return prediction
+
+    def winning_margins(self, k: int) -> tuple[Floats, Floats]:
+        """By how much class k wins over each other one, ``start + mix @ scores``: the matrix and the start."""
+        raise AttributeError("Only classes win over each other.")
+
+    def choose(self, probabilities: Floats) -> Any:
+        """The number of the class that is decided for in each row."""
+        raise AttributeError("Only classes are decided for.")
 
     @property
     def adds_up(self) -> bool:
@@ -340,10 +375,6 @@ class Family(Target):
     def truths(self, y: Any, n_rows: int) -> Any:
         """What came true, one entry for each row."""
         return y
-
-    def told_mean(self, means: Floats, rule: RulePart) -> float:
-        """What is told of the means [output] of what came true (``watched``), beside a rule."""
-        return float(means[0])
 
     def truth_text(self, truth: Any, number: Callable[[float], str]) -> str:
         """An entry of ``truths`` as text, with the words for numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.base import Family, Task, signed, start_texts
+from pysirus._families.decision import LEAST_WEIGHT, Decision
 from pysirus._families.links import ON_ODDS, EffectScale, Floats, Form, Link, log_odds
 from pysirus._families.outputs import LABELS, RulePart, fold_labels, fold_middle
-from pysirus._families.row_metrics import brier_losses, log_losses
+from pysirus._families.row_metrics import log_losses
 from pysirus._families.target import ClassTarget
 from pysirus._parameters.check import label_number
 from pysirus._text.format import format_label, format_outputs, format_percents, format_shares, one_line
@@ -36,6 +38,7 @@ class ClassFamily(ClassTarget, Family):
     labels: tuple[Any, ...] = ()
     spoken_of: Any = None  # of two classes the label of one, where it was said
     class_weight: Any = None  # for the fit
+    decides_by: Decision | None = None  # where it is not the most likely class
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -63,6 +66,39 @@ class ClassFamily(ClassTarget, Family):
     def of_last(self: Self) -> Self:
         """Of the last class, which is not said."""
         return replace(self, spoken_of=None)
+
+    def deciding_by(self: Self, decision: Decision | None) -> Self:
+        """The family that decides so."""
+        return replace(self, decides_by=decision)
+
+    @property
+    def decision_weights(self) -> tuple[float, ...]:
+        """What the probability of each class is multiplied by before the largest decides."""
+        return (1.0,) * len(self.labels) if self.decides_by is None else self.decides_by.weights
+
+    @property
+    def decision_text(self) -> str:
+        """How a class is decided for, in words; empty where it is the most likely one."""
+        if self.decides_by is None:
+            return ""
+        if len(self.labels) == 2:
+            k = self.positive
+            said = f"{self.label_text(k)} above a probability of {self.decides_by.cutoff(k):.4g}"
+        else:
+            pairs = zip(self.labels, self.decides_by.costs or self.decides_by.weights)
+            said = "largest probability times cost, " + ", ".join(f"{label} {cost:g}" for label, cost in pairs)
+        return one_line(f"{said} ({self.decides_by.how()})")
+
+    def winning_margins(self, k: int) -> tuple[Floats, Floats]:
+        """Differences of what decides."""
+        factors, addends = np.array([self.deciding(j) for j in range(len(self.labels))]).T
+        mix = np.delete(np.diag(factors)[k] - np.diag(factors), k, axis=0)
+        return mix, np.delete(addends[k] - addends, k)
+
+    def choose(self, probabilities: Floats) -> NDArray[np.int64]:
+        """The number of the class that is decided for in each row."""
+        weighted = probabilities if self.decides_by is None else probabilities * np.asarray(self.decides_by.weights)
+        return np.asarray(weighted.argmax(axis=1))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -183,9 +219,14 @@ class Multinomial(ClassFamily):
     name: ClassVar[str] = "multinomial"
     link: ClassVar[Link] = "softmax"
     error_name: ClassVar[str] = "unexplained deviance"
+    row_loss_name: ClassVar[str] = "log loss"
     form: ClassVar[Form] = "softmax"
     sum_word: ClassVar[str] = "score"
     start_name: ClassVar[str] = "scores at the start"
+
+    def deciding(self, k: int) -> tuple[float, float]:
+        """The logarithm of a weight is added to a score."""
+        return 1.0, math.log(max(self.decision_weights[k], LEAST_WEIGHT))
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The logarithmic loss."""
@@ -211,6 +252,10 @@ class Multinomial(ClassFamily):
     def contributions(self, values: Floats) -> Floats:
         """Less their mean: only differences between classes matter."""
         return np.asarray(values - values.mean(axis=-1, keepdims=True))
+
+    def points_of(self, values: Floats, k: int) -> Floats:
+        """Less the mean of all classes, as they are told."""
+        return self.of_class(self.contributions(values), k)
 
     def scale_of(self, k: int) -> str:
         """The score."""
@@ -320,6 +365,10 @@ class Binomial(Multinomial):
         """The log-odds of the class."""
         return np.asarray(values[..., k] - values[..., 1 - k])
 
+    def points_of(self, values: Floats, k: int) -> Floats:
+        """The log-odds of the class."""
+        return self.of_class(values, k)
+
     def scale_of(self, k: int) -> str:
         """The log-odds."""
         return f"log-odds of {self.labels[k]}"
@@ -370,51 +419,3 @@ class Binomial(Multinomial):
         )
         share = f"probability of {one_line(said)}: {100 * self.shares[self.positive]:.1f}% on average"
         return f"{share}; points are log-odds of {one_line(said)}, from {signed(float(start), 2)} on"
-
-
-@dataclass(frozen=True)
-class ClassShares(ClassFamily):
-    """Classes predicted by the mean of the rules' class proportions, all weights equal."""
-
-    name: ClassVar[str] = "class shares"
-    takes_corrections: ClassVar[bool] = False
-    weighs_equally: ClassVar[bool] = True
-    effect_scale: ClassVar[EffectScale | None] = None
-    error_name: ClassVar[str] = "1 - AUC"
-    form: ClassVar[Form] = "shares"
-    sum_word: ClassVar[str] = "probability"
-    start_name: ClassVar[str] = "intercept"
-
-    criterion: ClassVar[str] = "error"
-
-    def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
-        """Brier's: a mean of proportions ranks rows, and is no probability to take the logarithm of."""
-        return brier_losses(values, truth)
-
-    @property
-    def kind_text(self) -> str:
-        """How many classes, and how rules are weighed."""
-        return f"{super().kind_text} with equal weights"
-
-    def ranking(self, scores: Floats) -> Floats:
-        """The proportion of each class; of two that of the second less one half."""
-        return np.asarray(scores[:, 1] - 0.5) if len(self.labels) == 2 else scores
-
-    @property
-    def scale(self) -> str:
-        """The proportion of a class."""
-        return "proportion"
-
-    def points_texts(self, points: Sequence[float]) -> tuple[str, str]:
-        """Percents."""
-        first, second = format_percents(*points)
-        return first, second
-
-    def head(self, start: Floats) -> str:
-        """The shares of the classes."""
-        shares = format_shares(self.shares, fold_labels(self.labels, LABELS[0]) or (), decimals=1)
-        return f"shares of {one_line(self.target)}: {one_line(shares)}"
-
-    def start_line(self, intercept: Any) -> str:
-        """The intercept of each class."""
-        return self._named_starts("shares", intercept)

@@ -26,6 +26,7 @@ class Gaussian(NumberTarget, Family):
     name: ClassVar[str] = "gaussian"
     loss: ClassVar[Loss] = SQUARED
     error_name: ClassVar[str] = "unexplained variance"
+    row_loss_name: ClassVar[str] = "squared error"
     score_metric: ClassVar[str] = "r2"
     edit_metric: ClassVar[str] = "unexplained_variance"
     is_least_squares: ClassVar[bool] = True

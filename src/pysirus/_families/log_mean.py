@@ -6,6 +6,7 @@ amounts that may be exactly zero, such as the claims of a policy, a Poisson numb
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -49,6 +50,10 @@ class LogMean(NumberTarget, Family):
     def facts(self) -> dict[str, Any]:
         """What a model remembers of its family."""
         return {"loss": self.name}
+
+    def score_at(self, prediction: float) -> float:
+        """Its logarithm."""
+        return math.log(prediction) if prediction > 0 else -math.inf
 
     def check(self, values: Floats) -> None:
         """Reject what the loss is not for."""

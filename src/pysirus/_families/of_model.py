@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysirus._families.base import Family
-from pysirus._families.classes import Binomial, ClassShares, Multinomial
+from pysirus._families.class_shares import ClassShares
+from pysirus._families.classes import Binomial, Multinomial
 from pysirus._families.cox import Cox
 from pysirus._families.gaussian import Gaussian, WeightedMean
 from pysirus._families.links import Link

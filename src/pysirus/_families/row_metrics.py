@@ -166,12 +166,12 @@ def brier_losses(probabilities: Floats, codes: NDArray[Any]) -> Floats:
     return np.asarray(class_squares(probabilities, codes).sum(axis=1))
 
 
-def class_metrics(rows: Predicted) -> Metrics:
-    """Of probabilities [row, class] and the codes of the true classes."""
+def class_metrics(rows: Predicted, chosen: NDArray[Any] | None = None) -> Metrics:
+    """Of probabilities [row, class] and the codes of the true classes; ``chosen`` are those decided for instead."""
     probabilities, codes, w = rows.values, rows.truth, weights_or_ones(rows.weights, rows.truth)
     n_classes = probabilities.shape[1]
     member = codes[:, None] == np.arange(n_classes)
-    hits = (probabilities.argmax(axis=1) == codes).astype(np.float64)
+    hits = ((probabilities.argmax(axis=1) if chosen is None else chosen) == codes).astype(np.float64)
     metrics: dict[str, tuple[float, float | None]] = {
         "accuracy": _mean(hits, w),
         "balanced_accuracy": _balanced(hits, codes, w, n_classes),

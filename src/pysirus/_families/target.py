@@ -65,6 +65,7 @@ class Target(ABC):
     mean_name: ClassVar[str]  # what is predicted where there is no rule
     criterion: ClassVar[str] = "stability"  # how tuning chooses where nothing else is asked for
     takes_exposure: ClassVar[bool] = False  # whether it may be counted over something
+    folds_compare: ClassVar[bool] = True  # whether predictions of lists of several folds do
 
     @property
     def deviance_loss(self) -> Loss | None:
@@ -91,6 +92,10 @@ class Target(ABC):
     @abstractmethod
     def watched(self, truth: NDArray[Any]) -> Floats:
         """What came true, in numbers [row, output] whose means say what the data do."""
+
+    def told_mean(self, means: Floats, rule: Any) -> float:
+        """What is told of the means [output] of that, beside a rule."""
+        return float(means[0])
 
     @abstractmethod
     def residuals(self, values: Floats, truth: NDArray[Any]) -> Floats:
@@ -260,7 +265,12 @@ class ClassTarget(RowTarget):
 
     def metrics(self, folds: Sequence[Predicted]) -> Metrics:
         """Accuracy, AUC, log loss and more."""
-        return class_metrics(all_folds(folds))
+        rows = all_folds(folds)
+        return class_metrics(rows, self.choose(rows.values))
+
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of the class that is decided for in each row."""
+        return np.asarray(probabilities.argmax(axis=1))
 
     def read_like(self, y: Any, sample_weight: Any, n_rows: int, labels: NDArray[Any]) -> ClassResponse:
         """Rows of known classes, whatever these weigh."""

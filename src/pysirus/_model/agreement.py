@@ -92,6 +92,10 @@ def _check_classes(document: Entry) -> None:
     if "positive_class" in document:
         known = len(classes) == 2 and label_number(document["positive_class"], classes) is not None
         ensure(known, "positive_class", "must be one of two classes")
+    for name in ("weights", "costs"):
+        own = document.get("decision", {}).get(name)
+        fits = own is None or (len(own) == len(classes) and min(own) >= 0 and max(own) > 0)
+        ensure(fits, f"decision.{name}", f"must be {len(classes)} numbers from 0 on, one for each class")
     kind = document["facts"].get("label_type")
     if kind is None:
         return

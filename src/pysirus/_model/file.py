@@ -57,7 +57,8 @@ def _has_moved(rule: FittedTerm) -> bool:
 
 def _version_of(model: Model) -> int:
     """The lowest version that can say it."""
-    signed = model.constraints is not None or any(rule.given or _has_moved(rule) for rule in model.all_rules)
+    new = any(rule.given or rule.reason or _has_moved(rule) for rule in model.all_rules)
+    signed = new or model.constraints is not None or model.family.decides_by is not None
     pruned = model.tuning is not None and any(size.n_pruned for size in model.tuning.sizes)
     said = model.recipe is not None or model.roles is not None or bool(model.marks)
     least = 2 if model.family.is_scored or said or signed or pruned else 1
@@ -91,6 +92,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
             likelihood=_kept(model.likelihood) if family.is_scored else ABSENT,
             constraints=_named(model.constraints, model.features),
             estimator=None,
+            decision=family.decides_by,
             **told,
             **own,
         )
@@ -143,7 +145,7 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
         survival=own.survival,
         positive_class=own.positive_class,
         root_weight=own.root_weight if own.aggregation == "mean" else None,
-    )
+    ).deciding_by(own.decision)
     return Model(
         selected=own.rules,
         intercept=own.intercept,

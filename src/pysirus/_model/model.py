@@ -16,6 +16,7 @@ from pysirus._data.marks import Marks
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
+from pysirus._families.decision import Decision
 from pysirus._families.links import Link
 from pysirus._families.outputs import fold_middle
 from pysirus._model.evaluate import Addend, Evaluator
@@ -114,6 +115,11 @@ class Model:
     def positive_class(self) -> Any:
         """Of two classes the one that texts, metrics and scores speak of; None for the second."""
         return self.family.positive_class
+
+    @property
+    def decision_rule(self) -> Decision | None:
+        """How a class is decided for, where it is not the most likely one."""
+        return self.family.decides_by
 
     @property
     def positive(self) -> int:
@@ -297,9 +303,13 @@ class Model:
         return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict each row: a number, or the most probable class."""
+        """Predict each row: a number, or the class that is decided for, by default the most likely one."""
         decision = self.raw_predict(X)
-        return np.asarray(self.labels[decision.argmax(axis=1)]) if self.family.shape else decision
+        return np.asarray(self.labels[self.choose(decision)]) if self.family.shape else decision
+
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of the class that is decided for in each row, by the probabilities of all classes."""
+        return np.asarray(self.family.choose(probabilities))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, one column per class."""

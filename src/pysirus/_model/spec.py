@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from pysirus._families.decision import Decision
 from pysirus._families.links import Link
 from pysirus._families.read import MAX_CLASSES
 from pysirus._families.survival import LARGEST_TIME
@@ -204,6 +205,20 @@ class SurvivalKeys:
 
 
 @dataclass(kw_only=True)
+class DecisionKeys:
+    """How a class is decided for: the one whose probability times its weight is largest."""
+
+    BUILDS: ClassVar = Decision
+    weights: tuple[float, ...] = key("The weight of each class.", least=2)
+    basis: Literal["held-out rows", "given rows", "costs"] = key("What they were chosen by.")
+    costs: tuple[float, ...] | None = option("What a mistake about a row of each class costs.", least=2)
+    rate: Share | None = option("The share of rows for which the positive class was to be decided.")
+    selected: Share | None = option("The share for which it was, on the rows that they were chosen on.")
+    cost: float | None = option("The mean cost of a row there.", low=0)
+    cost_before: float | None = option("The same by the most likely class.", low=0)
+
+
+@dataclass(kw_only=True)
 class EstimatorKeys:
     """The Python class that was saved."""
 
@@ -225,6 +240,9 @@ class ModelKeys:
     classes: tuple[Label, ...] | None = key("The labels in order, or null.", least=1, most=MAX_CLASSES, unique=True)
     positive_class: Label = option(
         "Version 2: of two classes the one that texts, metrics, scores and directions are about; without it the second."
+    )
+    decision: DecisionKeys | None = option(
+        "Version 2: how a class is decided for, where it is not the most likely one."
     )
     named: bool = key("Whether columns are found by name (the training table had names) or by position.")
     features: tuple[FeatureKeys, ...] = key("The training columns, in order.", least=1)

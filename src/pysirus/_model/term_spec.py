@@ -292,6 +292,11 @@ class EffectKeys:
         return EffectKeys(adds=sizes[0], times=sizes[1], label=effect.label)
 
 
+def _reason() -> Any:
+    told = "What people are told where it counts: one text, or one where it applies and one where it does not."
+    return key(told, absent=(), least=1, most=2)
+
+
 @dataclass(kw_only=True)
 class RuleKeys:
     """A rule: if all its conditions hold then one output, else another."""
@@ -325,6 +330,7 @@ class RuleKeys:
     returned: tuple[Count, Count] | None = option(
         "Of a tuned list: in how many folds of all repetitions it was selected too, and how many there were."
     )
+    reason: tuple[str, ...] = _reason()
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedRule:
@@ -362,6 +368,7 @@ class SlopeKeys:
     given: bool = key("Whether somebody gave the slope, rather than the forest.", absent=False)
     effect: EffectKeys | None = option("What a unit adds, where somebody fixed it.")
     returned: tuple[Count, Count] | None = option("In how many folds it was selected too, and how many there were.")
+    reason: tuple[str, ...] = _reason()
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> FittedSlope:

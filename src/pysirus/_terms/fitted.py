@@ -184,6 +184,9 @@ class FittedTerm(Term):
     returned : tuple of two int, or None
         Of a tuned list: in how many folds of all repetitions it was selected too, by lists of this size, and how many
         folds there were.
+    reason : tuple of str
+        What people are told where the term counts: one text, or one where it holds and one where it does not. Empty
+        where nobody set it: then its conditions are told.
     """
 
     frequency: float = float("nan")
@@ -199,6 +202,7 @@ class FittedTerm(Term):
     effect: Effect | None = None
     survival: tuple[Outcome, Outcome] | None = None
     returned: tuple[int, int] | None = None
+    reason: tuple[str, ...] = ()
 
     def with_effect(self: Self, effect: str | Effect) -> Self:
         """The rule with what it adds: ``"+2"``, ``"-0.5 for good"`` or, as a factor, ``"×1.5"``."""
@@ -315,6 +319,10 @@ class FittedTerm(Term):
     def text(self) -> str:
         """What is said of the rule where it is asked for: the conditions, and its effect if that is fixed."""
         return self.condition_text if self.effect is None else one_line(f"{self.effect} if {self.condition_text}")
+
+    def said(self, holds: bool) -> str:
+        """The reason that was set for it, or what is true of a row where it holds, or does not."""
+        return self.reason[0 if holds else -1] if self.reason else super().said(holds)
 
     def read_by(self, reading: Reading | None, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:
         """What a line says of it: outputs, or the means in the data; labels cut to ``longest`` characters."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,15 @@ class LinearTerm(Term):
         """The column within its limits, missing values filled in."""
         held = np.clip(column.values.astype(np.float64), self.lower, self.upper)
         return np.where(np.isnan(held), self.missing, held)
+
+    @property
+    def value_ends(self) -> tuple[float, float]:
+        """Its limits."""
+        return self.lower, self.upper
+
+    def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
+        """Its value times what a unit has; at 0 there is nothing."""
+        return np.asarray(values * inside)
 
     def bin_values(self, binned: Binned) -> BinValues:
         """None: its weight comes from the rows themselves, not from bins."""

@@ -150,6 +150,27 @@ class Condition:
         codes = np.where(values == UNSEEN, len(column.levels), np.where(values == -1, len(column.levels) + 1, values))
         return np.asarray(table[codes])
 
+    @property
+    def opposite(self) -> Condition | None:
+        """What holds where this does not, where that is one condition too."""
+        if self.only_missing or (self.lower is not None and self.upper is not None):
+            return None
+        rest = tuple(level for level in self.column_levels if level not in (self.levels or ()))
+        if (self.levels is not None and not rest) or (
+            self.levels is None and self.lower is None and self.upper is None
+        ):
+            return None
+        return replace(
+            self,
+            lower=self.upper,
+            upper=self.lower,
+            levels=None if self.levels is None else rest,
+            missing=None if self.missing is None else not self.missing,
+            unseen=not self.unseen,
+            lower_cut=self.upper_cut,
+            upper_cut=self.lower_cut,
+        )
+
     def holds_in(self, binned: Binned) -> NDArray[np.bool_]:
         """Which bins of its feature satisfy a condition of a rule that came from these bins."""
         cuts = binned.cuts[self.index]
@@ -256,6 +277,10 @@ class Rule(Term):
         """1 in the rows that are inside, else 0."""
         return self.holds(table).astype(np.float64)
 
+    def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
+        """One of the two, as it is."""
+        return np.asarray(np.where(values > 0, inside, outside))
+
     def fired(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Where all conditions hold."""
         return values > 0
@@ -275,6 +300,13 @@ class Rule(Term):
     def condition_text(self) -> str:
         """The conditions alone, whole, as the parser reads them back."""
         return join_conditions(self.conditions, [str(condition) for condition in self.conditions])
+
+    def said(self, holds: bool) -> str:
+        """The conditions, or where they do not hold the opposite of the one that there is."""
+        if holds:
+            return self.condition_text
+        opposite = self.conditions[0].opposite if len(self.conditions) == 1 else None
+        return f"not ({self.condition_text})" if opposite is None else str(opposite)
 
     @property
     def set_text(self) -> str:

@@ -98,6 +98,15 @@ class Slope(Term):
         """The rows where its column is known."""
         return np.asarray(~np.isnan(table.columns[self.index].values.astype(np.float64)))
 
+    @property
+    def value_ends(self) -> tuple[float, float]:
+        """The ends of its range, less its mean."""
+        return self.lower - self.mean, self.upper - self.mean
+
+    def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
+        """Its value times what a unit has; at 0 there is nothing."""
+        return np.asarray(values * inside)
+
     def row_values(self, binned: Binned, bins: NDArray[np.uint8]) -> NDArray[np.int32]:
         """Its value in each of these rows, in places of its grid."""
         return self.from_places(self.on_grid.read(bins))

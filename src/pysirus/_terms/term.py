@@ -165,6 +165,19 @@ class Term(ABC):
         """The rows of a table for which it says something."""
         return self.fired(self.values(table))
 
+    @property
+    def value_ends(self) -> tuple[float, float]:
+        """The least and the greatest value that it can have."""
+        return 0.0, 1.0
+
+    def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
+        """What lies at its values between ``outside``, at 0, and ``inside``, at 1."""
+        return np.asarray(values * inside + (1 - values) * outside)
+
+    def said(self, holds: bool) -> str:
+        """What is true of a row where it holds, or does not."""
+        return self.condition_text
+
     def steps_on(self, index: int) -> set[float]:
         """The numbers of a feature at which its value changes, or is to be shown."""
         return set()

@@ -19,6 +19,7 @@ import narwhals as nw
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4}|.)", re.DOTALL)
+WORDS = ("rule", "reason", "column", "restriction", "group")  # columns of a table that are read, not compared
 _BEFORE = 8  # characters with which a mark may make up another one
 
 
@@ -236,7 +237,7 @@ def format_pair(inside: float, outside: float, *, signed: bool = False) -> tuple
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns padded to their widest cell; numbers to the right."""
-    numeric = [name != "rule" for name in header]
+    numeric = [name not in WORDS for name in header]
     header, rows = [one_line(name) for name in header], [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
@@ -251,7 +252,7 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same table for a notebook; every cell is escaped."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        styles = [f' style="text-align:{"left" if name == "rule" else "right"}"' for name in header]
+        styles = [f' style="text-align:{"left" if name in WORDS else "right"}"' for name in header]
         return "".join(f"<{tag}{style}>{html.escape(cell)}</{tag}>" for cell, style in zip(row, styles))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)

@@ -138,7 +138,7 @@ def _check_new(model: Model, new: Sequence[FittedTerm], rows: Rows) -> None:
 Which = FittedTerm | int | str | Sequence[FittedTerm | int | str]
 
 
-def _positions(model: Model, which: Which) -> list[int]:
+def rule_positions(model: Model, which: Which) -> list[int]:
     """Positions among the selected rules of rules given as such, as text, or by their number in the printed list."""
     items = list(which) if isinstance(which, (Sequence, np.ndarray)) and not isinstance(which, str) else [which]
     shown = model.rules
@@ -218,7 +218,7 @@ def without(
     note: Note | None = None,
 ) -> Fitted:
     """Remove rules and fit the weights of the others again; see ``RuleModel.without``."""
-    struck = set(_positions(model, rules))
+    struck = set(rule_positions(model, rules))
     texts = [model.selected[i].text for i in sorted(struck)]
     kept = [i for i in range(len(model.selected)) if i not in struck]
     edited = _edited(model, kept, X, y, sample_weight)

@@ -151,7 +151,7 @@ def _taken_over(model: Fitted, found: Model, is_other: bool) -> Fitted:
     facts = replace(model.facts, **{**OF_LIST, **(OF_SAMPLE if is_other else {})})
     facts = replace(facts, **{name: found.facts[name] for name in taken if name in found.facts})
     facts = replace(facts, estimated_on=found.facts.n_rows) if is_other else facts
-    family = found.family.speaking_of(model.family.positive_class)
+    family = found.family.speaking_of(model.family.positive_class).deciding_by(model.family.decides_by)
     edited = replace(model, selected=found.selected, intercept=found.intercept, family=family, facts=facts)
     return replace(edited, tuning=None, moments=found.moments, likelihood=found.likelihood)
 

@@ -174,7 +174,7 @@ class Evidence:
 
     @property
     def notes(self) -> list[str]:
-        """What the figures mean."""
+        """What the numbers mean."""
         rate = self.expected_return
         lines = []
         if self.how == "halves":

@@ -66,7 +66,7 @@ def predict_table(loaded: Any, rows: pa.Table, wanted: Wanted) -> pa.Table:
     features = as_known(features, {name: how for name, how in wanted.written.items() if is_text(rows.field(name).type)})
     if wanted.probabilities:
         found = rules.decision(rules.align(features))
-        columns = {"prediction": rules.labels[found.argmax(axis=1)]}
+        columns = {"prediction": rules.labels[rules.choose(found)]}
         columns |= {f"probability_{label}": column for label, column in zip(rules.labels, found.T)}
     else:
         columns = _predictions(rules, loaded.predict(features), rows, wanted.exposure)

@@ -164,6 +164,8 @@ def print_facts(model: Model, *, full: bool = False) -> None:
         parts.append(f"cuts within {facts.quantile_error:.2%} of the true quantiles")
     if facts.seed is not None:
         parts.append(f"seed {facts.seed}")
+    if model.family.decision_text:
+        parts.append(f"decides for {model.family.decision_text}")
     edits = [f"edited: {one_line(line)}" for line in trail_lines(model)]
     tell("\n".join(["", "; ".join(parts), _out_of_fold(model), *edits]), style="dim")
 

@@ -41,6 +41,18 @@ OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "eve
 OPTIONS |= {"sample_weight": "--sample-weight", "rules": "--add", "full": "`pysirus show MODEL --full`"}
 OPTIONS |= {"tolerance": "--tolerance", "training": "--training"}
 OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
+OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", "by")} | {
+    "k": "-k",
+    "texts": "--reason",
+}
+OPTIONS |= {
+    "to": "--to",
+    "fixed": "--fixed",
+    "costs": "--costs",
+    "rate": "--rate",
+    "directions": "--up/--down",
+    "category_step": "--category-step",
+}
 SETTINGS = {("prepare", "True"): "leaving --strict out"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 from pysirus._data.read import check_column, list_names
@@ -13,9 +14,11 @@ from pysirus._families.read import exposures_of, rates_of
 from pysirus._model.model import Model
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import format_number, one_line
+from pysirus._use.groups import GroupMetrics, group_metrics
 from pysirus._use.score import Rows
 from pysirus.cli._predict import features_of
-from pysirus.cli._table import times_of, weights_of
+from pysirus.cli._table import is_files, open_table, times_of, weights_of
+from pysirus.engine.backends.known import known_columns
 
 
 class Truth(NamedTuple):
@@ -123,6 +126,20 @@ class Columns:
         y, weights = self.response(table)
         features = features_of(table if rules.named else table.drop_columns(list(dict.fromkeys(self.names))), rules)
         return Rows(features, y, weights, name)
+
+
+def score_groups(rules: Model, table: str, truth: Columns, by: str) -> GroupMetrics:
+    """Metrics of the groups that a column makes of the rows that have a target."""
+    if is_files(table):
+        raise typer.BadParameter("takes one table, and this is a folder or a pattern of files.", param_hint="--by")
+    text, numbers = truth.kinds(rules)
+    others = [] if by in rules.columns else [by]
+    rows = open_table(table, rules, labels=others, text=[*text, *others], known=known_columns(rules, numbers))
+    check_column(rows, by, "option --by")
+    check_column(rows, truth.target, "target")
+    own = truth.read(rules, rows.filter(pc.is_valid(rows[truth.target])))
+    groups = rows.filter(pc.is_valid(rows[truth.target]))[by].to_pylist()
+    return group_metrics(rules, own.X, own.y, own.weights, groups, by)
 
 
 def exposure_of(rules: Model, given: str | None) -> str | None:

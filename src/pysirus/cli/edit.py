@@ -32,6 +32,15 @@ def edit(
         list[str] | None,
         typer.Option("--add", metavar="RULE", help="Add a rule: its text, such as 'age < 25 & job in {cook, clerk}'."),
     ] = None,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason",
+            metavar="RULE=TEXT",
+            help="What people are told where a rule counts, by its number: 3='R03 income', or with a | "
+            "between what is told where it applies and where it does not.",
+        ),
+    ] = None,
     weights: Weights = None,
     note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why, for the model's trail.")] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who, for the model's trail.")] = None,
@@ -47,8 +56,10 @@ def edit(
     """
     if output is None:
         raise typer.BadParameter("the model file to write is missing.", param_hint="--output / -o")
-    if not without and not add:
-        raise typer.BadParameter("say what to change: --without RULE, --add RULE, or both.", param_hint="--without")
+    if not without and not add and not reason:
+        raise typer.BadParameter(
+            "say what to change: --without RULE, --add RULE or --reason RULE=TEXT.", param_hint="--without"
+        )
     if add and table is None:
         raise typer.BadParameter("takes the training rows: give the TABLE after the model.", param_hint="--add")
     from pysirus._use import edit as edits
@@ -60,11 +71,13 @@ def edit(
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
     found: Any = model_of(load_model(model))
     signed = _note(note, by)
-    X, y, sample_weight = (None, None, None) if table is None else _rows(table, found, weights)
+    X, y, sample_weight = (None, None, None) if table is None else training_rows(table, found, weights)
     if without:
         found = edits.without(found, [_which(text, len(found.rules)) for text in without], X, y, sample_weight, signed)
     if add:
         found = edits.adding(found, add, X, y, sample_weight, signed)
+    if reason:
+        found = found.with_reasons(dict(_reason(text, len(found.rules)) for text in reason))
 
     def show() -> None:
         print_model(found)
@@ -82,19 +95,27 @@ def _note(note: str | None, by: str | None) -> Any:
     return Note(note, by, datetime.now(timezone.utc).isoformat(timespec="seconds"))
 
 
-def _which(text: str, n_rules: int) -> int | str:
+def _which(text: str, n_rules: int, option: str = "--without") -> int | str:
     """A rule by its number from 1, or by its text."""
     if not text.strip().isdecimal():
         return text
     number = int(text)
     if not 1 <= number <= n_rules:
-        raise typer.BadParameter(
-            f"there is no rule {number}: the list has rules 1 to {n_rules}.", param_hint="--without"
-        )
+        raise typer.BadParameter(f"there is no rule {number}: the list has rules 1 to {n_rules}.", param_hint=option)
     return number
 
 
-def _rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
+def _reason(text: str, n_rules: int) -> tuple[int | str, Any]:
+    """A rule by its number and what is told of it; nothing removes that."""
+    number, equals, said = text.partition("=")
+    if not equals or not number.strip().isdecimal():
+        raise typer.BadParameter(
+            f"the number of a rule and a text, such as 3='R03 income', got '{text}'.", param_hint="--reason"
+        )
+    return _which(number, n_rules, "--reason"), tuple(map(str.strip, said.split("|"))) if said.strip() else None
+
+
+def training_rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
     from pysirus._data.frame import rows_that_count
     from pysirus.cli._table import open_table

@@ -110,6 +110,13 @@ def export(
             help="Scorecard: the class that higher scores favour. Default: the positive class of the model.",
         ),
     ] = None,
+    reasons: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="SQL for postgres and duckdb: also the reasons of each row, at most N."),
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="SQL: the class of --reasons. Default: the predicted one.")
+    ] = None,
 ) -> None:
     """Export the model to another system.
 
@@ -143,6 +150,7 @@ def export(
     loaded = model_of(load_model(model))
     card = {"pdo": pdo, "base_score": base_score, "base_odds": base_odds, "positive": positive}
     given = {"dialect": dialect, "table": None if rows is not None else table, **card}
+    given |= {"reasons": reasons, "outcome": outcome}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     if rows is not None:
         options |= _rows_and_target(rows, loaded, with_target=format == "scorecard")

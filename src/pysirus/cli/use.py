@@ -79,6 +79,9 @@ def score(
     event: Annotated[
         str | None, typer.Option("--event", metavar="COL", help="Survival: the column of events. Default: the model's.")
     ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COL", help="Compare the groups of rows that this column makes.")
+    ] = None,
     sql: Sql = None,
     json: Json = False,
 ) -> None:
@@ -104,12 +107,19 @@ def score(
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
-    from pysirus.cli._truth import Truth
+    from pysirus.cli._truth import Truth, score_groups
     from pysirus.engine.backends.known import known_columns
 
     table = queried(table, sql)
     rules = model_of(load_model(model))
     truth = Truth(target, weights, time, event, exposure, unweighted).of(rules)
+    if by is not None:
+        found_groups = score_groups(rules, table, truth, by)
+        if json:
+            print_json(found_groups.to_dict())
+        else:
+            print_text(found_groups)
+        return
     with naming(target=truth.target, weights=truth.weights):
         if is_files(table):
             found = score_files(rules, table, truth)

@@ -171,6 +171,7 @@ class TunedSirus(InParts, Folds):
     """Tuning by cross-validation, for any kind of response."""
 
     _is_tuned: ClassVar[bool] = True
+    _watch: Callable[..., None] | None = None  # of what held-out rows say, while they are there
 
     def fit(
         self: Tuned,
@@ -363,6 +364,7 @@ class TunedSirus(InParts, Folds):
             slopes=self.slopes if self.slopes == "auto" else bool(self.slopes),
             post_treatment=self.post_treatment,
             min_samples_leaf=self.min_samples_leaf,
+            watch=self._watch,
         )
 
     def _keep(self, fitted: Fitted) -> None:

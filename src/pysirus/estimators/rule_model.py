@@ -6,25 +6,27 @@ A method imports its module when it is called, so that fitting and predicting do
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
+from pysirus.estimators.decisions import Decisions
 
 if TYPE_CHECKING:
     from pysirus._terms.fitted import FittedTerm
     from pysirus._use.coverage import Coverage
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
+    from pysirus._use.groups import GroupMetrics
     from pysirus._use.monitoring import Monitoring
     from pysirus._use.score import Score
 
 
-class Actions(ABC):
+class Actions(Decisions):
     """Methods that rule models and estimators share."""
 
     def __init_subclass__(cls, **given: Any) -> None:
@@ -237,7 +239,11 @@ class Actions(ABC):
         model = self._as_model()
         return coverage(model, model.align(X))
 
-    def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score:
+    @overload
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score: ...
+    @overload
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any) -> GroupMetrics: ...
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any = None) -> Score | GroupMetrics:
         """How well rows are predicted: accuracy, AUC, log loss and more for classes, R² and errors for regression.
 
         Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
@@ -250,14 +256,21 @@ class Actions(ABC):
             Their targets, or the name of their column.
         sample_weight : array of shape (n_rows,) or str, optional
             Their weights, or the name of their column.
+        by : str or array of shape (n_rows,), optional
+            A column of X, which need not be a feature, or a value for each row: compares groups of rows.
 
         Returns
         -------
         score : Score
-            Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too.
+            Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too. With ``by`` a
+            ``GroupMetrics``: these metrics, the selection rate and the calibration of each group with intervals,
+            differences between groups, and the terms that make them.
         """
+        from pysirus._use.groups import group_metrics
         from pysirus.estimators.door import score_anywhere
 
+        if by is not None:
+            return group_metrics(self._as_model(), X, y, sample_weight, by)
         return score_anywhere(self._as_model(), X, y, sample_weight)
 
     def monitor(

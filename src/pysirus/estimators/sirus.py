@@ -23,7 +23,8 @@ from pysirus._data.problems import merge_errors
 from pysirus._data.table import Table, read_table
 from pysirus._device.choose import Work, choose_device
 from pysirus._families.base import Family
-from pysirus._families.classes import ClassFamily, ClassShares, Multinomial
+from pysirus._families.class_shares import ClassShares
+from pysirus._families.classes import ClassFamily, Multinomial
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.log_mean import LogMean
 from pysirus._families.of_model import BY_LOSS
@@ -321,7 +322,7 @@ class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
         labels : ndarray of shape (n_rows,)
         """
         shares = self.predict_proba(X)
-        return np.asarray(self.classes_[shares.argmax(axis=1)])
+        return np.asarray(self.classes_[self.model_.choose(shares)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose most probable class is the true one.

@@ -37,6 +37,9 @@ FORMATS: dict[str, tuple[str, ...]] = {
 
 DATED = ("sql", "monitor", "python", "excel")  # formats that know dates
 LISTS = ("latex", "markdown", "html", "json")  # which are read, or hold the recipe: nothing is computed there
+# formats that know a decision that is not the most likely class, by how the sums decide
+DECIDED: dict[str, tuple[str, ...]] = dict.fromkeys(("shares", "softmax"), ("sql", *LISTS))
+DECIDED["odds"] = ("sql", "python", "excel", "scorecard", *LISTS)
 # format -> what needs which library, of the extra that has the name of the format
 LIBRARIES = {
     "sql": ("SQL dialects", "sqlglot"),
@@ -101,6 +104,11 @@ def export(model: Model, format: str, path: str | os.PathLike[str] | None = None
             raise ExportError(f"The format {format} does not take this option: {name}. {known}")
     if format == "scorecard" and path is not None and "kind" not in options:
         options["kind"] = kind_of(path) or "text"
+    if model.decision_rule is not None and format not in DECIDED[model.family.form]:
+        raise ExportError(
+            f"The model decides by costs or a rate, which {format} does not do for {model.family.kind_text}. Export it "
+            "without (decide() takes that off), or predict in Python or SQL."
+        )
     if format not in LISTS:
         check_derived(model, format, dates=format in DATED)
     if path is not None:

@@ -152,13 +152,15 @@ class Pair:
 
     positive: int
     other: int
+    cutoff: float = 0.0  # the score above which the positive one is decided for
 
     @property
     def sign(self) -> str:
-        """How a score compares with 0 where the positive class is predicted; ties go to the first class."""
+        """How a score compares with the cut-off where the positive class is predicted; ties go to the first class."""
         return ">" if self.positive == 1 else ">="
 
 
 def pair_of(family: Family) -> Pair:
     """The two classes of a family with one score."""
-    return Pair(family.positive, 1 - family.positive)
+    positive, other = family.positive, 1 - family.positive
+    return Pair(positive, other, family.deciding(other)[1] - family.deciding(positive)[1])

@@ -174,6 +174,10 @@ class Card:
             f"Whole points change the log-odds of no row by more than {self.loss.log_odds:.3f}, and its probability by "
             f"no more than {self.loss.probability:.4f}.",
         ]
+        decision = self.model.family.decides_by
+        if decision is not None:
+            at = self.offset + self.factor * decision.cutoff_odds(self.positive)
+            lines.append(f"Decide for {self.label} above {at:.1f} points ({decision.how()}).")
         seen = self.loss.rows
         if seen:
             lines.append(

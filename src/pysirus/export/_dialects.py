@@ -221,6 +221,7 @@ class Dialect:
     has_exp: bool = True  # where not, the engine may lack exp()
     guesses: Guesses | None = None
     truth: Callable[[str], str] | None = None
+    has_lateral: bool = False  # joins in which a row is ranked within itself; where the tests have tried them
     clock: Clock | None = None  # how it reads dates; None where engines differ too much
 
     def identifier(self, name: str, what: str = "Column") -> str:
@@ -284,6 +285,7 @@ POSTGRES = replace(
     underflow_fails=True,
     keeps=lambda name: len(name.encode()) <= NAME_BYTES,
     fold=_cut,
+    has_lateral=True,
 )
 DUCKDB = replace(
     PIVOT,
@@ -296,6 +298,7 @@ DUCKDB = replace(
     guesses=DUCKDB_GUESSES,
     has_nan=True,
     fold=_ascii_lower,
+    has_lateral=True,
 )
 SQLITE = replace(
     PIVOT,

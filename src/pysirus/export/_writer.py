@@ -119,13 +119,14 @@ class Writer:
 
     # ------------------------------------------------------------------------------------------------------- addends
 
-    def _when(self, branch: Branch) -> str:
+    def when(self, branch: Branch) -> str:
+        """Where a rule holds."""
         return " AND ".join(map(self.passes, branch.tests)) or "1 = 1"
 
     def branch(self, branch: Branch, k: int) -> str:
         """A rule: what it adds to sum ``k`` where it holds and elsewhere."""
         inside, outside = self._part(branch.inside[k]), self._part(branch.outside[k])
-        return f"CASE WHEN {self._when(branch)} THEN {inside} ELSE {outside} END"
+        return f"CASE WHEN {self.when(branch)} THEN {inside} ELSE {outside} END"
 
     def line(self, line: Line, k: int) -> str:
         """A linear term: the column within its limits, less its centre, times its slope."""
@@ -159,6 +160,10 @@ class Writer:
             else self.dialect.literal(value, self.dialect.level, "Level")
         )
 
+    def reason_text(self, text: str) -> str:
+        """What people are told, as a text."""
+        return self.dialect.literal(text, self.dialect.text, "Reason")
+
     def _label(self, value: Any) -> str:
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
@@ -190,7 +195,7 @@ class Writer:
         if listing.weights is None or not addends:
             return f"({self._added(start, addends)})"
         zero, branches = number(0.0), zip(listing.branches, listing.weights)
-        weigh = [f"CASE WHEN {self._when(own)} THEN {number(w)} ELSE {zero} END" for own, w in branches]
+        weigh = [f"CASE WHEN {self.when(own)} THEN {number(w)} ELSE {zero} END" for own, w in branches]
         total, weight = self._added(0.0, addends), self._added(listing.root, weigh)
         mean = f"CASE WHEN ({weight}) > {zero} THEN ({total})\n / ({weight}) ELSE {zero} END"
         return f"({self._added(start, [mean])})"
@@ -236,6 +241,13 @@ class Writer:
         low, high = map(self.dialect.number, (-LARGEST_EXPONENT, LARGEST_EXPONENT))
         return f"EXP(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"
 
+    def deciding(self, value: str, k: int) -> str:
+        """A sum of class ``k`` as it is compared with the others."""
+        if self.model.family.decides_by is None:
+            return value
+        factor, addend = map(self.dialect.number, self.model.family.deciding(k))
+        return f"({factor} * {value} + {addend})"
+
     @property
     def labels(self) -> list[str]:
         """The classes, as the engine writes them."""
@@ -258,6 +270,7 @@ def _exponential(writer: Writer, sums: list[str], prediction: str) -> dict[str, 
 def _largest(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
     """The class of the largest share or score, the first of those that are equal."""
     labels, cases = writer.labels, []
+    sums = [writer.deciding(own, k) for k, own in enumerate(sums)]
     for k, share in enumerate(sums[:-1]):
         wins = " AND ".join(f"{share} >= {other}" for other in sums[k + 1 :])
         cases.append(f"WHEN {wins} THEN {labels[k]}")
@@ -280,10 +293,10 @@ def _softmax(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]
 def _odds(writer: Writer, sums: list[str], prediction: str) -> dict[str, str]:
     """Probabilities and the class that the log-odds decide for."""
     (score,), pair, labels = sums, pair_of(writer.model.family), writer.labels
-    one, zero = map(writer.dialect.number, (1.0, 0.0))
+    one, cutoff = map(writer.dialect.number, (1.0, pair.cutoff))
     low, high = (f"({one} / ({one} + {writer.exp(value)}))" for value in (score, f"(-{score})"))
     found = [low, high] if pair.positive == 1 else [high, low]
-    wins = f"CASE WHEN {score} {pair.sign} {zero} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
+    wins = f"CASE WHEN {score} {pair.sign} {cutoff} THEN {labels[pair.positive]} ELSE {labels[pair.other]} END"
     return {**writer.shares(found), prediction: wins}
 
 

@@ -342,7 +342,7 @@ def _softmax(book: Workbook, sums: list[str]) -> Formulas:
 
 def _odds(book: Workbook, sums: list[str]) -> Formulas:
     (score,), pair, first = sums, pair_of(book.model.family), book.class_row()
-    label = f"=IF({score}{pair.sign}0,Rules!$A${first + pair.positive},Rules!$A${first + pair.other})"
+    label = f"=IF({score}{pair.sign}{pair.cutoff!r},Rules!$A${first + pair.positive},Rules!$A${first + pair.other})"
     odds = [[score], [f"-{score}"]][:: 1 if pair.positive == 1 else -1]
     return [("prediction", label), *book.shares(odds)]
 

@@ -259,7 +259,7 @@ def _odds(model: Model, name: str) -> list[str]:
         "",
         f"def {name}(row):",
         '    """The more likely class; the first where both are equal."""',
-        f"    return {positive} if {name}_score(row) {pair.sign} 0.0 else {other}",
+        f"    return {positive} if {name}_score(row) {pair.sign} {pair.cutoff!r} else {other}",
     ]
 
 

@@ -20,6 +20,7 @@ from pysirus._terms.term import columns_of
 from pysirus._text.format import one_line
 from pysirus.export._conditions import ExportError, check_labels, column_of, used_features
 from pysirus.export._dialects import NAME_BYTES, NAME_ONE, PIVOT, POSTGRES, Dialect, dialect_named, folded
+from pysirus.export._reasons import ReasonColumns, reason_columns, with_reason_columns
 from pysirus.export._table import link_lines, rule_lines
 from pysirus.export._writer import Writer
 
@@ -164,7 +165,7 @@ def _listed(columns: dict[str, str], dialect: Dialect) -> str:
     return ",\n".join(f"{value} AS {dialect.identifier(name)}" for name, value in columns.items())
 
 
-def query(writer: Writer, table: str, prediction: str) -> str:
+def query(writer: Writer, table: str, prediction: str, reasons: ReasonColumns | None = None) -> str:
     """A SELECT statement: every column of the table, and the predictions."""
     model, dialect = writer.model, writer.dialect
     source, scored = dialect.identifier(SOURCE), dialect.identifier(SCORED)
@@ -172,11 +173,11 @@ def query(writer: Writer, table: str, prediction: str) -> str:
     writer, outer = replace(writer, source=SOURCE), replace(writer, source=SCORED)
     sums = writer.sums(prediction)
     answers = outer.answers([outer.column(column) for column in sums], prediction)
-    _check_added(model, [*sums, *answers])
+    _check_added(model, [*sums, *answers, *(reasons.names if reasons is not None else [])])
     inner = f"SELECT {source}.*,\n{_listed(sums, dialect)}\nFROM {name} AS {source}"
-    if not answers:
-        return inner
-    return f"SELECT {scored}.*,\n{_listed(answers, dialect)}\nFROM (\n{inner}\n) AS {scored}"
+    if answers:
+        inner = f"SELECT {scored}.*,\n{_listed(answers, dialect)}\nFROM (\n{inner}\n) AS {scored}"
+    return inner if reasons is None else with_reason_columns(writer, inner, reasons, prediction)
 
 
 def _comments(writer: Writer) -> str:
@@ -214,6 +215,11 @@ def to_sql(
     prediction: str = "prediction",
     probability: bool | None = None,
     math_functions: bool = False,
+    reasons: int | None = None,
+    direction: str | None = None,
+    outcome: Any = None,
+    reference: Any = "average",
+    by: str = "rule",
 ) -> str:
     """SQL that computes the prediction.
 
@@ -239,6 +245,11 @@ def to_sql(
         "sqlite", which may have no ``exp()``: there True is an error without ``math_functions``.
     math_functions : bool, default=False
         Whether this SQLite is built with math functions.
+    reasons : int, optional
+        How many reasons to add for each row, in columns ``reason_1``, ``contribution_1`` and so on, NULL where there
+        are fewer. Needs ``table``; for "postgres" and "duckdb".
+    direction, outcome, reference, by : optional
+        Which reasons; see ``RuleModel.reasons``.
 
     Returns
     -------
@@ -246,7 +257,13 @@ def to_sql(
     """
     check_labels(model, "SQL")
     writer = Writer(model, with_exp(model, dialect_named(dialect), probability, math_functions))
-    return f"{_comments(writer)}{_statement(writer, dialect, table, prediction)}\n"
+    if reasons is None:
+        return f"{_comments(writer)}{_statement(writer, dialect, table, prediction)}\n"
+    if table is None:
+        raise ExportError("The option reasons writes a statement: name the table to read by the option table.")
+    asked = reason_columns(writer, reasons, direction, outcome, reference, by)
+    check_statement(writer, dialect or ANY)
+    return f"{_comments(writer)}-- {asked.comment}\n{query(writer, table, prediction, asked)}\n"
 
 
 def _statement(writer: Writer, dialect: str | None, table: str | None, prediction: str) -> str:

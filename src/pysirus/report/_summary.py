@@ -193,6 +193,7 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
     if model.tuning is not None:
         repeats = model.tuning.path.n_repeats
         pairs.append(["Tuned for", f"{model.tuning.criterion}, {repeats} repetition{'s' if repeats > 1 else ''}"])
+    pairs.append(["Decides for", model.family.decision_text])
     if facts.approximate_weights:
         pairs.append(["Weights", "approximate: fitted again without the data"])
     if trail := trail_lines(model):

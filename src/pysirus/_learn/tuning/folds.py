@@ -182,6 +182,7 @@ class TuningPlan:
     slopes: bool | str = False  # whether staged lists may hold them; "auto": both are compared
     post_treatment: str = "sample"
     min_samples_leaf: int | float | None = None
+    watch: Callable[..., None] | None = None  # is given the model and what lists of a p0 predict of held-out rows
 
     @property
     def with_stages(self) -> bool:

@@ -72,8 +72,8 @@ class FoldPrediction:
     mean: Any  # of the rows that it learned from
 
 
-def predict_held_out(repetitions: Sequence[Sequence[Use]], family: Family) -> list[list[FoldPrediction]]:
-    """What the lists that folds use predict of the rows that these hold out, [repetition][fold]."""
+def predictions_of(repetitions: Sequence[Sequence[Use]], family: Family) -> list[list[FoldPrediction]]:
+    """What the lists that folds use predict of the rows that are held out, [repetition][fold]."""
 
     def predict(rows: HeldRows, entry: int) -> FoldPrediction:
         return FoldPrediction(rows.index, rows.response, rows.predictions(entry, family), rows.weighted.mean)

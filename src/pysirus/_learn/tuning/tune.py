@@ -31,7 +31,7 @@ from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan
-from pysirus._learn.tuning.held_out import FoldPrediction, Use, evaluate, predict_held_out
+from pysirus._learn.tuning.held_out import FoldPrediction, Use, evaluate, predictions_of
 from pysirus._learn.tuning.path import (
     Steps,
     average,
@@ -318,9 +318,17 @@ def _model_of_choice(
 ) -> tuple[Model, Sequence[FoldPrediction]]:
     """The model of the best choice, with what the held-out rows say of it, and what one repetition predicts of them."""
     (chosen, *others), repetitions = _repeat(whole, folds, plan)
-    model, family = chosen.model(), plan.weighing.family
-    predicted = predict_held_out(chosen.uses(repetitions), family)
+    model = chosen.model()
+    family = plan.weighing.family
+
+    def predict(p0: float | None) -> list[list[FoldPrediction]]:
+        uses = chosen.uses(repetitions) if p0 is None else [[f.use(p0) for f in own.folds] for own in repetitions]
+        return predictions_of(uses, family)
+
+    predicted = predict(None)
     found = evaluate(predicted, family, len(model.selected))
+    if plan.watch is not None:
+        plan.watch(model, predict)
     every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
     facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
     facts = replace(facts, out_of_fold=found.to_facts())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import singledispatch
 
 from pysirus._families.base import Family
-from pysirus._families.classes import ClassShares, Multinomial
+from pysirus._families.class_shares import ClassShares
+from pysirus._families.classes import Multinomial
 from pysirus._families.cox import Cox
 from pysirus._families.log_mean import LogMean
 from pysirus._learn.weighing.base import ByRidge, Equally, Weighing

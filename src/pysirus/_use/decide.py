@@ -1,0 +1,124 @@
+"""A model of classes and costs, or a rate, in, the model that decides by them out.
+
+Of two classes the cut-off is chosen on rows that the rules have not seen: the held-out rows of cross-validation, which
+a tuned model keeps in up to 200 groups of equal probability, or rows that are given. Where there are neither, the costs
+alone decide, as they would for probabilities that are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._families.decision import Basis, Decision
+from pysirus._families.row_metrics import weights_or_ones
+from pysirus._model.held_out import Bins, bins_of
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._text.format import format_levels, one_line
+from pysirus._text.message import Parameter
+from pysirus._use.reasons import class_number
+
+Fitted = TypeVar("Fitted", bound=Model)
+Floats = NDArray[np.float64]
+MOST_GIVEN = 1_000_000  # groups of equal probability among rows that are given: all
+
+
+def decide(
+    model: Fitted,
+    costs: Mapping[Any, float] | None = None,
+    rate: float | None = None,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+) -> Fitted:
+    """The model that decides by costs or by a rate; see ``RuleModel.decide``."""
+    if model.classes is None or len(model.classes) < 2:
+        raise ParameterError(f"Decisions are between classes, and this model predicts {model.family.predicts}.")
+    if costs is None and rate is None:
+        return replace(model, family=model.family.deciding_by(None))
+    if costs is not None and rate is not None:
+        raise ParameterError(f"Give {Parameter('costs')} or {Parameter('rate')}, not both.")
+    prices = None if costs is None else _costs(model, costs)
+    _check_rate(model, rate)
+    found = _groups(model, X, y, sample_weight)
+    if found is None and prices is None:
+        raise ParameterError(
+            f"A {Parameter('rate')} needs rows: this model was not tuned, so it has no held-out rows. Give rows that "
+            "it was not fitted on."
+        )
+    if found is None or len(model.classes) > 2:
+        assert prices is not None
+        total = sum(prices)
+        decision = Decision(tuple(price / total for price in prices), costs=prices)
+    else:
+        decision = _chosen(model, *found, prices, rate)
+    return replace(model, family=model.family.deciding_by(decision))
+
+
+def _costs(model: Model, costs: Any) -> tuple[float, ...]:
+    """The cost of a mistake about a row of each class, in the order of the classes."""
+    if not isinstance(costs, Mapping):
+        raise ParameterError(f"{Parameter('costs')} must be a dict from classes to numbers, got {costs!r}.")
+    labels = model.classes or ()
+    found: dict[int | None, Any] = {class_number(model, label, "costs"): cost for label, cost in costs.items()}
+    absent = [label for k, label in enumerate(labels) if k not in found]
+    if absent:
+        raise ParameterError(f"{Parameter('costs')} must have every class; it lacks {one_line(format_levels(absent))}.")
+    for k, cost in found.items():
+        real = isinstance(cost, (int, float, np.integer, np.floating)) and not isinstance(cost, bool)
+        if not real or not 0 < cost < 1e12:
+            assert k is not None
+            raise ParameterError(f"{Parameter('costs')} must be numbers above 0, got {cost!r} for {labels[k]!r}.")
+    return tuple(float(found[k]) for k in range(len(labels)))
+
+
+def _check_rate(model: Model, rate: Any) -> None:
+    if rate is None:
+        return
+    if len(model.classes or ()) > 2:
+        raise ParameterError(f"A {Parameter('rate')} is for two classes; give {Parameter('costs')}.")
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < 1:
+        raise ParameterError(f"{Parameter('rate')} must be a number between 0 and 1 (both excluded), got {rate!r}.")
+
+
+def _groups(model: Model, X: Any, y: Any, sample_weight: Any) -> tuple[Bins, Basis] | None:
+    """Rows by the probability of the second class: those that are given, or held-out ones; None without either."""
+    if X is not None or y is not None:
+        if X is None or y is None:
+            raise ParameterError("To choose a cut-off on rows give both X and y.")
+        table = model.align(X)
+        truth = model.family.read_truth(y, table.n_rows, model.labels)
+        weights = weights_or_ones(None if sample_weight is None else np.asarray(sample_weight, dtype=float), truth)
+        return bins_of(1, model.decision(table)[:, 1], truth == 1, weights, MOST_GIVEN), "given rows"
+    held = model.out_of_fold
+    if held is None or not held.bins:
+        return None
+    return held.bins[0], "held-out rows"
+
+
+def _chosen(model: Model, rows: Bins, basis: Basis, costs: tuple[float, ...] | None, rate: float | None) -> Decision:
+    """The cut-off of least cost, or whose rate is nearest; of equal ones the nearest to that of the costs, or lower."""
+    ends = np.concatenate([[0.0], (rows.probability[1:] + rows.probability[:-1]) / 2, [1.0]])
+    total = float((rows.members + rows.others).sum())
+
+    def above(values: Floats) -> Floats:
+        return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
+
+    second = above(rows.members + rows.others) / total
+    selected = second if model.positive == 1 else 1 - second
+    if costs is None:
+        assert rate is not None
+        best = int(np.argmin(np.abs(selected - rate)))
+        return Decision((ends[best], 1 - ends[best]), basis, rate=rate, selected=float(selected[best]))
+    missed = float(rows.members.sum()) - above(rows.members)
+    paid = (costs[1] * missed + costs[0] * above(rows.others)) / total
+    ratio = costs[0] / sum(costs)
+    order = np.lexsort((np.abs(ends - ratio), np.round(paid, 12)))
+    best, even = int(order[0]), int(np.searchsorted(rows.probability, 0.5, side="right"))
+    shown = {"selected": float(selected[best]), "cost": float(paid[best]), "cost_before": float(paid[even])}
+    return Decision((float(ends[best]), float(1 - ends[best])), basis, costs, **shown)

@@ -1,0 +1,281 @@
+"""A model, rows with targets and a grouping in, how it treats each group out: metrics, selection, calibration, rules.
+
+Rates are those of fairlearn: the selection rate is the share of rows for which the positive class is decided, the
+demographic parity difference the largest less the smallest of them, the equalized odds difference the larger of the
+differences between true and between false positive rates. The score is a sum, so the difference between the mean score
+of a group and that of all rows is, exactly, the sum of such differences over the terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._data.frame import as_frame
+from pysirus._families.read import check_weights
+from pysirus._families.row_metrics import Predicted, weights_or_ones
+from pysirus._model.held_out import METRICS, metric_texts
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._text.format import format_label, make_frame, one_line, text_table
+from pysirus._text.message import Parameter
+from pysirus._use.reasons import Reasons, reasons
+from pysirus._use.score import Score
+
+Floats = NDArray[np.float64]
+SMALL = 30  # rows; of fewer an interval says little
+NORMAL = 1.959963984540054  # standard errors on either side of a 95% interval
+MOST_GROUPS = 100
+MOST_DRIVERS = 3  # terms that are told of a group
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share or a mean with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def text(self, percent: bool) -> str:
+        """The same as text."""
+        if math.isnan(self.value):
+            return ""
+        if percent:
+            return f"{100 * self.value:.1f}% ({100 * self.low:.1f} to {100 * self.high:.1f})"
+        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+def share_of(hits: NDArray[np.bool_], weights: Floats) -> Rate:
+    """A share with Wilson's interval, by the number of rows that as many equal weights would be."""
+    if not weights.sum() > 0:
+        return Rate(math.nan, math.nan, math.nan)
+    n = float(weights.sum() ** 2 / (weights**2).sum())
+    p, z = float(weights @ hits / weights.sum()), NORMAL
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return Rate(p, max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n)))
+
+
+def mean_of(values: Floats, weights: Floats) -> Rate:
+    """A mean and the interval of its standard error."""
+    mean = float(weights @ values / weights.sum())
+    error = float(np.sqrt((weights**2) @ (values - mean) ** 2)) / float(weights.sum())
+    return Rate(mean, mean - NORMAL * error, mean + NORMAL * error)
+
+
+@dataclass(frozen=True)
+class Group:
+    """How the rows of one group are predicted and decided about.
+
+    ``gap`` is what was observed less what was predicted, on average: 0 where the model is calibrated for the group.
+    """
+
+    name: str
+    n_rows: int
+    score: Score
+    observed: float
+    predicted: float
+    gap: Rate
+    selected: Rate | None = None
+    true_positive: Rate | None = None
+    false_positive: Rate | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it has so few rows that its intervals say little."""
+        return self.n_rows < SMALL
+
+
+@dataclass(frozen=True, repr=False)
+class GroupMetrics:
+    """Metrics by group; prints as a table.
+
+    Attributes
+    ----------
+    by : str
+        What groups the rows.
+    groups : tuple of Group
+        The groups, by name.
+    whole : Group
+        All rows.
+    names : tuple of str
+        The terms of the model.
+    drivers : ndarray of shape (n_groups, n_terms)
+        The mean contribution of each term in a group less that in all rows; a row adds up to the difference of scores.
+    """
+
+    model: Model
+    by: str
+    groups: tuple[Group, ...]
+    whole: Group
+    names: tuple[str, ...]
+    drivers: Floats
+
+    def __getitem__(self, name: Any) -> Group:
+        found = {group.name: group for group in self.groups}
+        if str(name) not in found:
+            raise KeyError(f"There is no group {name!r}: they are {', '.join(found)}.")
+        return found[str(name)]
+
+    @property
+    def differences(self) -> dict[str, float]:
+        """The largest less the smallest rate of groups, as fairlearn defines them; for numbers that of the gaps."""
+
+        def spread(rates: Sequence[Rate | None]) -> float:
+            values = [rate.value for rate in rates if rate is not None and not math.isnan(rate.value)]
+            return max(values) - min(values) if values else math.nan
+
+        if self.whole.selected is None:
+            return {"gap": spread([group.gap for group in self.groups])}
+        rates = [group.selected.value for group in self.groups if group.selected is not None]
+        odds = [spread([getattr(g, name) for g in self.groups]) for name in ("true_positive", "false_positive")]
+        ratio = min(rates) / max(rates) if max(rates) > 0 else math.nan
+        return {
+            "demographic_parity": max(rates) - min(rates),
+            "demographic_parity_ratio": ratio,
+            "equal_opportunity": odds[0],
+            "equalized_odds": max(odds),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row for each group, all rows last: counts, rates with intervals, metrics with standard errors."""
+        data: dict[str, list[Any]] = {"group": [], "rows": [], "small": [], "observed": [], "predicted": []}
+        every = [*self.groups, self.whole]
+        for group in every:
+            for column, value in zip(data, (group.name, group.n_rows, group.is_small, group.observed, group.predicted)):
+                data[column].append(value)
+        for name in ("gap", "selected", "true_positive", "false_positive"):
+            rates = [getattr(group, name) for group in every]
+            if rates[-1] is not None:
+                data |= {name: [r.value for r in rates], f"{name}_low": [r.low for r in rates]}
+                data[f"{name}_high"] = [r.high for r in rates]
+        for name in self.whole.score.metrics:
+            pairs = [group.score.metrics.get(name, (math.nan, None)) for group in every]
+            data |= {name: [value for value, _ in pairs], f"{name}_se": [error for _, error in pairs]}
+        return make_frame(data, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        rows = self.to_frame("pyarrow").to_pylist()
+        drivers = [
+            {name: float(value) for name, value in zip(self.names, own) if abs(value) > 0} for own in self.drivers
+        ]
+        told = dict(zip((group.name for group in self.groups), drivers))
+        return {"target": self.model.target, "by": self.by, "groups": rows, **self.differences, "drivers": told}
+
+    def _table(self) -> str:
+        family, classes = self.model.family, self.whole.selected is not None
+        shown = [name for name in dict.fromkeys((family.score_metric, family.edit_metric)) if name in METRICS]
+        header = ["group", "rows", *(["selected"] if classes else []), "observed", "predicted", "observed - predicted"]
+        lines = []
+        for group in (*self.groups, self.whole):
+            means = [family.prediction_text(value) for value in (group.observed, group.predicted)]
+            texts = [group.name + (" *" if group.is_small else ""), f"{group.n_rows:,}"]
+            texts += [group.selected.text(True)] if group.selected is not None else []
+            texts += [*means, group.gap.text(classes)]
+            for name in shown:
+                pair = group.score.metrics.get(name)
+                value, error = ("", "") if pair is None else metric_texts(name, *pair)
+                texts.append(f"{value} ± {error}" if error else value)
+            lines.append(texts)
+        return text_table([*header, *(METRICS[name] for name in shown)], lines)
+
+    def _driver_lines(self) -> list[str]:
+        """The terms that move the mean score of each group most."""
+        k = self.model.family.positive
+        scale = one_line(self.model.family.scale_of(k))
+        lines = [f"rules that make the difference: mean contribution to {scale}, less that of all rows"]
+        for group, own in zip(self.groups, self.drivers):
+            order = [t for t in np.argsort(-np.abs(own), kind="stable")[:MOST_DRIVERS].tolist() if own[t]]
+            told = ", ".join(f"{own[t]:+.3f} {one_line(self.names[t])}" for t in order) or "none"
+            lines.append(f"  {one_line(group.name)}: {own.sum():+.3f} in all, {told}")
+        return lines
+
+    def __str__(self) -> str:
+        head = f"{one_line(self.model.target)} by {one_line(self.by)}, {self.whole.n_rows:,} rows; 95% intervals"
+        if self.model.classes is not None:
+            label = one_line(format_label(self.model.labels[self.model.positive]))
+            head += f"; selected: decided for {label}, observed and predicted: its share"
+        small = [f"* fewer than {SMALL} rows: the intervals say little"] if any(g.is_small for g in self.groups) else []
+        told = ", ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in self.differences.items())
+        return "\n".join([head, "", self._table(), *small, "", f"differences: {told}", *self._driver_lines()])
+
+    __repr__ = __str__
+
+
+def group_metrics(model: Model, X: Any, y: Any, sample_weight: Any, by: Any, name: str | None = None) -> GroupMetrics:
+    """Metrics by group; see ``RuleModel.metrics``."""
+    if model.family.has_hazard:
+        raise ParameterError(f"{Parameter('by')} is for classes and numbers; this model predicts times to an event.")
+    table = model.align(X)
+    known, labels = _labels(X, by, table.n_rows)
+    truth = model.family.read_truth(y, table.n_rows, model.labels)
+    weights = None if sample_weight is None else check_weights(sample_weight, table.n_rows)
+    rows = _Rows(model, model.decision(table), truth, weights_or_ones(weights, truth))
+    of_terms = reasons(model, X, outcome=None if model.classes is None else model.classes[model.positive])
+    names = sorted(set(labels))
+    if len(names) > MOST_GROUPS:
+        raise ParameterError(f"{Parameter('by')} makes {len(names):,} groups, at most {MOST_GROUPS} are compared.")
+    codes = np.array([names.index(label) for label in labels])
+    groups = tuple(rows.group(own, codes == i) for i, own in enumerate(names))
+    drivers = _drivers(of_terms, codes, rows.weights, len(names))
+    return GroupMetrics(model, name or known, groups, rows.group("all rows", codes >= 0), of_terms.names, drivers)
+
+
+def _labels(X: Any, by: Any, n_rows: int) -> tuple[str, list[str]]:
+    """The name of the grouping, and the group of each row as text."""
+    if isinstance(by, str):
+        frame = as_frame(X)
+        if frame is None or by not in frame.columns:
+            raise ParameterError(f"{Parameter('by')} must be a column of X or one value for each row, got {by!r}.")
+        name, values = by, frame[by].to_list()
+    else:
+        name, values = str(getattr(by, "name", None) or "group"), np.asarray(by, dtype=object).ravel().tolist()
+    if len(values) != n_rows:
+        raise ParameterError(f"{Parameter('by')} has {len(values):,} values, X has {n_rows:,} rows.")
+    missing = [value is None or value != value for value in values]
+    return name, ["(missing)" if gap else format_label(value) for value, gap in zip(values, missing)]
+
+
+def _drivers(of_terms: Reasons, codes: NDArray[Any], weights: Floats, n_groups: int) -> Floats:
+    """The mean contribution of each term in each group less that in all rows."""
+    found = of_terms.contributions
+
+    def mean(rows: NDArray[np.bool_]) -> Floats:
+        return np.asarray(weights[rows] @ found[rows] / max(weights[rows].sum(), 1e-300))
+
+    whole = mean(codes >= 0)
+    return np.array([mean(codes == i) - whole for i in range(n_groups)]).reshape(n_groups, found.shape[1])
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows, what is predicted of them, and the truth."""
+
+    model: Model
+    found: Floats
+    truth: NDArray[Any]
+    weights: Floats
+
+    def group(self, name: str, rows: NDArray[np.bool_]) -> Group:
+        """Some of them."""
+        model, w = self.model, self.weights[rows]
+        found, truth = self.found[rows], self.truth[rows]
+        metrics = model.family.score_metrics(Predicted(found.reshape(len(w), -1), truth, w))
+        score = Score(metrics, len(w), model.target)
+        if model.classes is None:
+            said, came = found, truth.astype(np.float64)
+        else:
+            said, came = found[:, model.positive], (truth == model.positive).astype(np.float64)
+        observed, predicted = (float(w @ values / w.sum()) for values in (came, said))
+        plain = Group(name, len(w), score, observed, predicted, mean_of(came - said, w))
+        if model.classes is None:
+            return plain
+        chosen, is_member = model.choose(found) == model.positive, came > 0
+        shares = [share_of(chosen[own], w[own]) for own in (is_member, ~is_member)]
+        return Group(name, len(w), score, observed, predicted, plain.gap, share_of(chosen, w), *shares)

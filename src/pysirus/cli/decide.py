@@ -1,0 +1,290 @@
+"""``pysirus reasons``, ``change``, ``decide`` and ``alternatives``: a model or rows in, why and how it decides out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus._parameters.table import (
+    ClassWeight,
+    Constraining,
+    Folds,
+    Growing,
+    Loss,
+    PositiveClass,
+    Running,
+    Weighting,
+)
+from pysirus.cli import _options as options
+from pysirus.cli._options import TABLE_HELP, app, check_output, takes
+from pysirus.cli.ship import Rows
+from pysirus.cli.use import Json, Model, load_model
+
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv, .parquet) instead of printing.")
+]
+Row = Annotated[int | None, typer.Option("--row", "-r", metavar="N", help="One row alone, in words; the first is 1.")]
+
+
+def rows_of(model: Any, table: str) -> Any:
+    """The features of a table that a model reads."""
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._table import open_table
+
+    return features_of(open_table(table, model), model)
+
+
+def one_row(rows: Any, row: int, option: str) -> Any:
+    """A row of a table by its number from 1."""
+    if not 1 <= row <= rows.num_rows:
+        raise typer.BadParameter(f"the table has rows 1 to {rows.num_rows}, got {row}.", param_hint=option)
+    return rows.slice(row - 1, 1)
+
+
+@app.command()
+def reasons(
+    model: Model,
+    table: Rows,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Reasons of a row, at most.")] = 4,
+    row: Row = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="for, against or both. Default: for with classes, else both."),
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="The class that reasons are for or against. Default: the predicted one."),
+    ] = None,
+    reference: Annotated[
+        str,
+        typer.Option(
+            metavar="FROM", help="What they are measured from: average, best (of each term), or the number of a row."
+        ),
+    ] = "average",
+    by: Annotated[str, typer.Option(metavar="WHAT", help="rule, or column to sum by column.")] = "rule",
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """List the terms that count most for or against the decision about each row: row, rank, text and contribution.
+
+    Contributions are parts of the score, and with everything else add up to it. Texts of rules are set by
+    [bold]pysirus edit --reason[/bold].
+
+    Example: [bold]pysirus reasons credit.json new.csv --outcome bad -o reasons.csv[/bold]
+
+    One row: [bold]pysirus reasons credit.json new.csv --row 12[/bold]
+    """
+    if json and row is None:
+        raise typer.BadParameter("is for one row: say which with --row N.", param_hint="--json")
+    if output is not None and (row is not None or output.suffix.lower() not in (".csv", ".parquet")):
+        wrong = "is for all rows: leave --row out" if row is not None else f"'{output}' must end in .csv or .parquet"
+        raise typer.BadParameter(f"{wrong}.", param_hint="--output")
+    from pysirus._runtime.output import PARQUET
+    from pysirus.cli._predict import is_parquet, write_predictions
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_json, print_text
+    from pysirus.cli._table import paths_of
+
+    check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
+    rules = model_of(load_model(model))
+    rows = rows_of(rules, table)
+    from_: Any = one_row(rows, int(reference), "--reference") if reference.isdecimal() else reference
+    taken = rows if row is None else one_row(rows, row, "--row")
+    found = rules.reasons(taken, k, direction=direction, outcome=outcome, reference=from_, by=by)
+    if json:
+        print_json({"row": row, **found.to_dict()})
+    elif row is not None:
+        print_text(found)
+    else:
+        frame = found.to_frame("pyarrow")
+        numbered = [number + 1 for number in frame["row"].to_pylist()]  # rows count from 1 on the command line
+        import pyarrow as pa
+
+        write_predictions(frame.set_column(0, "row", pa.array(numbered, pa.int64())), output, spreadsheet=False)
+
+
+@app.command()
+def decide(
+    model: Model,
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model has not seen, with the target."),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS=N,...", help="What a mistake about a row of each class costs: good=1,bad=5."),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="S", help="The share of rows for which the positive class is decided.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
+    ] = None,
+) -> None:
+    """Set how a class is decided for: by the cost of mistakes, or by a rate. The model file keeps it.
+
+    The cut-off of two classes is chosen on the rows of TABLE, or on the held-out rows that a tuned model keeps. Without
+    --costs and --rate the most likely class is decided for again.
+
+    Example: [bold]pysirus decide credit.json --costs good=1,bad=5 -o careful.json[/bold]
+    """
+    if output is None:
+        raise typer.BadParameter("say which file to write.", param_hint="--output")
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import deliver, print_text
+    from pysirus.cli._table import paths_of
+    from pysirus.cli.edit import training_rows
+    from pysirus.cli.fit import MODEL
+
+    check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
+    rules = model_of(load_model(model))
+    X, y, sample_weight = (None, None, None) if table is None else training_rows(table, rules, None)
+    found = rules.decide(_costs(costs), rate=rate, X=X, y=y, sample_weight=sample_weight)
+    said = found.family.decision_text or "the most likely class"
+    deliver([(lambda: found.save(output), f"Model written to {output}")], lambda: print_text(f"decides for {said}"))
+
+
+def _costs(given: str | None) -> dict[str, float] | None:
+    """Costs by class, as they were typed."""
+    if given is None:
+        return None
+    pairs = [text.rpartition("=") for text in given.split(",")]
+    try:
+        return {label.strip(): float(cost) for label, _, cost in pairs if label.strip() or cost}
+    except ValueError:
+        raise typer.BadParameter(
+            f"classes and numbers such as good=1,bad=5, got '{given}'.", param_hint="--costs"
+        ) from None
+
+
+@app.command()
+@takes(Folds, ClassWeight, PositiveClass, Weighting, Loss, Growing, Constraining, Running)
+def alternatives(
+    table: options.TableArgument,
+    target: options.Target = None,
+    *,
+    parameters: dict[str, Any],
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="COL,...", help="Columns to do without: each by itself, and all together."),
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", metavar="N,...", help="Lengths to compare besides the tuned one.")
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option("--monotone", metavar="COL=1|-1", help="A column in which predictions only rise or fall."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw loss against stability to this PNG, PDF or SVG file.")
+    ] = None,
+    json: Json = False,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    groups: options.Groups = None,
+    task: options.Task = "auto",
+) -> None:
+    """Compare what restrictions and lengths of a rule list cost, each tuned on the same folds.
+
+    The price is the held-out loss less that of the tuned list without restriction, with its paired standard error.
+
+    Example: [bold]pysirus alternatives credit.csv --target Status --without age,sex --rules 5,8,12[/bold]
+    """
+    from pysirus.cli._streams import deliver, print_json, print_text
+    from pysirus.cli._table import Roles, Training, names_of, open_rows, paths_of
+    from pysirus.estimators.alternatives import alternatives as compare
+
+    options.check_figure(plot, "--plot", paths_of(table))
+    roles = Roles(categorical, drop, weights, task, strict=not parameters["prepare"], groups=groups)
+    training = open_rows(table, target, roles, None)
+    if not isinstance(training, Training) or training.task == "survival":
+        raise typer.BadParameter("takes one table with a target of classes or numbers.", param_hint="TABLE")
+    estimator = options.make_estimator(training.task, parameters, training, tuned=True, silent=True)
+    columns = names_of(training.features, without, "--without")
+    found = compare(
+        estimator,
+        training.features,
+        training.target,
+        without=[*columns, *([columns] if len(columns) > 1 else [])],
+        monotone=_monotone(monotone),
+        n_rules=_lengths(rules),
+        sample_weight=training.weights,
+        groups=training.groups,
+    )
+    files = [] if plot is None else [(lambda: _draw(found, plot), f"Plot written to {plot}")]
+    deliver(files, lambda: print_json(found.to_dict()) if json else print_text(found))
+
+
+def _lengths(given: str | None) -> list[int]:
+    words = [] if given is None else given.split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise typer.BadParameter(f"whole numbers such as 5,8,12, got '{given}'.", param_hint="--rules")
+    return [int(word) for word in words]
+
+
+def _monotone(given: list[str] | None) -> dict[str, int]:
+    pairs = [text.rpartition("=") for text in given or []]
+    if not all(equals and sign in ("1", "+1", "-1") for _, equals, sign in pairs):
+        raise typer.BadParameter("a column and 1 or -1, such as income=-1.", param_hint="--monotone")
+    return {name: int(sign) for name, _, sign in pairs}
+
+
+def _draw(found: Any, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from pysirus._runtime.output import writing
+    from pysirus.plot import front
+
+    with writing(path) as file:
+        front(found).figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+
+
+@app.command()
+def change(
+    model: Model,
+    table: Rows,
+    to: Annotated[
+        str, typer.Option("--to", metavar="WHAT", help="The class that is wanted, or '>= 20', '<= 5', '20 to 30'.")
+    ],
+    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to change; the first is 1.")] = 1,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--fixed", metavar="COL,...", help="Columns that stay as they are.")
+    ] = None,
+    up: Annotated[list[str] | None, typer.Option("--up", metavar="COL,...", help="Columns that may only rise.")] = None,
+    down: Annotated[
+        list[str] | None, typer.Option("--down", metavar="COL,...", help="Columns that may only fall.")
+    ] = None,
+    category_step: Annotated[
+        float, typer.Option(metavar="S", help="What a changed category counts, in quantiles.")
+    ] = 0.25,
+    json: Json = False,
+) -> None:
+    """Find the smallest change of a row that changes its decision: fewest columns first, then nearest in quantiles.
+
+    Quantiles are those of the TABLE. Where no change does it, that is said, and JSON has null.
+
+    Example: [bold]pysirus change credit.json new.csv --row 12 --to good --fixed age --up income[/bold]
+    """
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_json, print_text
+    from pysirus.cli._table import names_of
+
+    rules = model_of(load_model(model))
+    rows = rows_of(rules, table)
+    ways = {name: way for way, names in (("up", up), ("down", down)) for name in names_of(rows, names, f"--{way}")}
+    found = rules.nearest_change(
+        one_row(rows, row, "--row"),
+        to,
+        fixed=names_of(rows, fixed, "--fixed"),
+        directions=ways,
+        X=rows,
+        category_step=category_step,
+    )
+    if json:
+        print_json({"row": row, "change": None if found is None else found.to_dict()})
+    else:
+        print_text(f"no change of the columns that may change brings {to} about" if found is None else found)

@@ -1,0 +1,192 @@
+"""A model in, decisions and what people ask about them out: each method hands the model to the module of that name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pysirus._use.nearest_change import NearestChange
+    from pysirus._use.reasons import Reasons
+    from pysirus.estimators.rule_model import RuleModel
+
+
+class Decisions(ABC):
+    """Methods about decisions that rule models and estimators share."""
+
+    @abstractmethod
+    def _as_model(self) -> RuleModel:
+        """The rule model to act on."""
+
+    def reasons(
+        self,
+        X: Any,
+        k: int = 4,
+        *,
+        direction: str | None = None,
+        outcome: Any = None,
+        reference: Any = "average",
+        by: str = "rule",
+    ) -> Reasons:
+        """The terms that count most for the decision about each row, or against it: exactly those of its score.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The rows.
+        k : int, default=4
+            How many reasons each row has at most. Terms that count nothing, or the other way, are no reasons.
+        direction : {"for", "against", "both"}, optional
+            Whether to list what raises the score, what lowers it, or both by size. Default: "for" with classes, "both"
+            otherwise.
+        outcome : label, optional
+            The class whose score is meant. Default: the one that is predicted for the row.
+        reference : {"average", "best"} or a row, default="average"
+            What contributions are measured from: the average training row; the best value that each term can have,
+            which is the highest with ``direction="against"`` and the lowest with "for"; or a row of the same columns.
+        by : {"rule", "column"}, default="rule"
+            Whether to sum by column: a rule of several columns counts for each of them in equal parts.
+
+        Returns
+        -------
+        reasons : Reasons
+            Prints row by row; ``to_frame()`` has a line for each reason, ``base``, ``contributions`` and ``rest`` add
+            up to the score.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> reasons = model.reasons(X, k=2, direction="against", reference="best")
+        >>> bool(abs(reasons.scores - model.predict(X)).max() < 1e-9)
+        True
+        """
+        from pysirus._use.reasons import reasons
+
+        return reasons(self._as_model(), X, k, direction=direction, outcome=outcome, reference=reference, by=by)
+
+    def nearest_change(
+        self,
+        row: Any,
+        to: Any,
+        *,
+        fixed: Sequence[str] | str | None = None,
+        directions: Mapping[str, str] | None = None,
+        X: Any = None,
+        category_step: float = 0.25,
+    ) -> NearestChange | None:
+        """The smallest change of a row that changes its decision: exact, fewest columns first, then nearest.
+
+        Parameters
+        ----------
+        row : data frame of one row, dict, or array of shape (1, n_columns)
+            The row.
+        to : label, or a range
+            The class that is wanted. Of numbers a range of predictions: ``">= 20"``, ``"<= 5.5"``, ``"20 to 30"``, or
+            a pair such as ``(20, None)``.
+        fixed : list of str, optional
+            Columns that must stay as they are, such as age.
+        directions : dict, optional
+            Columns that may only go ``"up"`` or ``"down"``.
+        X : data frame or array, optional
+            Rows in whose quantiles distances are measured, such as the training rows. By default they are measured by
+            the shares of training rows that the model keeps with its conditions, which is coarser.
+        category_step : float, default=0.25
+            What a changed category, or a missing value that is filled in, counts in quantiles.
+
+        Returns
+        -------
+        change : NearestChange or None
+            ``changes`` has the new values by column, ``row`` the changed row, of which ``predict`` says what was
+            wanted. None where no change of the columns that may change does it.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> change = model.nearest_change(X[:1], ">= 12", X=X)
+        >>> bool(model.predict(change.row)[0] >= 12)
+        True
+        """
+        from pysirus._use.nearest_change import nearest_change
+
+        options: dict[str, Any] = {"fixed": fixed, "directions": directions, "X": X, "category_step": category_step}
+        return nearest_change(self._as_model(), row, to, **options)
+
+    def decide(
+        self,
+        costs: Mapping[Any, float] | None = None,
+        *,
+        rate: float | None = None,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> RuleModel:
+        """Set how a class is decided for: by the cost of mistakes, or by a rate; kept in the model file.
+
+        Parameters
+        ----------
+        costs : dict, optional
+            What a mistake about a row of each class costs, such as ``{"good": 1, "bad": 5}``: to take a bad one for
+            good costs five times as much as the other way round.
+        rate : float, optional
+            Of two classes: the share of rows for which the positive class is to be decided.
+        X, y : optional
+            Rows that the model was not fitted on, to choose the cut-off of two classes on. By default it is chosen on
+            the held-out rows of cross-validation, which a tuned model keeps; without those by the costs alone.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of these rows.
+
+        Returns
+        -------
+        model : RuleModel
+            ``predict``, metrics, SQL, scorecards and the report decide so. ``decision_rule`` says how. Without costs
+            and rate the most likely class is decided for again.
+
+        Examples
+        --------
+        >>> from pysirus import SirusClassifier
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusClassifier(n_rules=5, random_state=0).fit(X, y > 14)
+        >>> careful = model.decide({False: 1, True: 4})
+        >>> careful.decision_rule.cutoff(1)
+        0.2
+        >>> bool(careful.predict(X).mean() > model.predict(X).mean())
+        True
+        """
+        from pysirus._use.decide import decide
+
+        return decide(self._as_model(), costs, rate, X, y, sample_weight)
+
+    def with_reasons(self, texts: Mapping[Any, Any]) -> RuleModel:
+        """Set what people are told where a rule is a reason, such as a reason code; kept in the model file.
+
+        Parameters
+        ----------
+        texts : dict
+            From rules, by number in the printed list (from 1), text, or as such, to a text, or to a pair of texts: one
+            where the rule applies and one where it does not. None removes the text of a rule.
+
+        Returns
+        -------
+        model : RuleModel
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=1, random_state=0).fit(X, y)
+        >>> model = model.with_reasons({1: ("T1: a cool day", "T1: a warm day")})
+        >>> model.reasons(X[:1]).to_frame("pandas")["text"][0]
+        'T1: a cool day'
+        """
+        from pysirus._use.reasons import with_reasons
+
+        return with_reasons(self._as_model(), texts)

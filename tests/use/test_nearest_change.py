@@ -1,0 +1,124 @@
+"""The nearest change: worked by hand, then against every combination of cells on many small models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import change_oracle
+import pysirus
+from decision_models import random_model, random_rows
+from hand_made import make_model, two
+from pysirus._parameters import ParameterError
+from sampled import FULL
+
+KINDS = ("two", "numbers", "three", "counts", "shares")
+
+
+@pytest.fixture
+def numbers():
+    """x < 0 adds 3 or 1, z < 0 adds -2 or 0, to 10."""
+    return make_model([(3.0, 1.0), (-2.0, 0.0)], None, link="identity", intercept=10.0)
+
+
+ROW = pd.DataFrame({"x": [2.0], "z": [-3.0]})
+SEEN = pd.DataFrame({"x": np.arange(-5.0, 5.0), "z": np.arange(-5.0, 5.0)})
+
+
+def test_a_change_is_worked_by_hand(numbers):
+    assert numbers.predict(ROW).tolist() == [9.0]
+    found = numbers.nearest_change(ROW, ">= 10.5", X=SEEN)
+    assert list(found.changes) == ["x"] and found.before == {"x": 2.0}  # z would be 0.3 away, x is 0.25
+    assert found.changes == {"x": -1.0} and found.distance == pytest.approx(0.25)
+    assert numbers.predict(found.row).tolist() == [11.0]
+    both = numbers.nearest_change(ROW, (12, None), X=SEEN)
+    assert both.changes["z"] == 0.0 and list(both.changes) == ["x", "z"] and both.distance == pytest.approx(0.55)
+    assert numbers.nearest_change(ROW, ">= 10.5", X=SEEN, fixed=["x"]).changes == {"z": 0.0}
+    assert numbers.nearest_change(ROW, ">= 10.5", X=SEEN, directions={"x": "up"}).changes == {"z": 0.0}
+    assert numbers.nearest_change(ROW, ">= 10.5", X=SEEN, fixed=["x"], directions={"z": "down"}) is None
+    assert numbers.nearest_change(ROW, ">= 14") is None
+    assert numbers.nearest_change(ROW, "<= 9").changes == {} and numbers.nearest_change(ROW, "8 to 9").distance == 0
+
+
+def test_a_number_is_as_short_as_its_cell_allows(numbers):
+    found = numbers.nearest_change(ROW, ">= 10.5", X=SEEN + 0.25)  # whole numbers stay whole, others need not
+    assert -0.01 < found.changes["x"] < 0 and len(str(found.changes["x"])) < 8
+
+
+def test_rows_come_as_frames_dicts_and_arrays(numbers):
+    as_dict = numbers.nearest_change({"x": 2.0, "z": -3.0}, ">= 10.5", X=SEEN)
+    assert as_dict.changes == numbers.nearest_change(ROW, ">= 10.5", X=SEEN).changes
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (80, 3))
+    model = pysirus.SirusRegressor(n_rules=4, n_trees=100, random_state=0).fit(X, X[:, 0] + 0.1 * rng.normal(size=80))
+    wanted = float(model.predict(X).max())
+    found = model.nearest_change(X[X[:, 0].argmin()][None], (wanted, None), X=X)
+    assert found.row.shape == (1, 3) and model.predict(found.row)[0] >= wanted
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_changes_are_those_of_all_combinations_of_cells(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    for _ in range(40 if FULL else 4):
+        n_slopes = 0 if kind == "shares" else int(rng.integers(0, 3))
+        model = random_model(rng, kind, n_rules=int(rng.integers(2, 5)), n_slopes=n_slopes)
+        X = random_rows(rng, model, 40)
+        predicted = model.predict(X)
+        if model.classes is None:
+            to = tuple((np.quantile(predicted, [0.7, 0.9]) + np.array([-1e-3, 1e-3])).tolist())
+        else:
+            to = next(label for label in model.classes if label != predicted[0])
+        limits = {
+            "fixed": ["x0"] if rng.random() < 0.2 else [],
+            "directions": {"x1": "up"} if rng.random() < 0.3 else {},
+        }
+        found = model.nearest_change(X[:1], to, X=X, **limits)
+        row = {
+            name: value if value is None or isinstance(value, str) else float(value) for name, value in X.loc[0].items()
+        }
+        expected = change_oracle.nearest(model, row, to, X, **limits)
+        assert (found is None) == (expected is None)
+        if found is not None:
+            assert len(found.changes) == expected[0] and found.distance == pytest.approx(expected[1], abs=1e-5)
+            answer = model.predict(found.row)[0]
+            assert answer == to if model.classes else to[0] <= answer <= to[1]
+            assert not set(limits["fixed"]) & set(found.changes)
+
+
+def test_without_rows_the_shares_of_conditions_are_the_scale(ozone):
+    X, y = ozone
+    model = pysirus.SirusRegressor(n_rules=8, random_state=0).fit(X, y)
+    top = float(np.quantile(model.predict(X), 0.9))
+    found = model.nearest_change(X[:1], (top, None))
+    assert model.predict(found.row)[0] >= top and 0 < found.distance < len(found.changes)
+    assert len(found.changes) == len(model.nearest_change(X[:1], (top, None), X=X).changes)
+
+
+def test_what_prints_names_columns_and_values(numbers):
+    text = str(numbers.nearest_change(ROW, ">= 10.5", X=SEEN + 0.5, fixed=["x"]))
+    assert text.splitlines()[0] == "for y >= 10.5, the smallest change is of 1 column, a distance of 0.3 in quantiles"
+    assert text.splitlines()[2].split() == ["z", "-3", "0"]
+    assert str(numbers.nearest_change(ROW, "<= 9")) == "nothing has to change: it is y <= 9 already"
+    assert numbers.nearest_change(ROW, ">= 10.5", fixed="x").to_dict()["changes"] == {"z": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"to": 5}, "to must be a range of predictions, such as '>= 20'"),
+        ({"to": "good"}, "to must be a range of predictions"),
+        ({"to": (5, 1)}, "to must be a range of predictions"),
+        ({"to": ">= 1", "fixed": ["age"]}, "fixed names 'age', which is no column. Columns: x, z"),
+        ({"to": ">= 1", "directions": {"x": "left"}}, "directions must be 'up' or 'down' for a column in order"),
+        ({"to": ">= 1", "category_step": 0}, "category_step must be a number above 0, got 0"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(numbers, options, message):
+    with pytest.raises(ParameterError, match=message):
+        numbers.nearest_change(ROW, **options)
+
+
+def test_classes_take_a_label_and_one_row():
+    with pytest.raises(ParameterError, match="to must be one of the classes"):
+        two(1.0).nearest_change(ROW, "maybe")
+    with pytest.raises(ParameterError, match="row must be one row, got 10 rows"):
+        two(1.0).nearest_change(SEEN, "yes")
