@@ -378,7 +378,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
 OWNERS = [(DaskShards, "map_reduce"), *((DaskRows, name) for name in ("map_reduce", "map_reduce_response", "encode"))]
 KINDS = ["FoldColumns", "NodeSums of folds"]
 KINDS += ["ColumnQuery", "Encoder", "NodeSums", "RuleMoments", "FoldStatsQuery"] * FULL
-KINDS += ["RuleMoments of folds", "HeldOutQuery", "BracketQuery"] * FULL
+KINDS += ["RuleMoments of folds", "HeldOutQuery", "TableQuery"] * FULL
 
 
 @ON_ENGINES

@@ -185,23 +185,24 @@ def passes(options, n_rows=2400, tally=1 << 10, estimator=SirusRegressorCV, give
 def test_passes_of_a_plain_fit(n_trees):
     """Besides two levels of trees, one block for all of them: these are the passes of benchmarks/workers.py."""
     count = passes({"n_trees": n_trees, "random_state": 0, "n_rules": 5}, estimator=SirusRegressor, given={})
-    # the response; columns, quantiles, and in the end the values next to cuts; bins
-    assert (count["response"], count["columns"], count["encode"]) == (1, 3, 1)
+    # the response; columns, quantiles, and in the end the values next to cuts, and sums for monitoring; bins
+    assert (count["response"], count["columns"], count["encode"]) == (1, 4, 1)
     assert count["bins"] == 2 + 2  # sizes of bins and moments
 
 
 def test_passes_grow_neither_with_folds_nor_with_trees():
     few = passes({"cv": 4, "n_trees": 64})
     # of all rows, then of the folds: the response, the columns, the bins; once the quantiles among over 1,024 values,
-    # near which those of the folds are looked for; then the held-out rows, and the values next to the cuts of the list
-    assert (few["response"], few["columns"], few["encode"]) == (2, 5, 2)
+    # near which those of the folds are looked for; then the held-out rows, the values next to the cuts of the list, and
+    # sums for monitoring
+    assert (few["response"], few["columns"], few["encode"]) == (2, 6, 2)
     # sizes of bins, two levels of trees, moments; and the same for all folds together
     assert few["bins"] <= 10
     many = passes({"cv": 8, "n_trees": 640})
-    assert (many["response"], many["columns"], many["encode"]) == (2, 5, 2)
+    assert (many["response"], many["columns"], many["encode"]) == (2, 6, 2)
     assert many["bins"] <= few["bins"] + 2  # some fold asks for the moments of more rules
     twice = passes({"cv": 4, "n_trees": 64, "n_repeats": 2})
-    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 7, 3)
+    assert (twice["response"], twice["columns"], twice["encode"]) == (3, 8, 3)
 
 
 def few_values_without_a_group(rng):
@@ -226,7 +227,7 @@ def test_quantiles_of_folds_that_are_far_from_those_of_all_rows_cost_two_passes_
     rows.grouped = True
     found = SirusRegressorCV(**SMALL)._fit_parts(rows, "y", EngineOptions(tally=1 << 10))
     assert_equal_tuning(found, expected)
-    assert rows.count["columns"] == 5 + 2  # the columns of folds again, then their quantiles
+    assert rows.count["columns"] == 6 + 2  # the columns of folds again, then their quantiles
 
 
 # ------------------------------------------------------------------------------------------------- what can go wrong

@@ -252,7 +252,7 @@ def test_json_is_the_model_file(model, tmp_path):
 @pytest.mark.parametrize("format", FORMATS)
 def test_file_holds_what_is_returned(format, tmp_path):
     path = tmp_path / f"model{FORMATS[format][0]}"
-    options = {"dialect": "postgres"} if format == "sql" else {}
+    options = {"dialect": "postgres"} if format in ("sql", "monitor") else {}
     content = make_model("two scores" if format == "scorecard" else "regression").export(format, path, **options)
     assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode())
     assert format_of(path) == format

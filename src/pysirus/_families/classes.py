@@ -129,6 +129,21 @@ class ClassFamily(ClassTarget, Family):
         total = sum(output)
         return "" if abs(total) <= SHARE_ERROR else f"must be residuals that sum to 0, found {total:.6g}"
 
+    def watched(self, truth: NDArray[Any]) -> Floats:
+        """1 for the class of a row and 0 for the others; of two classes the second."""
+        n = len(self.labels)
+        return np.asarray(truth[:, None] == np.arange(1 if n == 2 else 0, n), dtype=np.float64)
+
+    def told_mean(self, means: Floats, rule: RulePart) -> float:
+        """The share of the class that stands for the rule."""
+        shares = np.array([1 - means[0], means[0]]) if len(self.labels) == 2 else means
+        return float(shares[self.shown_class(rule)])
+
+    def residuals(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The same less the probabilities."""
+        known = self.watched(truth)
+        return np.asarray(known - values[:, -known.shape[1] :])
+
     @property
     def shares(self) -> tuple[float, ...]:
         """Those of the classes among the training rows."""

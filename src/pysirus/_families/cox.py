@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._families.base import START_DIGITS, Family, Task, start_texts
 from pysirus._families.links import ON_HAZARD, EffectScale, Floats, Link
 from pysirus._families.outputs import RulePart, format_factors, median_text, median_texts, unit_of
@@ -38,6 +40,7 @@ class Cox(TimeTarget, Family):
     value_name: ClassVar[str] = "risk score"
     number_names: ClassVar[tuple[str, ...]] = ("hazard if so", "hazard if not", "events if so", "events if not")
     has_hazard: ClassVar[bool] = True
+    folds_compare: ClassVar[bool] = False  # each has a baseline of its own
     predicts: ClassVar[str] = "times to an event"
     effect_scale: ClassVar[EffectScale | None] = ON_HAZARD
 
@@ -48,6 +51,16 @@ class Cox(TimeTarget, Family):
     def event_value(self) -> Any:
         """That which was asked for, or which a fitted model remembers."""
         return self.asked_event if self.events is None else self.events.event_value
+
+    @property
+    def residual_power(self) -> None:
+        """None: what is expected depends on the time."""
+        return None
+
+    def residuals(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """Events less those that the hazard expects until the time of a row."""
+        expected = _core.exp(values[:, 0]) * self.required_survival.hazard.at(truth["time"])
+        return np.asarray(self.watched(truth) - expected[:, None])
 
     def score_metrics(self, rows: Predicted) -> Metrics:
         """Also the integrated Brier score, from the first to the ninth decile of the times of these rows."""

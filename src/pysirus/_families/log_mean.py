@@ -77,6 +77,15 @@ class LogMean(NumberTarget, Family):
         """Its loss."""
         return self.loss
 
+    def scores_of(self, means: Floats) -> Floats:
+        """Logarithms."""
+        return _core.log(means.ravel()).reshape(means.shape)
+
+    @property
+    def residual_power(self) -> float:
+        """That of its variance."""
+        return self.variance_power
+
     least_value: ClassVar[float] = 0.0
 
     @property

@@ -65,11 +65,17 @@ class Target(ABC):
     mean_name: ClassVar[str]  # what is predicted where there is no rule
     criterion: ClassVar[str] = "stability"  # how tuning chooses where nothing else is asked for
     takes_exposure: ClassVar[bool] = False  # whether it may be counted over something
+    folds_compare: ClassVar[bool] = True  # whether predictions of lists of several folds do
 
     @property
     def deviance_loss(self) -> Loss | None:
         """The loss whose deviance judges counts and amounts; others have other metrics."""
         return None
+
+    @property
+    def residual_power(self) -> float | None:
+        """A residual is the difference to the mean times the mean to the power of 1 less this; None if it is not."""
+        return 1.0
 
     @abstractmethod
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Response:
@@ -82,6 +88,19 @@ class Target(ABC):
     @abstractmethod
     def read_truth(self, y: Any, n_rows: int, labels: NDArray[Any]) -> NDArray[Any]:
         """What predictions of rows are held against; ``labels`` are the classes of the model."""
+
+    @abstractmethod
+    def watched(self, truth: NDArray[Any]) -> Floats:
+        """What came true, in numbers [row, output] whose means say what the data do."""
+
+    def told_mean(self, means: Floats, rule: Any) -> float:
+        """What is told of the means [output] of that, beside a rule."""
+        return float(means[0])
+
+    @abstractmethod
+    def residuals(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """What predictions [row, output] leave unexplained of that, [row, output]: minus the slope of the loss in the
+        score."""
 
     @abstractmethod
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> PartReading:
@@ -147,6 +166,18 @@ class NumberTarget(RowTarget):
         truth = read_numbers(y, n_rows)
         self.check(truth)
         return truth
+
+    def watched(self, truth: NDArray[Any]) -> Floats:
+        """The numbers."""
+        return np.asarray(truth, dtype=np.float64)[:, None]
+
+    def residuals(self, values: Floats, truth: NDArray[Any]) -> Floats:
+        """The difference, or with a logarithm as link what its loss makes of it."""
+        return np.asarray(-self.loss.slopes(self.watched(truth), self.scores_of(values)))
+
+    def scores_of(self, means: Floats) -> Floats:
+        """The scores that predict some means."""
+        return means
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NumbersOfPart:
         """Numbers need nothing of other parts."""
@@ -350,6 +381,10 @@ class TimeTarget(Target):
         """Events and times; there need be no event."""
         found = read_survival(y, n_rows, self.event_value)
         return events_and_times(found.events, found.times)
+
+    def watched(self, truth: NDArray[Any]) -> Floats:
+        """Whether there was an event."""
+        return np.asarray(truth["event"], dtype=np.float64)[:, None]
 
     def part_reading(self, ask_labels: Callable[[], LabelTotals]) -> NoReturn:
         """Rows in parts are refused."""

@@ -14,6 +14,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import Settings, grow_paths
+from pysirus._learn.remember import with_reference
 from pysirus._learn.select import Limits, select_rules, warn_if_none
 from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.thresholds import with_short_thresholds
@@ -76,4 +77,7 @@ def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted
         # The model: its numbers as short as they part the same rows.
         weighted = weighing.describe(training, stages[-1])
         model = weighing.model(training, weighted, 0, paths.n_trees + (len(stages) - 1) * n_trees)
-        return Fitted(with_short_thresholds(model, training), paths, training.binned.without_rows())
+        model = with_short_thresholds(model, training)
+
+        # What later rows are compared with.
+        return Fitted(with_reference(model, training), paths, training.binned.without_rows())

@@ -11,18 +11,18 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import __version__
-from pysirus._bins.brackets import Bracket, Threshold, find_brackets
+from pysirus._bins.brackets import Bracket, Brackets, Threshold, find_brackets
 from pysirus._bins.cuts import Binned, Cuts
 from pysirus._bins.lines import Lines, line_values
 from pysirus._data.recipe import ColumnRecipe
-from pysirus._data.table import Feature, Table
+from pysirus._data.table import Feature, Table, recode_table
 from pysirus._device.choose import device_forest
 from pysirus._families.fixed_point import Scale
 from pysirus._families.responses import Response
@@ -34,6 +34,25 @@ from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import Moments, MomentSums, moment_sums
 
 Self = TypeVar("Self", bound="Training")
+Answer = TypeVar("Answer")
+
+
+class RowQuery(ABC, Generic[Answer]):
+    """Asked of rows as they came, whose answers add up; it can be sent to where they lie."""
+
+    @abstractmethod
+    def __call__(self, table: Table, response: Response, first_row: int) -> Answer:
+        """The answer of some rows, whose columns are as the model knows them."""
+
+
+@dataclass(frozen=True)
+class BracketQuery(RowQuery[Brackets]):
+    """Which values are next to these numbers?"""
+
+    places: tuple[Threshold, ...]
+
+    def __call__(self, table: Table, response: Response, first_row: int) -> Brackets:
+        return find_brackets(table, self.places)
 
 
 @dataclass(frozen=True)
@@ -100,9 +119,13 @@ class Training(ABC):
     def on_residuals(self: Self, residual: Residual) -> Self | None:
         """The same rows with what a list leaves unexplained as their response; None where it explains all."""
 
-    @abstractmethod
     def brackets(self, places: Sequence[Threshold]) -> tuple[Bracket, ...]:
         """The known values of columns next to some numbers."""
+        return self.ask_rows(BracketQuery(tuple(places))).brackets if places else ()
+
+    @abstractmethod
+    def ask_rows(self, question: RowQuery[Answer]) -> Answer:
+        """Ask the rows as they came, and add up the answers."""
 
     def close(self) -> None:  # noqa: B027 - rows in memory leave nothing behind
         """Let go of what was put aside for these rows."""
@@ -160,10 +183,10 @@ class MemoryTraining(Training):
         response = residual.response(raw, rounding, self.response)
         return replace(self, response=replace(response, part_of=rounding.scale(self.response.scale)))
 
-    def brackets(self, places: Sequence[Threshold]) -> tuple[Bracket, ...]:
-        """The known values of columns next to some numbers."""
+    def ask_rows(self, question: RowQuery[Answer]) -> Answer:
+        """Ask all rows at once."""
         assert self.table is not None
-        return find_brackets(self.table, places).brackets
+        return question(recode_table(self.table, self.features), self.response, 0)
 
 
 def made_with() -> dict[str, str]:

@@ -14,6 +14,7 @@ from pysirus._families.of_model import BY_LOSS
 from pysirus._model.held_out import HeldOut
 from pysirus._model.keys import key, keys_of, option, record
 from pysirus._model.kinds import items, number, one_of, text, whole
+from pysirus._model.reference import Reference
 from pysirus._terms.fitted import FittedTerm
 
 ROUNDING = 1e-6
@@ -71,6 +72,30 @@ class ComparedKeys:
     stability: Stability = key("Stability.")
 
 
+Mark = Annotated[str, text(lambda value: len(value) == 16, "16 hexadecimal digits", "^[0-9a-f]{16}$")]
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Of the training rows that count, in their order: a mark of each column, as the model knows it."""
+
+    n_rows: Count = key("Rows.")
+    columns: tuple[tuple[str, Mark], ...] = key("The name and the mark of each feature, in order.")
+    target: Mark = key("That of the target.")
+    weights: Mark | None = option("That of the sample weights, where there are some.")
+
+
+@dataclass(frozen=True)
+class SignatureKeys:
+    """Somebody's signature under the file."""
+
+    by: str = key("Who.")
+    date: str = key("When.")
+    public_key: str = key("The public key (Ed25519), in base64.")
+    signature: str = key("The signature of the document without its signatures, as JSON of sorted keys, in base64.")
+    note: str | None = option("What it stands for.")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts(Mapping[str, Any]):
     """How a model was fitted, and what was done with it since; keys that are not listed are kept.
@@ -101,6 +126,13 @@ class Facts(Mapping[str, Any]):
         "The kinds of lists that tuning compared, the chosen one first."
     )
     out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("What held-out rows say of it.")
+    reference: Annotated[Mapping[str, Any], record(Reference)] | None = option(
+        "Sums over the training rows, which later rows are compared with."
+    )
+    fingerprint: Annotated[Mapping[str, Any], record(Fingerprint)] | None = option("That of the training rows.")
+    signatures: Annotated[Sequence[Mapping[str, Any]], items(record(SignatureKeys))] | None = option(
+        "Who signed the file."
+    )
     p0: Frequency | None = option("The frequency from which on rules were taken.")
     cv_error: float | None = option("Held-out error of such lists.")
     cv_stability: Stability | None = option("Stability of such lists.")

@@ -23,6 +23,7 @@ from pysirus._model.held_out import held_out_from
 from pysirus._model.keys import ABSENT, record
 from pysirus._model.model import Model
 from pysirus._model.parse import MAX_BYTES, Damage, ensure, parse, size_fault
+from pysirus._model.reference import Reference
 from pysirus._model.spec import DOCUMENT, FORMAT, VERSIONS
 from pysirus._model.sums import MAX_MOMENTS, likelihood_of, moments_of
 from pysirus._model.term_spec import TERM, ConstraintsKeys, FeatureKeys, RecipeKeys
@@ -125,6 +126,8 @@ def model_from_json(document: Mapping[str, Any]) -> Model:
     own = DOCUMENT.read(document, "", known)
     classes, tuning = known.classes, own.tuning
     held_out_from(own.facts.out_of_fold, len(classes or ()))  # which says what is wrong with it
+    if own.facts.reference is not None:  # so does this
+        Reference.read(own.facts.reference, len(known.features))
     longest = own.rules if tuning is None else tuning.rules
     constraints = _constraints_of(own.constraints, known, longest, own.positive_class)
     _check_obedience(constraints, own.rules, "rules")

@@ -22,6 +22,7 @@ from pysirus._families.outputs import fold_middle
 from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.facts import ColumnRoles, Facts
 from pysirus._model.held_out import HeldOut, held_out_from
+from pysirus._model.reference import Reference
 from pysirus._model.tuning import Tuning
 from pysirus._runtime.console import warn_user
 from pysirus._terms.constraints import Constraints
@@ -204,6 +205,17 @@ class Model:
         """What held-out rows say of lists like this one; None if it was not cross-validated, or is of another size."""
         found = held_out_from(self.facts.out_of_fold, len(self.classes or ()))
         return found if found is not None and found.n_rules == len(self.selected) else None
+
+    @property
+    def watched_terms(self) -> tuple[Any, ...]:
+        """The terms that predictions depend on, which new rows are compared by: those with a weight, linear ones."""
+        return (*(rule for rule in self.selected if rule.weight), *self.terms)
+
+    @property
+    def reference(self) -> Reference | None:
+        """Sums over the training rows, which ``monitor`` compares later rows with; None if there are none."""
+        said = self.facts.reference
+        return None if said is None else Reference.read(said, len(self.features))
 
     def speaking_of(self: Self, label: Any) -> Self:
         """The model whose texts and metrics speak of a class; of the one that it has where none is said."""

@@ -94,6 +94,14 @@ def score_files(rules: Model, name: str, truth: Columns) -> Score:
     return score_parts(rules, rows())
 
 
+def tables_of_files(
+    rules: Model, name: str, text: Sequence[str], known: KnownColumns
+) -> Iterator[tuple[str, pa.Table]]:
+    """All columns of the rows of all files, batch by batch, and what messages call each."""
+    for file in _scan(rules, find_files(name), text, known):
+        yield from _batches(file, file.schema.names)
+
+
 # -------------------------------------------------------------------------------------------------------- predictions
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError
+from pysirus._data.fingerprint import MASK, number_of
 from pysirus._families.read import check_weights
 from pysirus._families.responses import Response
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pysirus.engine.parts import Part
 
 Answer = TypeVar("Answer")
-MASK = 2**64 - 1
 ODD = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 BLOCK = 1 << 15  # rows that stay in the cache
@@ -61,14 +60,8 @@ def sum_of_numbers(values: NDArray[Any]) -> int:
 def sum_of_labels(codes: NDArray[Any], labels: Sequence[Any]) -> int:
     """The fingerprint of codes of labels, -1 for missing."""
     counts = np.bincount(codes.astype(np.intp) + 1, minlength=len(labels) + 1).tolist()
-    total: int = sum(n * _number_of(label) for n, label in zip(counts, (None, *labels)))
+    total: int = sum(n * number_of(label) for n, label in zip(counts, (None, *labels)))
     return total & MASK
-
-
-def _number_of(label: Any) -> int:
-    """A number for a label, the same in every process; 1 and 1.0 are one label."""
-    text = repr(float(label)) if isinstance(label, (bool, int, float)) else repr(label)
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _fingerprint_of_column(column: Column) -> int:
@@ -91,7 +84,7 @@ def fingerprints_of(part: Part, response: Response, columns: Sequence[Column] = 
 
 def total_of(fingerprints: Fingerprints) -> int:
     """One number for some fingerprints; those of parts add up."""
-    return sum(_number_of((m.number, m.n_rows, m.target, m.weights, m.columns)) for m in fingerprints.values()) & MASK
+    return sum(number_of((m.number, m.n_rows, m.target, m.weights, m.columns)) for m in fingerprints.values()) & MASK
 
 
 # ---------------------------------------------------------------------------------------------------------- comparing

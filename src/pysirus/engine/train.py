@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.brackets import Bracket, Brackets, Threshold, find_brackets
 from pysirus._bins.cuts import Binned, Cuts, as_compared, with_sizes
 from pysirus._bins.lines import ColumnLine, lines_of
 from pysirus._bins.number_grid import Grids, NumberGrid, grids_of
@@ -21,7 +20,7 @@ from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.constraints import read_given, rows_of_given
 from pysirus._learn.grow import Settings, candidates_of, features_of, sloped_columns
-from pysirus._learn.training import Residual, Training, name_idle
+from pysirus._learn.training import Answer, Residual, RowQuery, Training, name_idle
 from pysirus._runtime.pool import check_cancelled
 from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
@@ -46,7 +45,7 @@ class ShardTraining(Training):
     idle: dict[str, str]
     quantile_error: float
     sum_bytes: int
-    find_brackets: Callable[[Sequence[Threshold]], tuple[Bracket, ...]] | None = field(default=None, kw_only=True)
+    ask_table: Callable[[RowQuery[Any]], Any] | None = field(default=None, kw_only=True)  # of all rows, as they came
     near: ZoomPlan = field(default=ZoomPlan(()), kw_only=True)  # where the quantiles of most of the rows are
 
     @property
@@ -90,10 +89,11 @@ class ShardTraining(Training):
         response = residual.of_rows(self.binned, self.response, rounding, view.scale)
         return replace(self, response=response, shards=MappedShards(self.shards, view))
 
-    def brackets(self, places: Sequence[Threshold]) -> tuple[Bracket, ...]:
-        """The known values of columns next to some numbers: one more pass over the rows as they came."""
-        assert self.find_brackets is not None
-        return self.find_brackets(places)
+    def ask_rows(self, question: RowQuery[Answer]) -> Answer:
+        """Ask the rows as they came: one more pass over them."""
+        assert self.ask_table is not None
+        found: Answer = self.ask_table(question)
+        return found
 
     def close(self) -> None:
         """Let go of the rows in bins."""
@@ -150,20 +150,21 @@ class ZoomQuery:
 
 
 @dataclass(frozen=True)
-class BracketQuery:
-    """Which values are next to these numbers?"""
+class TableQuery(Generic[Answer]):
+    """What does a question find in the columns as a model knows them?"""
 
     read: PartReader
     features: tuple[Feature, ...]
-    places: Sequence[Threshold]
+    first_rows: dict[int, int]
+    question: RowQuery[Answer]
 
-    def __call__(self, part: Part) -> Fingerprinted[Brackets] | None:
+    def __call__(self, part: Part) -> Fingerprinted[Answer] | None:
         table, response, fingerprints = self.read(part)
         if response.n_rows == 0:
             return None
         with naming(part):
             table = recode_table(table, self.features)
-        return Fingerprinted(find_brackets(table, self.places), fingerprints)
+        return Fingerprinted(self.question(table, response, self.read.first_row(part, self.first_rows)), fingerprints)
 
 
 @dataclass(frozen=True)
@@ -287,8 +288,8 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
     encoder = Encoder(read, features, scheme.cuts, parts.stats.first_rows, scheme.given, scheme.grids)
     shards = rows.encode(encoder)
 
-    def brackets_of(places: Sequence[Threshold]) -> tuple[Bracket, ...]:
-        return detector(rows.map_reduce(BracketQuery(read, features, places))).brackets if places else ()
+    def ask_table(question: RowQuery[Any]) -> Any:
+        return detector(rows.map_reduce(TableQuery(read, features, parts.stats.first_rows, question)))
 
     try:
         steady, sizes = ask_first(shards, detector, SizeQuery([c.n_bins for c in scheme.cuts]))
@@ -304,7 +305,7 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
             idle=name_idle(scheme.cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
-            find_brackets=brackets_of,
+            ask_table=ask_table,
             near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
             constraints=scheme.constraints,
             columns=None if read.recipe is None else read.recipe.of_features(detector.names),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pysirus._use.diff import Diff
     from pysirus._use.explain import Explanation
     from pysirus._use.groups import GroupMetrics
+    from pysirus._use.monitoring import Monitoring
     from pysirus._use.score import Score
 
 
@@ -271,6 +272,64 @@ class Actions(Decisions):
         if by is not None:
             return group_metrics(self._as_model(), X, y, sample_weight, by)
         return score_anywhere(self._as_model(), X, y, sample_weight)
+
+    def monitor(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        time: Any = None,
+        alpha: float = 0.01,
+        tolerance: float = 0.02,
+    ) -> Monitoring:
+        """Compare new rows with the training rows: have rules, columns, outputs or the error changed?
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The new rows.
+        y : array of shape (n_rows,), optional
+            Their targets; without them only shares of rules and columns are compared.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights.
+        time : array of shape (n_rows,), optional
+            When each row is from: dates, which are taken by month, or the names of periods. Each is compared too.
+        alpha : float, default=0.01
+            The chance of an alarm where nothing has changed, at most.
+        tolerance : float, default=0.02
+            Changes that are smaller, in standard deviations, raise no alarm however sure they are.
+
+        Returns
+        -------
+        monitoring : Monitoring
+            ``alarm`` and ``verdict``; ``rules``, ``columns`` and ``periods`` are data frames. See docs/monitoring.md.
+        """
+        from pysirus._use.monitor import monitor
+
+        return monitor(self._as_model(), X, y, sample_weight, time=time, alpha=alpha, tolerance=tolerance)
+
+    def with_reference(self, X: Any, y: Any, sample_weight: Any = None) -> RuleModel:
+        """The model with new sums to compare later rows with: for models of earlier versions, or after edits.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            The training rows, or others that the model is known to be right for.
+        y : array of shape (n_rows,)
+            Their targets.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights.
+
+        Returns
+        -------
+        model : RuleModel
+        """
+        from pysirus._use.monitor import reference_from
+
+        model = self._as_model()
+        found = reference_from(model, X, y, sample_weight)
+        return replace(model, facts=replace(model.facts, reference=found.to_facts()))
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules were kept, shifted, added or removed.

@@ -22,6 +22,7 @@ __all__ = ["FORMATS", "ExportError", "check_extra", "export", "format_of"]
 FORMATS: dict[str, tuple[str, ...]] = {
     "sql": (".sql",),
     "python": (".py",),
+    "javascript": (".js", ".cjs"),
     "excel": (".xlsx",),
     "latex": (".tex",),
     "markdown": (".md",),
@@ -29,11 +30,12 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "json": (".json",),
     "pmml": (".pmml", ".xml"),
     "onnx": (".onnx",),
+    "monitor": (".monitor.sql",),
     "scorecard": (".scorecard.txt", ".scorecard.xlsx", ".scorecard.html", ".scorecard.sql"),
 }
 
 
-DATED = ("sql", "python", "excel")  # formats that know dates
+DATED = ("sql", "monitor", "python", "excel")  # formats that know dates
 LISTS = ("latex", "markdown", "html", "json")  # which are read, or hold the recipe: nothing is computed there
 # formats that know a decision that is not the most likely class, by how the sums decide
 DECIDED: dict[str, tuple[str, ...]] = dict.fromkeys(("shares", "softmax"), ("sql", *LISTS))
@@ -41,6 +43,7 @@ DECIDED["odds"] = ("sql", "python", "excel", "scorecard", *LISTS)
 # format -> what needs which library, of the extra that has the name of the format
 LIBRARIES = {
     "sql": ("SQL dialects", "sqlglot"),
+    "monitor": ("SQL dialects", "sqlglot"),
     "excel": ("Excel workbooks", "openpyxl"),
     "onnx": ("ONNX models", "onnx"),
 }
@@ -48,7 +51,7 @@ LIBRARIES = {
 
 def check_extra(format: str, dialect: str | None = None) -> None:
     """Complain, before the work, about a library that is not there."""
-    if format not in LIBRARIES or (format == "sql" and dialect is None):
+    if format not in LIBRARIES or (format in ("sql", "monitor") and dialect is None):
         return
     what, library = LIBRARIES[format]
     try:

@@ -126,6 +126,17 @@ def listing_of(model: Model) -> Listing:
     return Listing(_numbers(model.mean), first, family.root_weight, weights)
 
 
+def terms_of(model: Model) -> list[Addend]:
+    """The values of the terms that predictions depend on, each as what it would add with a weight of 1."""
+    values: list[Addend] = []
+    for term in model.watched_terms:
+        found = _Addends(model)
+        found.term = term
+        term.build(found, (1.0,), (0.0,))
+        values += [*found.branches, *found.lines]
+    return values
+
+
 def _numbers(values: Any) -> Numbers:
     return tuple(np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist())
 

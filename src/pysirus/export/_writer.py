@@ -16,7 +16,7 @@ from pysirus._data.dates import WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._families.links import Form
 from pysirus._model.model import Model
-from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
+from pysirus.export._addends import Addend, Branch, Line, Listing, listing_of, pair_of
 from pysirus.export._conditions import ExportError, Test, column_of, date_of, level_type
 from pysirus.export._dialects import NAME_ONE, Dialect, smallest_factor
 
@@ -99,7 +99,8 @@ class Writer:
             column = self.dialect.guesses.as_text(column, test.feature, levels, self._level)
         return self.dialect.as_text(column)
 
-    def _test(self, test: Test) -> str:
+    def passes(self, test: Test) -> str:
+        """Where a test passes."""
         own = date_of(self.model, test.index)
         # a caller may have made other columns ready, and named them in the rules: Spark's transform does
         column = value = self.column(test.feature) if own is None else self.feature(test.index)
@@ -120,7 +121,7 @@ class Writer:
 
     def when(self, branch: Branch) -> str:
         """Where a rule holds."""
-        return " AND ".join(map(self._test, branch.tests)) or "1 = 1"
+        return " AND ".join(map(self.passes, branch.tests)) or "1 = 1"
 
     def branch(self, branch: Branch, k: int) -> str:
         """A rule: what it adds to sum ``k`` where it holds and elsewhere."""
@@ -145,6 +146,10 @@ class Writer:
         if least > 5e-324:
             cases.append(f"{own} > {write(-least)} AND {own} < {write(least)} THEN {write(0.0)}")
         return f"{write(slope)} * CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {own} END"
+
+    def addend(self, addend: Addend, k: int = 0) -> str:
+        """What an addend adds to sum ``k``."""
+        return ADDENDS[type(addend)](self, addend, k)
 
     # ------------------------------------------------------------------------------------------------ text and sums
 
@@ -186,7 +191,7 @@ class Writer:
     def sum(self, k: int = 0) -> str:
         """A sum as an expression: the prediction or its score; that of class ``k`` for classes."""
         listing, number = self.listing, self.dialect.number
-        start, addends = listing.start[k], [ADDENDS[type(own)](self, own, k) for own in listing.addends]
+        start, addends = listing.start[k], [self.addend(own, k) for own in listing.addends]
         if listing.weights is None or not addends:
             return f"({self._added(start, addends)})"
         zero, branches = number(0.0), zip(listing.branches, listing.weights)

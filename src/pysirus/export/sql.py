@@ -136,7 +136,7 @@ def _check_levels(model: Model, engine: str) -> None:
                 )
 
 
-def _check(writer: Writer, engine: str) -> None:
+def check_statement(writer: Writer, engine: str) -> None:
     """Reject what the engine, or with no dialect any engine, would read in another way."""
     model, dialect = writer.model, writer.dialect
     _check_inputs(model, dialect, engine)
@@ -165,7 +165,7 @@ def _listed(columns: dict[str, str], dialect: Dialect) -> str:
     return ",\n".join(f"{value} AS {dialect.identifier(name)}" for name, value in columns.items())
 
 
-def _query(writer: Writer, table: str, prediction: str, reasons: ReasonColumns | None = None) -> str:
+def query(writer: Writer, table: str, prediction: str, reasons: ReasonColumns | None = None) -> str:
     """A SELECT statement: every column of the table, and the predictions."""
     model, dialect = writer.model, writer.dialect
     source, scored = dialect.identifier(SOURCE), dialect.identifier(SCORED)
@@ -191,7 +191,7 @@ def _comments(writer: Writer) -> str:
     return "".join(f"-- {one_line(line)}\n" for line in lines)
 
 
-def _with_exp(model: Model, dialect: Dialect, probability: bool | None, math_functions: bool) -> Dialect:
+def with_exp(model: Model, dialect: Dialect, probability: bool | None, math_functions: bool) -> Dialect:
     """The dialect, and whether exponentials are written in it; where the engine may have none they are refused."""
     if not model.family.needs_exp:
         return dialect
@@ -256,14 +256,14 @@ def to_sql(
     text : str
     """
     check_labels(model, "SQL")
-    writer = Writer(model, _with_exp(model, dialect_named(dialect), probability, math_functions))
+    writer = Writer(model, with_exp(model, dialect_named(dialect), probability, math_functions))
     if reasons is None:
         return f"{_comments(writer)}{_statement(writer, dialect, table, prediction)}\n"
     if table is None:
         raise ExportError("The option reasons writes a statement: name the table to read by the option table.")
     asked = reason_columns(writer, reasons, direction, outcome, reference, by)
-    _check(writer, dialect or ANY)
-    return f"{_comments(writer)}-- {asked.comment}\n{_query(writer, table, prediction, asked)}\n"
+    check_statement(writer, dialect or ANY)
+    return f"{_comments(writer)}-- {asked.comment}\n{query(writer, table, prediction, asked)}\n"
 
 
 def _statement(writer: Writer, dialect: str | None, table: str | None, prediction: str) -> str:
@@ -271,13 +271,13 @@ def _statement(writer: Writer, dialect: str | None, table: str | None, predictio
     translated = dialect is not None and dialect_named(dialect) is PIVOT
     if dialect is not None and translated:
         check_dialect(dialect)
-    _check(writer, dialect or ANY)
+    check_statement(writer, dialect or ANY)
     if table is None:
         statement = _expression(writer, prediction)
         if dialect is not None and translated:
             statement = translate(f"SELECT {statement}", dialect).removeprefix("SELECT").strip()
     else:
-        statement = _query(writer, table, prediction)
+        statement = query(writer, table, prediction)
         if dialect is not None and translated:
             statement = translate(statement, dialect)
     return statement

@@ -26,6 +26,7 @@ from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import grow_paths
+from pysirus._learn.remember import with_reference
 from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
@@ -300,17 +301,22 @@ def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitte
         warn_if_none(weighted.rules, training, paths, plan.each(1, staged=False))
 
         # The same in every fold, repeated until the choice is settled, and the model of that choice.
+        held_out: Sequence[FoldPrediction] = ()
         if weighted.rules:
-            model = _model_of_choice(Whole(training, paths, weighted), fit_folds(training, paths.n_trees), plan)
+            whole = Whole(training, paths, weighted)
+            model, held_out = _model_of_choice(whole, fit_folds(training, paths.n_trees), plan)
         else:
             model = _without_rules(training, weighted, paths.n_trees, plan)
 
-        # Its numbers as short as they part the same rows.
-        return Fitted(with_short_thresholds(model, training), paths, training.binned.without_rows())
+        # Its numbers as short as they part the same rows, and what later rows are compared with.
+        model = with_reference(with_short_thresholds(model, training), training, held_out)
+        return Fitted(model, paths, training.binned.without_rows())
 
 
-def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan) -> Model:
-    """The model of the best choice, with what the held-out rows say of it; they are gone when it is returned."""
+def _model_of_choice(
+    whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan
+) -> tuple[Model, Sequence[FoldPrediction]]:
+    """The model of the best choice, with what the held-out rows say of it, and what one repetition predicts of them."""
     (chosen, *others), repetitions = _repeat(whole, folds, plan)
     model = chosen.model()
     family = plan.weighing.family
@@ -319,12 +325,14 @@ def _model_of_choice(whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: 
         uses = chosen.uses(repetitions) if p0 is None else [[f.use(p0) for f in own.folds] for own in repetitions]
         return predictions_of(uses, family)
 
-    found = evaluate(predict(None), family, len(model.selected))
+    predicted = predict(None)
+    found = evaluate(predicted, family, len(model.selected))
     if plan.watch is not None:
         plan.watch(model, predict)
     every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
     facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
-    return replace(model, facts=replace(facts, out_of_fold=found.to_facts()))
+    facts = replace(facts, out_of_fold=found.to_facts())
+    return replace(model, facts=facts), predicted[0]
 
 
 def _repeat(

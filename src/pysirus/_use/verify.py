@@ -1,0 +1,188 @@
+"""Two documents of a model in, the one in the file and the one that a new fit gives, what differs between them out.
+
+Data, settings, version and file are told apart: marks of the training rows, parameters, versions of programs, and what
+the new fit, which has the same data and settings, gives for everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pysirus._model.model import Model
+from pysirus._text.format import format_number, one_line
+
+LEFT_OUT = (
+    "versions",
+    "signatures",
+    "fingerprint",
+    "edits",
+    "struck_rules",
+)  # facts that are told apart, or not at all
+SHOWN = 5
+ROUNDING = 1e-12  # of a prediction, that engines may add in another order
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a model file is what its data and settings give.
+
+    Attributes
+    ----------
+    data, settings, version, file : tuple of str
+        What differs, in words; nothing where all is as it was.
+    """
+
+    data: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    file: tuple[str, ...] = ()
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether the fit gives the file again, bit for bit."""
+        return not (self.data or self.settings or self.file)
+
+    def __str__(self) -> str:
+        verdict = "Reproduced, bit for bit." if self.reproduced else "NOT reproduced."
+        parts = {"data": self.data, "settings": self.settings, "version": self.version, "file": self.file}
+        lines = [f"{name}: {line}" for name, found in parts.items() for line in _few(found)]
+        return "\n".join([verdict, *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        parts = {name: list(getattr(self, name)) for name in ("data", "settings", "version", "file")}
+        return {"reproduced": self.reproduced, **parts}
+
+
+def _few(lines: tuple[str, ...]) -> list[str]:
+    more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
+
+
+def verify(document: Mapping[str, Any], again: Mapping[str, Any]) -> Verification:
+    """Compare the document of a file with that of a new fit on the data that are said to be its own."""
+    data = tuple(_data(document["facts"].get("fingerprint"), again["facts"].get("fingerprint")))
+    version = tuple(_versions(document["facts"].get("versions", {}), again["facts"].get("versions", {})))
+    if "fingerprint" not in document["facts"]:
+        version = ("the file is of a version that kept no fingerprint of its training rows", *version)
+        again = {**again, "facts": {k: v for k, v in again["facts"].items() if k in document["facts"]}}
+    changes = [] if data else list(differences(_compared(document), _compared(again), ""))
+    edits = document["facts"].get("edits") or ()
+    file = [f"{where} is {found} in the file and {wanted} in the new fit" for where, found, wanted in changes]
+    if edits:
+        file = [f"the model was edited after the fit: {len(edits)} edit{'s' if len(edits) > 1 else ''}", *file]
+    return Verification(data, tuple(_settings(document)), version, tuple(file))
+
+
+def _settings(document: Mapping[str, Any]) -> Iterator[str]:
+    """Settings that are not those of the fit, as far as the facts tell them."""
+    given = (document.get("estimator") or {}).get("parameters", {})
+    seed = document["facts"].get("seed")
+    if isinstance(given.get("random_state"), int) and seed is not None and given["random_state"] != seed:
+        yield f"random_state is {given['random_state']}, and the seed of the fit was {seed}"
+
+
+def _compared(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same."""
+    facts = {name: value for name, value in document["facts"].items() if name not in LEFT_OUT}
+    return {**{name: value for name, value in document.items() if name != "estimator"}, "facts": facts}
+
+
+def _data(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> Iterator[str]:
+    """What differs between the marks of two tables."""
+    if then is None or now is None:
+        return
+    names = [[name for name, _ in own["columns"]] for own in (then, now)]
+    if then["n_rows"] != now["n_rows"]:
+        yield f"{then['n_rows']:,} rows then, {now['n_rows']:,} now"
+    if names[0] != names[1]:
+        absent, new = (sorted({*a} - {*b}) for a, b in (names, names[::-1]))
+        told = f"other columns: without {absent or 'none'}, with {new or 'none'}"
+        yield one_line(told) if absent or new else "columns in another order"
+    if then["n_rows"] != now["n_rows"]:
+        return
+    marks = dict(now["columns"])
+    for name, mark in then["columns"]:
+        if marks.get(name, mark) != mark:
+            yield f"column '{one_line(name)}' has other values, or in another order"
+    for part, word in (("target", "the target"), ("weights", "the sample weights")):
+        if then.get(part) != now.get(part):
+            yield f"{word} has other values, or in another order"
+
+
+def _versions(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for name in dict.fromkeys([*then, *now]):
+        if then.get(name) != now.get(name):
+            yield f"{name} {then.get(name, 'unknown')} then, {now.get(name, 'unknown')} now"
+
+
+def differences(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, str, str]]:
+    """Where two documents differ: the place, and what stands there in each."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for name in dict.fromkeys([*found, *wanted]):
+            inner = f"{place}.{name}" if place else name
+            if name not in found or name not in wanted:
+                yield inner, "there" if name in found else "absent", "there" if name in wanted else "absent"
+            else:
+                yield from differences(found[name], wanted[name], inner)
+    elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        for i, (a, b) in enumerate(zip(found, wanted)):
+            yield from differences(a, b, f"{place}[{i}]")
+    elif type(found) is not type(wanted) or found != wanted:
+        yield place, one_line(repr(found))[:60], one_line(repr(wanted))[:60]
+
+
+# ------------------------------------------------------------------------------------------------------ deployed code
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """How predictions of deployed code compare with those of the model."""
+
+    n_rows: int
+    n_wrong: int
+    largest: float  # difference of numbers
+    first: str  # the first row that differs, in words
+    where: str  # the rule that is wrong in all of them, where there is one
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no prediction differs."""
+        return not self.n_wrong
+
+    def __str__(self) -> str:
+        if self.agrees:
+            return f"The query predicts what the model predicts in all {self.n_rows:,} rows."
+        where = f" {self.where}" if self.where else ""
+        return f"The query differs from the model in {self.n_wrong:,} of {self.n_rows:,} rows. {self.first}{where}"
+
+
+def compare_predictions(model: Model, X: Any, found: NDArray[Any]) -> Deployed:
+    """Compare predictions that other code made of some rows with those of the model."""
+    table = model.align(X)
+    wanted = model.predict(X)
+    if model.family.shape:
+        wrong = np.array([str(a) != str(b) for a, b in zip(found.tolist(), wanted.tolist())])
+        largest = 0.0
+    else:
+        gaps = np.abs(found.astype(np.float64) - wanted)
+        wrong = ~(gaps <= ROUNDING * np.maximum(1.0, np.abs(wanted)))  # also where there is no number
+        largest = float(np.nanmax(gaps, initial=0.0))
+    if not wrong.any():
+        return Deployed(len(wrong), 0, largest, "", "")
+    row = int(wrong.argmax())
+    shown = [format_number(float(v), 9) if not model.family.shape else str(v) for v in (found[row], wanted[row])]
+    first = f"The first is row {row + 1}: {shown[0]} there, {shown[1]} here."
+    sides = []
+    for number, rule in enumerate(model.rules, start=1):
+        holds = rule.holds(table)
+        if holds.any() and not holds.all() and (np.array_equal(wrong, holds) or np.array_equal(wrong, ~holds)):
+            side = "holds" if np.array_equal(wrong, holds) else "does not hold"
+            sides.append(f"rule {number} ({one_line(rule.condition_text)}) {side}")
+    where = f"They are the rows where {' or '.join(sides)}." if sides else ""
+    return Deployed(len(wrong), int(wrong.sum()), largest, first, where)

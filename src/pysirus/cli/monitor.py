@@ -1,0 +1,160 @@
+"""``pysirus monitor``: a model file and new rows in, what has changed since it was learned out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli._options import ALARM, FILES_HELP, TABLE_HELP, app, check_output
+from pysirus.cli.use import Json, Model, Weights, load_model
+
+
+@app.command()
+def monitor(
+    model: Model,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + FILES_HELP + " The new rows.")],
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="COL", help="When rows are from: dates, taken by month, or names of periods."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+    ] = None,
+    weights: Weights = None,
+    training: Annotated[
+        str | None,
+        typer.Option("--training", metavar="TABLE", help="Compare with these rows, not with what the model remembers."),
+    ] = None,
+    sums: Annotated[bool, typer.Option("--sums", help="TABLE has the sums that the query of --sql has found.")] = False,
+    sql: Annotated[
+        bool,
+        typer.Option("--sql", help="TABLE is one of a database: print the query whose sums --sums reads."),
+    ] = False,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --sql: the engine, such as duckdb or postgres.")
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(metavar="P", help="The chance of an alarm where nothing has changed, at most.")
+    ] = 0.01,
+    tolerance: Annotated[
+        float, typer.Option(metavar="S", help="Smaller changes, in standard deviations, raise no alarm.")
+    ] = 0.02,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write an HTML page with pictures.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare new rows with the training rows: have rules, columns, outputs or the error changed?
+
+    Where the table has the model's target, outputs of rules and the error are compared too. Tests are corrected for
+    their number. With an alarm the exit code is 3.
+
+    Example: [bold]pysirus monitor credit.json june.csv --time month -o june.html[/bold]
+
+    In a job: [bold]pysirus monitor credit.json june.csv || alert[/bold]
+
+    In a database: [bold]pysirus monitor credit.json loans --sql --target default --dialect duckdb > nightly.sql[/bold]
+    """
+    from pysirus._runtime.output import DOCUMENT, write_text
+    from pysirus._use.monitor import monitor_parts
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import print_data, print_json, print_text, tell_aside
+    from pysirus.cli._table import paths_of
+
+    rules: Any = model_of(load_model(model))
+    if sql:
+        given = {"table": table, "dialect": dialect, "target": target, "weights": weights, "time": time}
+        print_data(rules.export("monitor", **{name: value for name, value in given.items() if value is not None}))
+        return
+    check_output(output, "--output", [model, *paths_of(table)], DOCUMENT)
+    if training is not None:
+        rules = rules.with_reference(*_training_rows(rules, training, target, weights))
+    limits = {"alpha": alpha, "tolerance": tolerance}
+    if sums:
+        found = _from_sums(rules, table, limits)
+    else:
+        found = monitor_parts(rules, _parts(rules, table, time, target, weights), **limits)
+    if output is not None:
+        write_text(output, found.to_html())
+        tell_aside(f"Page written to {output}")
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_text(found)
+    if found.alarm:
+        raise typer.Exit(ALARM)
+
+
+def _from_sums(rules: Any, table: str, limits: dict[str, float]) -> Any:
+    from pysirus._use.monitor import compare, reference_in
+    from pysirus._use.sums_table import read_sums
+    from pysirus.cli._table import open_table
+
+    return compare(rules, read_sums(open_table(table, text=["period", "part"]), rules, reference_in(rules)), **limits)
+
+
+def _training_rows(rules: Any, table: str, target: str | None, weights: str | None) -> tuple[Any, Any, Any]:
+    """Features, targets and weights of the training rows."""
+    from pysirus.cli._table import open_table
+    from pysirus.cli._truth import Truth
+    from pysirus.engine.backends.known import known_columns
+
+    truth = Truth(target, weights).of(rules)
+    text, numbers = truth.kinds(rules)
+    rows = truth.read(rules, open_table(table, rules, text=text, known=known_columns(rules, numbers)))
+    return rows.X, rows.y, rows.weights
+
+
+def _parts(
+    rules: Any, table: str, time: str | None, target: str | None, weights: str | None
+) -> Iterator[tuple[Any, Any]]:
+    """The rows in batches, each with the times of its rows; without targets where the table has none."""
+    from pysirus._data.read import check_column
+    from pysirus._text.message import naming
+    from pysirus._use.score import Rows
+    from pysirus.cli._parts import tables_of_files
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._table import is_files, open_table
+    from pysirus.cli._truth import Truth
+    from pysirus.engine.backends.known import known_columns
+
+    columns = Truth(target, weights).of(rules)
+    text, numbers = columns.kinds(rules)
+    known = known_columns(rules, numbers)
+    if is_files(table):
+        parts = tables_of_files(rules, table, text, known)
+    else:
+        parts = iter([("", open_table(table, rules, text=text, known=known))])
+    for part, rows in parts:
+        name = part or None
+        if time is not None:
+            check_column(rows, time, "time")
+        times = None if time is None else rows[time]
+        if target is None and not columns.are_in(rows):
+            apart = [own for own in (time,) if own in rows.column_names and own not in rules.columns]
+            yield Rows(features_of(rows.drop_columns(apart), rules), None, None, name), times
+            continue
+        with naming(target=columns.target, weights=columns.weights):
+            read, kept = _with_truth(columns.read(rules, rows, name), times)
+        yield read, kept
+
+
+def _with_truth(rows: Any, times: Any) -> tuple[Any, Any]:
+    """Rows that have a target, and their times."""
+    import numpy as np
+
+    from pysirus._data.frame import take, which_count
+
+    counting = which_count(rows.y, rows.weights, need_target=True)
+    if counting is None:
+        return rows, times
+    some = rows._replace(
+        X=take(rows.X, counting),
+        y=take(rows.y, counting),
+        weights=None if rows.weights is None else take(rows.weights, counting),
+    )
+    return some, None if times is None else times.filter(np.asarray(counting))

@@ -1,0 +1,160 @@
+"""``pysirus verify`` and ``pysirus sign``: is a model file what its data give, is its query, and who vouches for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysirus.cli._options import ALARM, TABLE_HELP, app, check_output
+from pysirus.cli.use import Json, Model, load_model
+
+
+@app.command()
+def verify(
+    model: Model,
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " The training rows, to fit again.")
+    ] = None,
+    sql: Annotated[
+        Path | None, typer.Option("--sql", metavar="FILE", help="A deployed query, as `export --to sql` writes it.")
+    ] = None,
+    on: Annotated[
+        Path | None, typer.Option("--on", metavar="FILE", help="The DuckDB or SQLite database to run it on.")
+    ] = None,
+    prediction: Annotated[str, typer.Option(metavar="COL", help="The query's column of predictions.")] = "prediction",
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="A public key (PEM): it must have signed the file.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Threads. Default: the model's.")] = None,
+    json: Json = False,
+) -> None:
+    """Check a model file: fit it again, compare a deployed query with it, and check its signatures.
+
+    With TABLE the model is learned again, with its settings and seed, and every number is compared. The exit code is 3
+    where something differs: data, settings or the file.
+
+    Example: [bold]pysirus verify credit.json train.parquet[/bold]
+
+    The deployed query: [bold]pysirus verify credit.json --sql credit.sql --on warehouse.duckdb[/bold]
+    """
+    from pysirus._model.file import read_document
+    from pysirus._use.sign import signatures
+    from pysirus.cli._streams import print_json, print_text
+
+    if (sql is None) != (on is None):
+        raise typer.BadParameter("give both: a query and a database.", param_hint="--sql" if sql is None else "--on")
+    loaded, document = load_model(model), read_document(model)
+    signed = signatures(document)
+    if table is None and sql is None and not signed and key is None:
+        raise typer.BadParameter("say what to check: the training TABLE, or --sql and --on.", param_hint="TABLE")
+    told: dict[str, Any] = {"signatures": [own._asdict() for own in signed]}
+    lines, fine = [str(own) for own in signed], all(own.fits for own in signed)
+    if key is not None:
+        by_key = _has_signed(key, signed)
+        told["signed_by_key"], fine = by_key, fine and by_key
+        lines.append(f"{'signed' if by_key else 'NOT SIGNED'} by the key of {key}")
+    if table is not None:
+        found = _fit_again(loaded, document, table, jobs)
+        told["fit"], fine = found.to_dict(), fine and found.reproduced
+        lines.append(str(found))
+    if sql is not None and on is not None:
+        deployed = _run_query(loaded, sql, on, prediction)
+        told["query"] = {"agrees": deployed.agrees, "n_rows": deployed.n_rows, "n_wrong": deployed.n_wrong}
+        fine = fine and deployed.agrees
+        lines.append(str(deployed))
+    if json:
+        print_json({"verified": fine, **told})
+    else:
+        print_text("\n".join(lines))
+    if not fine:
+        raise typer.Exit(ALARM)
+
+
+def _has_signed(key: Path, signed: Any) -> bool:
+    from pysirus._use.sign import public_key_of
+
+    own = public_key_of(key)
+    return any(each.fits and each.public_key == own for each in signed)
+
+
+def _fit_again(loaded: Any, document: Any, table: str, jobs: int | None) -> Any:
+    """Learn the model again, and compare."""
+    from pysirus._model.file import model_to_json
+    from pysirus._use.verify import verify as compare
+    from pysirus.cli._refit import fit_like
+
+    return compare(document, model_to_json(fit_like(loaded, table, jobs=jobs).model_))
+
+
+def _run_query(loaded: Any, sql: Path, on: Path, prediction: str) -> Any:
+    """Run a query on a database, and compare its predictions."""
+    import numpy as np
+
+    from pysirus._data.read import check_column
+    from pysirus._use.verify import compare_predictions
+    from pysirus.cli._predict import features_of
+    from pysirus.cli._show import model_of
+
+    if not on.exists():
+        raise typer.BadParameter(f"there is no database '{on}'.", param_hint="--on")
+    rows = _result_of(sql.read_text(encoding="utf-8"), on)
+    check_column(rows, prediction, "prediction")
+    rules = model_of(loaded)
+    found = np.array(rows[prediction].to_pylist(), dtype=object if rules.family.shape else np.float64)
+    return compare_predictions(rules, features_of(rows.drop_columns([prediction]), rules), found)
+
+
+def _result_of(query: str, database: Path) -> Any:
+    """What a query finds: SQLite for its own files, else DuckDB."""
+    import pyarrow as pa
+
+    with database.open("rb") as file:
+        is_sqlite = file.read(15) == b"SQLite format 3"
+    if is_sqlite:
+        import sqlite3
+        from contextlib import closing
+
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            cursor = connection.execute(query)
+            names = [own[0] for own in cursor.description]
+            rows = cursor.fetchall()
+        return pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError("Queries on DuckDB need duckdb: pip install duckdb.") from error
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return connection.execute(query).to_arrow_table()
+
+
+@app.command()
+def sign(
+    model: Model,
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who signs.")],
+    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="A private key of Ed25519, in PEM form.")],
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What the signature stands for.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write. Default: the same file.")
+    ] = None,
+) -> None:
+    """Sign a model file. `pysirus verify` then says who signed it, and whether it was changed since.
+
+    Example: [bold]pysirus sign credit.json --by "A. Smith" --key key.pem --note "validated"[/bold]
+    """
+    from datetime import datetime, timezone
+
+    from pysirus._model.file import read_document, write_document
+    from pysirus._use.sign import sign as add_signature
+    from pysirus.cli._streams import tell_aside
+    from pysirus.cli.fit import MODEL
+
+    if not key.exists():
+        raise typer.BadParameter(f"there is no key file '{key}'.", param_hint="--key")
+    if output is not None:
+        check_output(output, "--output", [key], MODEL)
+    document = read_document(model)
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    write_document(output or model, add_signature(document, key, by=by, date=date, note=note))
+    tell_aside(f"Signed: {output or model}")

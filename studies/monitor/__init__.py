@@ -1,0 +1,1 @@
+"""How often monitoring raises the alarm without drift and with it."""

@@ -1,0 +1,179 @@
+"""Replay: a model is fitted again and compared with its file; what was changed is named."""
+
+import json
+import re
+import sqlite3
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import pysirus
+from pysirus import (
+    SirusClassifier,
+    SirusClassifierCV,
+    SirusRegressor,
+    SirusRegressorCV,
+    SirusSurvival,
+)
+from pysirus._data.column import Column
+from pysirus._data.fingerprint import mark_of_column, mark_of_numbers
+
+SMALL = {"n_trees": 150, "random_state": 7, "n_jobs": 1}
+TUNED = {**SMALL, "cv": 3, "n_repeats": 1, "max_rules": 5}
+
+
+def rows(n=160):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 30, n), "c": rng.choice(["x", "y", "z"], n)})
+    X.loc[::17, "a"] = np.nan
+    score = 1.5 * (X.a.fillna(0) > 0) + (X.c == "y")
+    return X, score + rng.normal(size=n) / 2, rng
+
+
+def kinds():
+    X, y, rng = rows()
+    text = np.array(["no", "maybe", "yes"])
+    yield "numbers", SirusRegressor(n_rules=4, **SMALL), X, y
+    yield "tuned", SirusRegressorCV(**TUNED), X, y
+    yield "stages", SirusRegressor(n_rules=2, n_stages=2, **SMALL), X, y
+    yield "two", SirusClassifier(n_rules=4, **SMALL), X, text[np.where(y > 1, 2, 0)]
+    yield "equal", SirusClassifierCV(weighting="equal", **TUNED), X, text[np.where(y > 1, 2, 0)]
+    yield "three", SirusClassifier(n_rules=4, **SMALL), X, text[np.digitize(y, [0.5, 1.5])]
+    yield "counts", SirusRegressor(n_rules=4, loss="poisson", **SMALL), X, rng.poisson(np.exp(y / 2))
+    yield "amounts", SirusRegressor(n_rules=4, loss="gamma", **SMALL), X, np.exp(y)
+    times = pd.DataFrame({"time": rng.exponential(np.exp(-y)) + 0.01, "event": rng.integers(0, 2, len(X))})
+    yield "survival", SirusSurvival(n_rules=3, **SMALL), X, times
+
+
+KINDS = {name: rest for name, *rest in kinds()}
+
+
+def saved(tmp_path, kind, ending="parquet"):
+    """A model file, and a file of its training rows."""
+    estimator, X, y = KINDS[kind]
+    fitted = estimator.fit(X, y if isinstance(y, pd.DataFrame) else pd.Series(y, name="y"))
+    fitted.save(tmp_path / "m.json")
+    table = pd.concat([X, y], axis=1) if isinstance(y, pd.DataFrame) else X.assign(y=y)
+    path = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        table.to_parquet(path, index=False)
+    else:
+        table.to_csv(path, index=False, float_format="%.17g")
+    return tmp_path / "m.json", path, table
+
+
+def test_mark_depends_on_values_and_places_and_adds_up_over_parts():
+    values = np.array([1.0, 2.0, np.nan, -0.0])
+    whole = mark_of_numbers(values, 0)
+    assert (mark_of_numbers(values[:1], 0) + mark_of_numbers(values[1:], 1)) % 2**64 == whole
+    assert mark_of_numbers(np.array([1, 2], dtype=np.int8), 0) == mark_of_numbers(values[:2], 0)
+    assert mark_of_numbers(values[[1, 0, 2, 3]], 0) != whole
+    assert mark_of_numbers(np.array([1.0, 2.0, np.nan, 0.0]), 0) == whole
+    labels = Column("c", "categorical", np.array([0, 1, -1]), ("x", "y"))
+    renamed = Column("c", "categorical", np.array([1, 0, -1]), ("y", "x"))
+    assert mark_of_column(labels, 0) == mark_of_column(renamed, 0)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_kind_is_reproduced_from_a_file_on_other_threads(run, tmp_path, kind):
+    ending = "csv" if kind in ("numbers", "three") else "parquet"
+    model, table, _ = saved(tmp_path, kind, ending)
+    code, out, err = run("verify", model, table, "--jobs", "2")
+    assert (code, out.splitlines()[0]) == (0, "Reproduced, bit for bit."), out + err
+
+
+def test_one_cell_of_the_data_names_its_column(run, tmp_path):
+    model, table, frame = saved(tmp_path, "numbers")
+    for column, row, value in (("b", 5, 99), ("c", 3, "x" if frame.c[3] != "x" else "y"), ("y", 9, 0.5)):
+        changed = frame.copy()
+        changed.loc[row, column] = value
+        changed.to_parquet(table, index=False)
+        code, out, _ = run("verify", model, table)
+        name = "the target" if column == "y" else f"column '{column}'"
+        assert code == 3 and "NOT reproduced" in out and f"data: {name} has other values" in out
+    frame.iloc[::-1].to_parquet(table, index=False)
+    assert "in another order" in run("verify", model, table)[1]
+    frame[:150].to_parquet(table, index=False)
+    assert "data: 160 rows then, 150 now" in run("verify", model, table)[1]
+
+
+def test_one_weight_of_the_file_is_named(run, tmp_path):
+    model, table, _ = saved(tmp_path, "numbers")
+    document = json.loads(model.read_text())
+    document["rules"][1]["weight"] *= 1.01
+    model.write_text(json.dumps(document))
+    code, out, _ = run("verify", model, table)
+    assert code == 3 and "file: rules[1].weight is " in out and "data:" not in out
+    document["estimator"]["parameters"]["random_state"] = 8
+    model.write_text(json.dumps(document))
+    assert "settings: random_state is 8" in run("verify", model, table)[1]
+
+
+def test_other_versions_are_told_and_do_not_count(run, tmp_path):
+    model, table, _ = saved(tmp_path, "numbers")
+    document = json.loads(model.read_text())
+    document["facts"]["versions"]["NumPy"] = "1.0"
+    model.write_text(json.dumps(document))
+    code, out, _ = run("verify", model, table)
+    assert code == 0 and "version: NumPy 1.0 then" in out
+
+
+def test_edited_model_has_no_recipe(run, tmp_path):
+    model, table, _ = saved(tmp_path, "numbers")
+    pysirus.load(model).without(1).save(model)
+    code, _, err = run("verify", model, table)
+    assert code == 2 and "with which settings" in err
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_deployed_query_is_run_and_one_digit_in_it_is_named(run, tmp_path, engine):
+    model, _, frame = saved(tmp_path, "numbers")
+    database = tmp_path / f"warehouse.{engine}"
+    if engine == "duckdb":
+        with duckdb.connect(str(database)) as connection:
+            connection.register("frame", frame)
+            connection.execute("CREATE TABLE loans AS SELECT * FROM frame")
+    else:
+        with sqlite3.connect(database) as connection:
+            frame.to_sql("loans", connection, index=False)
+    query = pysirus.load(model).export("sql", table="loans", dialect=engine)
+    deployed = tmp_path / "q.sql"
+    deployed.write_text(query)
+    code, out, err = run("verify", model, "--sql", deployed, "--on", database)
+    assert code == 0 and "in all 160 rows" in out, err
+    found = next(re.finditer(r"THEN -?(\d)\.(\d)", query))
+    digit = "1" if found[2] != "1" else "2"
+    deployed.write_text(query[: found.start(2)] + digit + query[found.end(2) :])
+    code, out, _ = run("verify", model, "--sql", deployed, "--on", database)
+    assert code == 3 and "differs from the model" in out and "They are the rows where rule 1" in out
+
+
+def test_signature_fits_until_a_number_changes(run, tmp_path):
+    pytest.importorskip("cryptography")
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    model, _, _ = saved(tmp_path, "numbers")
+    for name in ("own", "other"):
+        key = ed25519.Ed25519PrivateKey.generate()
+        form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        (tmp_path / f"{name}.pem").write_bytes(key.private_bytes(*form))
+        public = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        (tmp_path / f"{name}.pub").write_bytes(key.public_key().public_bytes(*public))
+    signing = ("sign", model, "--by", "A. Smith", "--key", tmp_path / "own.pem", "--note", "validated")
+    assert run(*signing)[0] == 0
+    code, out, _ = run("verify", model, "--key", tmp_path / "own.pub")
+    assert code == 0 and out.startswith("signed by A. Smith on ") and "(validated)" in out
+    assert run("verify", model, "--key", tmp_path / "other.pub")[0] == 3
+    model.write_text(json.dumps(json.loads(model.read_text()), indent=4))  # another layout is the same document
+    assert run("verify", model)[0] == 0
+    document = json.loads(model.read_text())
+    document["intercept"] += 1e-9
+    model.write_text(json.dumps(document))
+    code, out, _ = run("verify", model)
+    assert code == 3 and out.startswith("NOT VALID: signed by A. Smith")
+    (tmp_path / "own.pem").write_text("no key")
+    code, _, err = run(*signing)
+    assert code == 2 and "is no private key" in err
