@@ -67,6 +67,7 @@ ALLOWED: dict[Excuse, str] = {
     ("model-file.md", "line of numbers,?"): "the same",
     ("pysirus.plot", "figures?"): "a figure that is drawn",
     ("plot/", "figures?"): "the same",
+    ("_use/monitor_page.py", "figure .{1,3}margin"): "an element of HTML",
     ("cli/fit.py", "figure"): "the same",
     ("docs/tuning.md", "figures"): "the same",
     ("docs/tables.md", "the figures find|predictions and figures"): "the same",

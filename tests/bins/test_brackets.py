@@ -69,7 +69,7 @@ def test_the_number_found_parts_the_same_values_and_none_in_the_gap_is_shorter(v
     cut = low + share * (high / 2 - low / 2) * 2
     if not low < cut <= high:
         return
-    (gap,) = find_brackets(table_of(values), [(0, cut)]).gaps
+    (gap,) = find_brackets(table_of(values), [(0, cut)]).brackets
     assert gap == Bracket(low, high)
     found = shortest_in(gap, cut)
     assert ((values < found) == (values < cut)).all()
@@ -94,7 +94,7 @@ def test_parts_of_a_column_have_the_gaps_of_the_whole(dtype):
     places = [(0, q) for q in (-40.0, -0.1, 0.1, 1 / 3, 17.0)]
     whole = find_brackets(table_of(values), places)
     known = np.sort(values[values == values].astype(np.float64))
-    assert [gap.below for gap in whole.gaps] == [known[known < q].max() for _, q in places]
-    assert [gap.above for gap in whole.gaps] == [known[known >= q].min() for _, q in places]
+    assert [gap.below for gap in whole.brackets] == [known[known < q].max() for _, q in places]
+    assert [gap.above for gap in whole.brackets] == [known[known >= q].min() for _, q in places]
     parts = [find_brackets(table_of(part), places) for part in np.array_split(values, [0, 1, 20_000])]
     assert sum(parts[1:], parts[0]) == whole

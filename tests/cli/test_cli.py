@@ -37,8 +37,8 @@ def test_fit_prints_the_table_of_the_paper(run) -> None:
     assert code == 0
     lines = out.splitlines()
     assert re.fullmatch(r"mean O3 = 11\.8 +intercept = -\d\.\d", lines[0])
-    assert lines[2].split() == ["#", "frequency", "rule", "weight"]
-    assert re.fullmatch(r" *1 +0\.2\d+ +if temp < 66 then 7\.0 else 19\.0 +0\.\d+", lines[3])
+    assert lines[2].split() == ["#", "frequency", "rule", "weight", "rows"]
+    assert re.fullmatch(r" *1 +0\.2\d+ +if temp < 66 then 7\.0 else 19\.0 +0\.\d+ +198 \(60%\)", lines[3])
     assert "13 rules selected" in err and "seed 0" in err
 
 

@@ -361,7 +361,7 @@ def test_labels_of_two_types_are_refused():
 
 def test_different_orders_are_refused():
     frames = [pd.DataFrame({"c": pd.Categorical(["a", "b"], categories=list(c), ordered=True)}) for c in ("ab", "ba")]
-    with pytest.raises(DataError, match=r"Column 'c' has levels in different orders .*: a, b and b, a"):
+    with pytest.raises(DataError, match=r"Column 'c' has categories in different orders .*: a, b and b, a"):
         merged(*frames)
 
 

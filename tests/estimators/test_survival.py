@@ -96,7 +96,7 @@ def test_a_rule_reads_medians_events_and_factors(model):
     assert inside.n_events + outside.n_events == model.model_.survival.n_events
     text = str(model)
     assert "years until event: median" in text and "each rule multiplies the hazard" in text
-    assert f"{inside.n_events} of {rule.n_inside}" in text
+    assert f"{inside.n_events} / {outside.n_events}" in text
     assert " years else " in text
     frame = model.rules_.to_frame()
     assert {"median_inside", "events_outside", "adds_inside"} <= set(frame.columns)

@@ -260,7 +260,7 @@ def test_file_holds_what_is_returned(format, tmp_path):
 
 def test_what_cannot_be_exported_is_named():
     model = make_model("regression").model_
-    with pytest.raises(ExportError, match="one of sql, python, excel"):
+    with pytest.raises(ExportError, match="one of sql, python, javascript, excel"):
         export(model, "fax")
     with pytest.raises(ExportError, match=r"latex does not take this option.*dialect"):
         export(model, "latex", dialect="tsql")
@@ -381,7 +381,7 @@ def coded(codes):
 @pytest.mark.parametrize("format", ["onnx", "pmml", "excel"])
 def test_long_codes_are_not_taken_for_each_other(format):
     _, model = coded([2**53, 2**53 + 1, 2**53 + 2])
-    with pytest.raises(ExportError, match=r"'code' has the level 900719925474099\d.*digits"):
+    with pytest.raises(ExportError, match=r"'code' has the category 900719925474099\d.*digits"):
         model.export(format)
 
 

@@ -137,7 +137,7 @@ def test_the_model_says_what_it_obeys_and_its_file_is_held_to_it(tmp_path):
     for change, message in (
         (lambda d: d["constraints"]["monotonic"].update(age=-1), "breaks the constraints: it rises with 'age'"),
         (lambda d: d["constraints"]["monotonic"].update(nobody=1), "names 'nobody', which is no column"),
-        (lambda d: d["constraints"]["monotonic"].update(job=1), "levels have no order"),
+        (lambda d: d["constraints"]["monotonic"].update(job=1), "categories have no order"),
         (lambda d: d["constraints"].update(most_together=0), "most_together must be a whole number"),
         (lambda d: d["constraints"].update(groups=[["job"]]), "breaks the constraints"),
         (lambda d: d["constraints"].update(apart=[["age", "debt", "job"]]), "at most 2 items, found 3"),

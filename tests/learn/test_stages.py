@@ -188,13 +188,13 @@ def test_tables_have_a_stage_column_only_where_there_are_corrections(staged) -> 
     for format, head in (("markdown", "| stage | frequency"), ("html", ">stage</th>"), ("latex", "Stage & Frequency")):
         assert head in model.export(format) and "tage" not in plain.export(format)
     markdown = model.export("markdown").splitlines()
-    assert {line.count("|") for line in markdown[2:]} == {5}  # what is added has the weight in it
+    assert {line.count("|") for line in markdown[2:]} == {6}  # what is added has the weight in it
     assert [line.split("|")[2].strip() for line in markdown[4:]] == [str(rule.stage) for rule in model.rules_]
     inside, outside = model.rules_.output_texts(corrections[0])
     assert {inside[0], outside[0]} <= set("+-") and f"**then** {inside} **else** {outside}" in model.export("markdown")
     body = [line for line in model.export("latex").splitlines() if r"\textbf{if}" in line]
-    assert all(len(line.replace(r"\&", "").split(" & ")) == 4 for line in body)
-    assert f"${inside}$" in model.export("latex") and r"\multicolumn{4}" in model.export("latex")
+    assert all(len(line.replace(r"\&", "").split(" & ")) == 5 for line in body)
+    assert f"${inside}$" in model.export("latex") and r"\multicolumn{5}" in model.export("latex")
     assert model.rules_.to_frame("pyarrow").column("stage").to_pylist() == [rule.stage for rule in model.rules_]
 
 

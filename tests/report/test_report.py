@@ -119,8 +119,8 @@ def test_many_levels_are_legible(open_report, rng):
     names = tab.locator("#effect-list [aria-label='y-axis tick label'] text")
     assert any(name.endswith(" more") for name in names.all_text_contents())
     assert all(name.bounding_box()["x"] >= 0 for name in names.all())
-    rule = next(rule for rule in model.rules_ if "levels}" in str(rule))
-    card = tab.locator("#rule-list .rule", has_text="of 60 levels").first
+    rule = next(rule for rule in model.rules_ if "categories}" in str(rule))
+    card = tab.locator("#rule-list .rule", has_text="of 60 categories").first
     assert card.locator(".whole p").text_content() == rule.condition_text
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -88,16 +89,17 @@ def test_a_logarithm_is_read_as_factors():
 def test_a_list_prints_shares_and_points(two):
     lines = str(two).splitlines()
     assert lines[0].startswith("probability of class 1: 62.7% on average; points are log-odds of class 1, from ")
-    assert lines[2].split() == ["#", "stage", "frequency", "rule", "adds"]
+    assert lines[2].split() == ["#", "stage", "frequency", "rule", "adds", "rows"]
     assert len(lines) == 3 + len(two.rules_)
     assert max(map(len, lines)) <= 120
     for line, rule in zip(lines[3:], two.rules_):
         inside, outside = (100 * share[1] for share in rule.means)
         assert f" then {inside:.0f}% else {outside:.0f}% " in line and "-0%" not in line
-        assert line.endswith(" / ".join(f"{side:+.2f}" for side in two.model_.added(rule)))
+        assert " / ".join(f"{side:+.2f}" for side in two.model_.added(rule)) in line
+        assert re.search(rf" {rule.n_inside:,} \([\d.]+%\)$", line)
     alone = str(two.rules_).splitlines()
-    assert alone[0].split() == ["#", "stage", "frequency", "rule", "adds"] and " then class 1 " in alone[1]
-    assert str(two.selected_).splitlines()[0].endswith("adds")
+    assert alone[0].split() == ["#", "stage", "frequency", "rule", "adds", "rows"] and " then class 1 " in alone[1]
+    assert str(two.selected_).splitlines()[0].split()[-2:] == ["adds", "rows"]
     assert "adds" in str(two.rules_[:2]) and "<th" in two.rules_._repr_html_()
     assert "then class 1" not in two.model_._repr_html_()
 
@@ -129,7 +131,7 @@ def test_several_classes_print_in_narrow_lines(three):
     lines = str(three).splitlines()
     assert lines[0].startswith("target on average: setosa 33.3%")
     assert all(len(line) <= 120 for line in lines)
-    assert all(line.count("%") == 2 for line in lines[3:])
+    assert all(line.count("%") == 3 for line in lines[3:])  # two outputs, and the rows
 
 
 def test_numbers_in_stages_are_read_by_what_is_added(ozone):
@@ -137,12 +139,12 @@ def test_numbers_in_stages_are_read_by_what_is_added(ozone):
     model = SirusRegressor(n_rules=1, n_stages=4, n_trees=300, random_state=0).fit(X, y)
     lines = str(model).splitlines()
     assert lines[0] == f"{model.model_.target} = {y.mean():.2f} + what each rule adds"
-    assert lines[2].split() == ["#", "stage", "frequency", "rule"]
+    assert lines[2].split() == ["#", "stage", "frequency", "rule", "rows"]
     table = model.model_.align(X)
     total, frame = np.full(len(X), float(model.model_.average_score)), model.rules_.to_frame("pandas")
     for line, rule, inside, outside in zip(lines[3:], model.rules_, frame["adds_inside"], frame["adds_outside"]):
         total += np.where(rule.holds(table), inside, outside)
-        printed = [float(text) for text in line.split(" then ")[1].split(" else ")]
+        printed = [float(text.split()[0]) for text in line.split(" then ")[1].split(" else ")]
         assert printed == pytest.approx([inside, outside], abs=0.006) and "mean_inside" not in frame
     np.testing.assert_allclose(total, model.predict(X), atol=1e-9)
     assert "what each rule adds" in model.export("markdown") and "weight" not in model.export("markdown")

@@ -79,15 +79,15 @@ def test_its_importance_is_its_range(model):
 
 
 def test_a_slope_is_found_by_its_text_number_and_line():
-    from pysirus._use.edit import _positions
+    from pysirus._use.edit import rule_positions
 
     model = HAND_SLOPED["number"]
     for which in (1, "slope of x", "slope of x, from -2 to 3", "x: +0.642 per unit, from -2 to 3 (-1.445 to +1.766)"):
-        assert _positions(model, which) == [0]
+        assert rule_positions(model, which) == [0]
     with pytest.raises(ValueError, match=r"'x' is a column, and rules are removed.*'slope of x', 'x < 0 or missing'"):
-        _positions(model, "x")
+        rule_positions(model, "x")
     with pytest.raises(ValueError, match=r"no column is called 'q'"):
-        _positions(model, "slope of q")
+        rule_positions(model, "slope of q")
 
 
 def test_a_waterfall_has_a_bar_for_a_slope(model):

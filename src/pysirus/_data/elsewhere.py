@@ -39,7 +39,10 @@ def is_stream(X: Any) -> bool:
         return True
     if isinstance(X, (np.ndarray, pa.Table, pa.RecordBatch, pa.ChunkedArray, pa.Array)):
         return False
-    known = nw.from_native(X, pass_through=True, allow_series=True)
+    try:
+        known = nw.from_native(X, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError:  # a frame, whose names are complained of where it is read
+        return False
     if isinstance(known, (nw.DataFrame, nw.Series)):
         return False
     return isinstance(known, nw.LazyFrame) or hasattr(X, "__arrow_c_stream__")

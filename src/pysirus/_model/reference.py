@@ -59,7 +59,7 @@ class ColumnSums:
     def build(own: dict[str, Any], place: str, n_outputs: int) -> ColumnSums:
         """With so many outputs; a ``Damage`` where lines do not go together."""
         text = own["edges"]
-        ensure((text is None) != (own["levels"] is None), place, "must have either edges or levels")
+        ensure((text is None) != (own["levels"] is None), place, "must have either `edges` or `levels`")
         if text is not None:
             own["edges"] = read_line(text, text.count(" ") + bool(text), f"{place}.edges")
             ensure(bool((np.diff(own["edges"]) > 0).all()), f"{place}.edges", "must rise")
@@ -98,7 +98,9 @@ class TermSums:
     @staticmethod
     def build(own: dict[str, Any], place: str, n_outputs: int) -> TermSums:
         """With so many outputs; a ``Damage`` where lines do not go together."""
-        ensure((own["truth"] is None) == (own["residuals"] is None), place, "must have truth and residuals, or neither")
+        ensure(
+            (own["truth"] is None) == (own["residuals"] is None), place, "must have `truth` and `residuals`, or neither"
+        )
         own["values"] = read_line(own["values"], N_MOMENTS, f"{place}.values")
         if own["truth"] is not None:
             own["truth"] = read_line(own["truth"], n_outputs, f"{place}.truth")
@@ -115,7 +117,7 @@ class Reference:
     n_rows: int = key("Training rows.", low=1)
     weight: float = key("Their weights.", above=0)
     squares: float = key("The squares of their weights.", above=0)
-    n_outputs: int = key("Numbers that the truth is watched by: 1, or of more than two classes one for each.", low=0)
+    n_outputs: int = key("Numbers that the target is watched by: 1, or of more than two classes one for each.", low=0)
     out_of_fold: bool = key("Whether residuals are of rows that were held out; else they are of training rows.")
     list: str = key("A fingerprint of the rules, weights and intercept that residuals are of.")
     truth: Line = key("For each output what came true, times weights.")

@@ -263,7 +263,7 @@ class Monitoring:
             if found
         ]
         whole = {f.what for f in self.findings if f.alarm and f.part == "rows"}
-        counted += [{"level": "the level of the predictions", "error": "the error"}[what] for what in sorted(whole)]
+        counted += [{"level": "the bias of the predictions", "error": "the error"}[what] for what in sorted(whole)]
         parts = " and ".join([", ".join(counted[:-1]), counted[-1]] if len(counted) > 1 else counted)
         return f"Alarm: {parts} changed in {rows}; {self._first()}."
 
@@ -292,7 +292,7 @@ class Monitoring:
             return f"{name}: what goes with it has changed"
         if finding.what == "level":
             residual = 0.0 if now.residuals is None else float(now.residuals[0, 0, -1] / now.weight)
-            return f"the level of the predictions: the mean residual is {format_number(residual, 3)}"
+            return f"the bias of the predictions: the mean residual is {format_number(residual, 3)}"
         then, own = self.optimism * mean_error(self.then)[0], mean_error(now)[0]
         return f"the error: the mean squared residual is {format_number(own, 3)}, it was {format_number(then, 3)}"
 

@@ -30,6 +30,9 @@ from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
 
 WIDTH = 84  # characters of the conditions of a rule
+LEAST = 20  # characters that a rule has on a narrow terminal ...
+SPARED = ("frequency", "returned", "rows")  # ... which is not shown these, in this order
+GAP = 3  # between columns
 
 
 def model_of(estimator: Any) -> RuleModel:
@@ -50,10 +53,10 @@ def _rule_text(rule: FittedTerm, shown: RuleSet, full: bool) -> Text:
     return text
 
 
-def _rule_table(model: Model, full: bool) -> Table:
-    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+def _rule_table(model: Model, full: bool, width: int) -> Table:
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     shown = model.rules
-    cells: dict[str, list[Any]] = dict(shown.cells())
+    cells: dict[str, list[Any]] = _that_fit(shown.cells(), width)
     cells["rule"] = [_rule_text(rule, shown, full) for rule in shown]
     for name in cells:
         if name == "rule":
@@ -65,6 +68,16 @@ def _rule_table(model: Model, full: bool) -> Table:
     return table
 
 
+def _that_fit(cells: Mapping[str, list[str]], width: int) -> dict[str, list[Any]]:
+    """The columns beside the rules, without some of them where a narrow terminal would leave a rule no room."""
+    kept = dict(cells)
+    for name in SPARED:
+        if sum(GAP + max(map(len, [other, *own])) for other, own in kept.items() if other != "rule") + LEAST <= width:
+            break
+        kept.pop(name, None)
+    return kept
+
+
 def print_model(model: Model, *, full: bool = False) -> None:
     """Print the rules: wrapped and in bold for a terminal, one line per rule for a pipe; folded unless ``full``."""
     console = Console(highlight=False)
@@ -74,7 +87,7 @@ def print_model(model: Model, *, full: bool = False) -> None:
     with printing():
         console.print(str(model).split("\n\n", 1)[0], style="bold", markup=False)
         console.print()
-        console.print(_rule_table(model, full))
+        console.print(_rule_table(model, full, console.width))
         for note in model.rules.notes:
             console.print(f"\n{note}", markup=False)
         if model.terms:

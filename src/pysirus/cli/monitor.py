@@ -22,7 +22,7 @@ def monitor(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COL", help="The column of the truth. Default: the model's target."),
+        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's target."),
     ] = None,
     weights: Weights = None,
     training: Annotated[

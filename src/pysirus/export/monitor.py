@@ -64,7 +64,7 @@ def to_monitor(
         raise ExportError(NO_REFERENCE)
     check_labels(model, "SQL")
     if target is not None and reference.n_outputs != 1:
-        raise ExportError("The query adds up targets of numbers, counts, amounts and two classes. Leave target out.")
+        raise ExportError("The query adds up targets of regression, counts, amounts and two classes. Leave target out.")
     if target is not None and model.family.residual_power is None:
         raise ExportError("The query cannot add up times to an event. Leave target out.")
     own = with_exp(model, dialect_named(dialect), None if target is None else True, math_functions)

@@ -219,7 +219,7 @@ function howToRead() {
 
 /* Which levels stand behind each row of a chart that stands for several. */
 function levelList(effect, folded) {
-  const box = element("details", { class: "levels" }, element("summary", {}, "Which levels?"));
+  const box = element("details", { class: "levels" }, element("summary", {}, "Which categories?"));
   for (const [names, g] of folded) box.append(element("p", {}, element("b", {}, `${effect.labels[g]}: `), names.join(", ")));
   return box;
 }
