@@ -145,7 +145,7 @@ def test_passes_of_tuning_in_stages_do_not_grow_with_folds():
     few, _ = passes(SirusRegressorCV, cv=2, **options)
     many, n_stages = passes(SirusRegressorCV, cv=6, **options)
     assert n_stages == 3
-    assert (many["response"], many["columns"], many["encode"]) == (2, 4, 2)
+    assert (many["response"], many["columns"], many["encode"]) == (2, 5, 2)  # one for what monitoring compares with
     # those of one stage; then two corrections in all folds together, and two of all rows
     assert few["bins"] <= 10 + 4 * 5 + 2
     assert many["bins"] <= few["bins"] + 3  # some fold asks for the moments of more rules
