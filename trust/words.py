@@ -112,7 +112,8 @@ def _messages() -> Iterator[tuple[str, str]]:
 
 def _docs() -> Iterator[tuple[str, str]]:
     """The lines of the docs, without code and addresses."""
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    written = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "generated" not in path.parts]
+    for path in [ROOT / "README.md", *written]:
         if path.name == "glossary.md":
             continue
         is_code = False

@@ -85,7 +85,7 @@ def score(
     sql: Sql = None,
     json: Json = False,
 ) -> None:
-    """Compare the predictions for a table with the truth.
+    """Compare the predictions for a table with its targets.
 
     Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
     unexplained variance. Counts and amounts: D², deviances and errors; with an exposure those of rates, weighted by
