@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import tempfile
 import warnings
 from pathlib import Path
 
 import atheris
 import numpy as np
-from tests.damage.life import answers, rows_for
-from tests.damage.mutants import STRUCTURAL, Writer
 
 import pysirus
 from pysirus import ModelFileError
 from pysirus._model import file
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))  # other packages install a folder of that name too
+from damage.life import answers, rows_for
+from damage.mutants import STRUCTURAL, Writer
 
 FOLDER = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 FILE, AGAIN = Path(FOLDER.name) / "m.json", Path(FOLDER.name) / "again.json"
