@@ -28,6 +28,7 @@ ROWS, COLUMNS = (60, 6_000), (4, 40)
 FAMILIES = ("gaussian", "poisson", "gamma", "binary", "multinomial", "shares", "cox")
 MOST_CLASSES = 8
 RENAMED = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # keys of model files, before and now
+YOUNGER = ("text", "returned")  # words, and keys that files of before do not have
 
 
 class Draw(NamedTuple):
@@ -119,6 +120,8 @@ def estimator_of(own: Draw, X: pd.DataFrame) -> Any:
         own.family, "Classifier"
     )
     if own.tuned:
+        if "slopes" in getattr(pysirus, f"Sirus{task}CV")._get_param_names():
+            options["slopes"] = False  # which versions before them did without
         return getattr(pysirus, f"Sirus{task}CV")(**options, cv=4, n_repeats=1, max_rules=8)
     return getattr(pysirus, f"Sirus{task}")(**options, n_rules=1 if own.n_stages > 1 else 8)
 
@@ -151,9 +154,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def plain_rules(document: dict[str, Any]) -> list[Any]:
-    """What a file says of rules but for their texts."""
-    return [{key: value for key, value in rule.items() if key != "text"} for rule in document["rules"]]
+def comparable(value: Any) -> Any:
+    """Plain data without texts, and without what is younger than the versions to compare."""
+    if isinstance(value, dict):
+        return {key: comparable(own) for key, own in value.items() if key not in YOUNGER}
+    return [comparable(own) for own in value] if isinstance(value, list) else value
 
 
 def look(name: str, frame: pd.DataFrame) -> dict[str, Any]:
@@ -177,8 +182,8 @@ def look(name: str, frame: pd.DataFrame) -> dict[str, Any]:
     return {
         **line,
         "n_rules": len(document["rules"]),
-        "rules": digest(plain_rules(document)),
-        "numbers": digest([document["intercept"], document.get("survival"), document.get("tuning")]),
+        "rules": digest(comparable(document["rules"])),
+        "numbers": digest(comparable([document["intercept"], document.get("survival"), document.get("tuning")])),
         "predictions": digest(np.ascontiguousarray(values, dtype=np.float64)),
         "file": digest(document),
     }
