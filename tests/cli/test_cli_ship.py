@@ -141,12 +141,14 @@ def test_export_writes_a_scorecard(run, files, ozone):
     assert "Scorecard of level: points for high" in out and "AUC " in out
     code, _, err = run("export", "classes.json", "-o", "card.scorecard.html", "--pdo", "40", "--base-odds", "1")
     assert code == 0 and "40 points double the odds; even odds are at 600" in Path("card.scorecard.html").read_text()
+    code, out, _ = run("export", "classes.json", "--to", "scorecard", "--by", "attribute", "--table", "days.csv")
+    assert code == 0 and out == model.export("scorecard", by="attribute", X=X, y=high)
     options = ("--to", "scorecard", "--table", "days", "--dialect", "duckdb", "-o", "card.sql")
     assert run("export", "classes.json", *options)[0] == 0
     expected = model.export("scorecard", kind="sql", table="days", dialect="duckdb")
     assert Path("card.sql").read_text(encoding="utf-8") == expected
     code, _, err = run("export", "old.json", "--to", "scorecard")
-    assert code != 0 and "A scorecard needs two classes with likelihood weights; this model predicts numbers" in err
+    assert code != 0 and "A scorecard needs classes with likelihood weights; this model predicts numbers" in err
     code, _, err = run("export", "old.json", "--to", "sql", "--pdo", "40")
     assert code != 0 and "sql does not take this option: pdo" in err
 

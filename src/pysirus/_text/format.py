@@ -19,7 +19,8 @@ import narwhals as nw
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4}|.)", re.DOTALL)
-WORDS = ("rule", "reason", "column", "restriction", "group")  # columns of a table that are read, not compared
+# columns of a table that are read, not compared
+WORDS = ("rule", "attribute", "reason", "column", "restriction", "group")
 _BEFORE = 8  # characters with which a mark may make up another one
 
 

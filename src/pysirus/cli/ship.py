@@ -110,6 +110,9 @@ def export(
             help="Scorecard: the class that higher scores favour. Default: the positive class of the model.",
         ),
     ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="WHAT", help="Scorecard: points for each rule, or attribute. Default: rule.")
+    ] = None,
     reasons: Annotated[
         int | None,
         typer.Option(metavar="N", help="SQL for postgres and duckdb: also the reasons of each row, at most N."),
@@ -122,7 +125,7 @@ def export(
 
     Example: [bold]pysirus export houses.json --to sql --dialect snowflake -o houses.sql[/bold]
 
-    Example: [bold]pysirus export credit.json --to scorecard -o card.html[/bold]
+    Example: [bold]pysirus export credit.json --to scorecard --by attribute -o card.html[/bold]
     """
     from pysirus.cli._table import paths_of
     from pysirus.export import FORMATS, check_extra, format_of, kind_written
@@ -148,7 +151,7 @@ def export(
     from pysirus.cli._show import model_of
 
     loaded = model_of(load_model(model))
-    card = {"pdo": pdo, "base_score": base_score, "base_odds": base_odds, "positive": positive}
+    card = {"pdo": pdo, "base_score": base_score, "base_odds": base_odds, "positive": positive, "by": by}
     given = {"dialect": dialect, "table": None if rows is not None else table, **card}
     given |= {"reasons": reasons, "outcome": outcome}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}

@@ -31,7 +31,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "pmml": (".pmml", ".xml"),
     "onnx": (".onnx",),
     "monitor": (".monitor.sql",),
-    "scorecard": (".scorecard.txt", ".scorecard.xlsx", ".scorecard.html", ".scorecard.sql"),
+    "scorecard": tuple(f".scorecard{ending}" for ending in (".txt", ".xlsx", ".html", ".sql", ".md", ".tex")),
 }
 
 
@@ -39,6 +39,7 @@ DATED = ("sql", "monitor", "python", "excel")  # formats that know dates
 LISTS = ("latex", "markdown", "html", "json")  # which are read, or hold the recipe: nothing is computed there
 # formats that know a decision that is not the most likely class, by how the sums decide
 DECIDED: dict[str, tuple[str, ...]] = dict.fromkeys(("shares", "softmax"), ("sql", *LISTS))
+DECIDED["softmax"] = ("sql", "scorecard", *LISTS)
 DECIDED["odds"] = ("sql", "python", "excel", "scorecard", *LISTS)
 # format -> what needs which library, of the extra that has the name of the format
 LIBRARIES = {

@@ -38,7 +38,7 @@ _SUPPORT = ("rows", "share of rows", "returned in folds")
 FONT = "Calibri"  # that of cells without one, so that bold cells have it too
 
 
-def _letters(column: int) -> str:
+def letters(column: int) -> str:
     """The letters of a column; the first is 1."""
     text = ""
     while column:
@@ -161,7 +161,7 @@ class Workbook:
             for k in range(len(self.parts)):
                 for side, output in enumerate(self._outputs(branch, k)):
                     sheet.cell(row, 7 + 2 * k + side, output)
-                    cell = f"{_letters(7 + 2 * k + side)}{row}"
+                    cell = f"{letters(7 + 2 * k + side)}{row}"
                     sheet.cell(row, first + 2 * k + side, self._part(row, cell, first, side))
 
     def _outputs(self, branch: Branch, k: int) -> list[float]:
@@ -176,7 +176,7 @@ class Workbook:
         """What a rule adds, inside (0) or outside (1): weight times output; by the mean, times its distance to it."""
         if self.listing.weights is None:
             return f"=$F{row}*{cell}"
-        return f"=$F{row}*({cell}-${_letters(first)}$1)" if side == 0 else "=0"
+        return f"=$F{row}*({cell}-${letters(first)}$1)" if side == 0 else "=0"
 
     # -------------------------------------------------------------------------------------------------- Conditions
 
@@ -197,12 +197,12 @@ class Workbook:
             for c, (end, sign) in enumerate(((test.lower, ">="), (test.upper, "<")), start=3):
                 if end is not None:
                     sheet.cell(row, c, _threshold(end if own is None or own.take in PARTS else _serial(end, own)))
-                    ends.append(f"{value}{sign}{address}${_letters(c)}${row}")
+                    ends.append(f"{value}{sign}{address}${letters(c)}${row}")
             known = ends[0] if len(ends) == 1 else f"AND({','.join(ends)})"
         else:
             for c, level in enumerate(test.levels, start=5):
                 write_text(sheet.cell(row, c), level if own is None else WEEKDAYS.index(level))
-            span = f"{address}$E${row}:${_letters(4 + len(test.levels))}${row}"
+            span = f"{address}$E${row}:${letters(4 + len(test.levels))}${row}"
             kind = level_type(self.model, test.index, "Excel")
             match = f"EXACT({value},{span})" if kind is str and own is None else f"({value}={span})"
             known = f"SUMPRODUCT(--{match}){'>' if test.kind == 'in' else '='}0"
@@ -214,14 +214,14 @@ class Workbook:
         sheet = self.tests
         for c, name in enumerate(["feature", "test", "at least", "below", "levels"], start=1):
             write_text(sheet.cell(1, c), name)
-        column = {index: _letters(1 + self.inputs.index(column_of(self.model, index))) for index in self.features}
+        column = {index: letters(1 + self.inputs.index(column_of(self.model, index))) for index in self.features}
         n_sums, n_answers = len(self.parts), len(self._answers([f"sum {k}" for k in range(len(self.parts))]))
         first_sum = len(self.inputs) + 1 + n_answers
         addends = [
             ADDENDS[type(addend)](self, addend, r, column) for r, addend in enumerate(self.listing.addends, start=1)
         ]
         sums = [(name, self._sum(k, first_sum + n_sums)) for k, name in enumerate(self._sum_names())]
-        cells = [f"${_letters(first_sum + k)}2" for k in range(n_sums)]
+        cells = [f"${letters(first_sum + k)}2" for k in range(n_sums)]
         return [*self._answers(cells), *sums, *addends]
 
     def branch(self, branch: Branch, r: int, column: dict[int, str]) -> tuple[str, str]:
@@ -274,14 +274,14 @@ class Workbook:
         return first
 
     def _sum(self, k: int, first_rule: int) -> str:
-        inside, outside = _letters(self.first_part + 2 * k), _letters(self.first_part + 2 * k + 1)
+        inside, outside = letters(self.first_part + 2 * k), letters(self.first_part + 2 * k + 1)
         base, weights = f"Rules!${inside}$1", [repr(self.listing.root)]
-        terms = [f"${_letters(first_rule + r)}2" for r in range(len(self.listing.addends))]
+        terms = [f"${letters(first_rule + r)}2" for r in range(len(self.listing.addends))]
         for r, fired in enumerate(terms[: len(self.listing.branches)]):
             terms[r] = f"IF({fired},Rules!${inside}${r + 4},Rules!${outside}${r + 4})"
             weights.append(f"IF({fired},Rules!$F${r + 4},0)")
         for r, row in enumerate(self.slope_rows, start=len(self.listing.branches)):
-            terms[r] = f"Conditions!${_letters(FIRST_SLOPE + k)}${row}*{terms[r]}"
+            terms[r] = f"Conditions!${letters(FIRST_SLOPE + k)}${row}*{terms[r]}"
         if self.listing.weights is not None:
             weight = "+".join(weights)
             return f"={base}+IF({weight}>0,({'+'.join(terms) or '0'})/({weight}),0)"

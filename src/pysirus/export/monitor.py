@@ -75,7 +75,7 @@ def to_monitor(
     listed = ",\n".join(f"{value} AS {name(column)}" for column, value in columns.items())
     known = "" if target is None else f"\nWHERE {writer.column(target)} IS NOT NULL"
     rows = f"SELECT {listed}\nFROM {name(SCORED)}{known}"
-    scored = query(Writer(model, own), table, "prediction")
+    scored = query({"prediction": Writer(model, own)}, table)
     parts = _parts(
         writer, len(reference.cells), len(model.watched_terms), judged=target is not None, by_time=bool(time)
     )

@@ -12,6 +12,7 @@ text could end early, and the engine would run the rest of it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -154,25 +155,33 @@ def check_statement(writer: Writer, engine: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- statements
 
 
-def _expression(writer: Writer, prediction: str) -> str:
-    """What to paste into a SELECT: of numbers the prediction alone, of classes all columns."""
-    sums = writer.sums(prediction)
-    columns = {**sums, **writer.answers(list(sums.values()), prediction)}
-    return _listed(columns, writer.dialect) if writer.model.family.shape else columns[prediction]
+def _expression(writers: Mapping[str, Writer]) -> str:
+    """What to paste into a SELECT: of numbers the prediction alone, of classes or several predictions all columns."""
+    columns: dict[str, str] = {}
+    for prediction, writer in writers.items():
+        sums = writer.sums(prediction)
+        columns |= {**sums, **writer.answers(list(sums.values()), prediction)}
+    several = len(writers) > 1 or writer.model.family.shape
+    return _listed(columns, writer.dialect) if several else columns[prediction]
 
 
 def _listed(columns: dict[str, str], dialect: Dialect) -> str:
     return ",\n".join(f"{value} AS {dialect.identifier(name)}" for name, value in columns.items())
 
 
-def query(writer: Writer, table: str, prediction: str, reasons: ReasonColumns | None = None) -> str:
-    """A SELECT statement: every column of the table, and the predictions."""
+def query(writers: Mapping[str, Writer], table: str, reasons: ReasonColumns | None = None) -> str:
+    """A SELECT statement: every column of the table, and the predictions by their names."""
+    (prediction, writer), *_ = writers.items()
     model, dialect = writer.model, writer.dialect
     source, scored = dialect.identifier(SOURCE), dialect.identifier(SCORED)
     name = ".".join(dialect.identifier(part, "Table") for part in table.split("."))
-    writer, outer = replace(writer, source=SOURCE), replace(writer, source=SCORED)
-    sums = writer.sums(prediction)
-    answers = outer.answers([outer.column(column) for column in sums], prediction)
+    sums: dict[str, str] = {}
+    answers: dict[str, str] = {}
+    for prediction, own in writers.items():
+        writer, outer = replace(own, source=SOURCE), replace(own, source=SCORED)
+        fresh = writer.sums(prediction)
+        answers |= outer.answers([outer.column(column) for column in fresh], prediction)
+        sums |= fresh
     _check_added(model, [*sums, *answers, *(reasons.names if reasons is not None else [])])
     inner = f"SELECT {source}.*,\n{_listed(sums, dialect)}\nFROM {name} AS {source}"
     if answers:
@@ -258,31 +267,33 @@ def to_sql(
     check_labels(model, "SQL")
     writer = Writer(model, with_exp(model, dialect_named(dialect), probability, math_functions))
     if reasons is None:
-        return f"{_comments(writer)}{_statement(writer, dialect, table, prediction)}\n"
+        return f"{_comments(writer)}{_statement({prediction: writer}, dialect, table)}\n"
     if table is None:
         raise ExportError("The option reasons writes a statement: name the table to read by the option table.")
     asked = reason_columns(writer, reasons, direction, outcome, reference, by)
     check_statement(writer, dialect or ANY)
-    return f"{_comments(writer)}-- {asked.comment}\n{query(writer, table, prediction, asked)}\n"
+    return f"{_comments(writer)}-- {asked.comment}\n{query({prediction: writer}, table, asked)}\n"
 
 
-def _statement(writer: Writer, dialect: str | None, table: str | None, prediction: str) -> str:
-    """The query, or without a table the expression, in the words of the engine."""
+def _statement(writers: Mapping[str, Writer], dialect: str | None, table: str | None) -> str:
+    """The query, or without a table the expression, in the words of the engine; predictions by their names."""
     translated = dialect is not None and dialect_named(dialect) is PIVOT
     if dialect is not None and translated:
         check_dialect(dialect)
-    check_statement(writer, dialect or ANY)
+    for writer in writers.values():
+        check_statement(writer, dialect or ANY)
     if table is None:
-        statement = _expression(writer, prediction)
+        statement = _expression(writers)
         if dialect is not None and translated:
             statement = translate(f"SELECT {statement}", dialect).removeprefix("SELECT").strip()
     else:
-        statement = query(writer, table, prediction)
+        statement = query(writers, table)
         if dialect is not None and translated:
             statement = translate(statement, dialect)
     return statement
 
 
-def whole_sql(model: Model, *, prediction: str, table: str | None = None, dialect: str | None = None) -> str:
-    """A model whose parts are whole numbers, as SQL that adds whole numbers; without comments."""
-    return f"{_statement(Writer(model, dialect_named(dialect), whole=True), dialect, table, prediction)}\n"
+def whole_sql(models: Mapping[str, Model], *, table: str | None = None, dialect: str | None = None) -> str:
+    """Models of the same columns whose parts are whole numbers, as SQL that adds whole numbers; without comments."""
+    writers = {name: Writer(model, dialect_named(dialect), whole=True) for name, model in models.items()}
+    return f"{_statement(writers, dialect, table)}\n"
