@@ -13,6 +13,7 @@
 
 #include "bindings/checks.hpp"
 #include "bindings/lists.hpp"
+#include "evaluate/rules.hpp"
 
 namespace pysirus::python {
 
@@ -55,8 +56,45 @@ bool has_rows(const std::optional<AnyArray<T>>& value, std::size_t n_rows) {
   return !value || value->shape(value->ndim() - 1) == n_rows;
 }
 
+// A column, or a matrix, of whatever numbers.
+using AnyColumn = nb::ndarray<nb::ro, nb::device::cpu>;
+
+inline NumberType number_type(nb::dlpack::dtype dtype) {
+  const bool real = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
+  const bool is_signed = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int);
+  const bool is_unsigned = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt);
+  switch (dtype.bits) {
+    case 64:
+      if (real) return NumberType::f64;
+      if (is_signed) return NumberType::i64;
+      if (is_unsigned) return NumberType::u64;
+      break;
+    case 32:
+      if (real) return NumberType::f32;
+      if (is_signed) return NumberType::i32;
+      if (is_unsigned) return NumberType::u32;
+      break;
+    case 16:
+      if (is_signed) return NumberType::i16;
+      if (is_unsigned) return NumberType::u16;
+      break;
+    case 8:
+      if (is_signed) return NumberType::i8;
+      if (is_unsigned) return NumberType::u8;
+      break;
+    default: break;
+  }
+  throw std::invalid_argument("columns must hold integers or numbers of 32 or 64 bits");
+}
+
+inline ColumnView column_view(const AnyColumn& column, std::size_t n_rows) {
+  require(column.ndim() == 1 && column.shape(0) == n_rows, "columns must have an entry per row");
+  return {column.data(), column.stride(0), number_type(column.dtype())};
+}
+
 void bind_forest(nb::module_& m);
 void bind_likelihood(nb::module_& m);
 void bind_cox(nb::module_& m);
+void bind_remember(nb::module_& m);
 
 }  // namespace pysirus::python

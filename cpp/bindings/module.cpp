@@ -195,37 +195,6 @@ nb::tuple independent_columns(Array<std::int64_t, 2> gram) {
   return nb::make_tuple(to_numpy(std::move(found.kept), {n}), to_numpy(std::move(found.coefficients), {n, n}));
 }
 
-using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
-
-pysirus::NumberType number_type(nb::dlpack::dtype dtype) {
-  using pysirus::NumberType;
-  const bool real = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
-  const bool is_signed = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int);
-  const bool is_unsigned = dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt);
-  switch (dtype.bits) {
-    case 64:
-      if (real) return NumberType::f64;
-      if (is_signed) return NumberType::i64;
-      if (is_unsigned) return NumberType::u64;
-      break;
-    case 32:
-      if (real) return NumberType::f32;
-      if (is_signed) return NumberType::i32;
-      if (is_unsigned) return NumberType::u32;
-      break;
-    case 16:
-      if (is_signed) return NumberType::i16;
-      if (is_unsigned) return NumberType::u16;
-      break;
-    case 8:
-      if (is_signed) return NumberType::i8;
-      if (is_unsigned) return NumberType::u8;
-      break;
-    default: break;
-  }
-  throw std::invalid_argument("columns must hold integers or numbers of 32 or 64 bits");
-}
-
 // The one that is named, if this machine has it, or the best.
 const std::string& instruction_set_of(const std::optional<std::string>& named) {
   static const std::vector<std::string> here = pysirus::instruction_sets();
@@ -265,14 +234,11 @@ struct Sums {
   }
 };
 
-Out<double> evaluate(const pysirus::RuleList& rules, const std::vector<AnyArray>& columns, std::size_t n_rows,
+Out<double> evaluate(const pysirus::RuleList& rules, const std::vector<AnyColumn>& columns, std::size_t n_rows,
                      const std::optional<std::string>& instruction_set) {
   require(columns.size() == rules.columns.size(), "an array for each column in use");
   std::vector<pysirus::ColumnView> views;
-  for (const AnyArray& column : columns) {
-    require(column.ndim() == 1 && column.shape(0) == n_rows, "columns must have an entry per row");
-    views.push_back({column.data(), column.stride(0), number_type(column.dtype())});
-  }
+  for (const AnyColumn& column : columns) views.push_back(column_view(column, n_rows));
   const std::string& set = instruction_set_of(instruction_set);
   Sums sums(n_rows, rules.start.size());
   {
@@ -282,7 +248,7 @@ Out<double> evaluate(const pysirus::RuleList& rules, const std::vector<AnyArray>
   return sums.to_numpy();
 }
 
-std::optional<Out<double>> evaluate_matrix(const pysirus::RuleList& rules, const AnyArray& matrix,
+std::optional<Out<double>> evaluate_matrix(const pysirus::RuleList& rules, const AnyColumn& matrix,
                                            const std::optional<std::string>& instruction_set) {
   require(matrix.ndim() == 2, "a matrix has two dimensions");
   for (const std::int32_t column : rules.columns)
@@ -390,6 +356,7 @@ NB_MODULE(_core, m) {
   bind_forest(m);
   bind_likelihood(m);
   bind_cox(m);
+  bind_remember(m);
   constexpr const char* encode_doc = "Write the bin of each value: the number of cuts at or below it, or missing_bin.";
   for_each_type<double, float, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
                 std::uint16_t, std::uint8_t>([&]<class T>() {

@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
+from pysirus._data.column import readable
 from pysirus._data.table import Table
 
 MAX_DIGITS = 17  # enough for every double
 WAYS = (ROUND_FLOOR, ROUND_CEILING)
 EXACTLY = Context(prec=1200)  # more than the digits of any double, or of the difference of two
 PARTS_OF_DAY = (1, 24, 24 * 60, 86_400, 86_400_000, 86_400_000_000)  # days, hours, ... microseconds
-BLOCK = 1 << 14  # values that stay in the cache
 Threshold = tuple[int, float]  # the number of a column, and a number in it
 
 
@@ -39,6 +40,11 @@ class Bracket:
 
     def __contains__(self, number: float) -> bool:
         return self.below < number <= self.above
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are values on both sides."""
+        return isfinite(self.below) and isfinite(self.above)
 
 
 @dataclass(frozen=True)
@@ -62,18 +68,14 @@ def find_brackets(table: Table, places: Sequence[Threshold]) -> Brackets:
 
 
 def _brackets_in(values: NDArray[Any], numbers: Sequence[float]) -> list[Bracket]:
-    below, above = [-np.inf] * len(numbers), [np.inf] * len(numbers)
-    for start in range(0, len(values), BLOCK):
-        block = values[start : start + BLOCK].astype(np.float64)  # as doubles, as bins and rules compare them
-        for i, number in enumerate(numbers):  # of a missing value neither holds
-            below[i] = max(below[i], float(np.where(block < number, block, -np.inf).max()))
-            above[i] = min(above[i], float(np.where(block >= number, block, np.inf).min()))
-    return [Bracket(low + 0.0, high + 0.0) for low, high in zip(below, above)]
+    rising = sorted(set(numbers))
+    found = dict(zip(rising, zip(*_core.find_brackets(readable(values), rising))))  # as doubles, as bins compare them
+    return [Bracket(found[number][0] + 0.0, found[number][1] + 0.0) for number in numbers]
 
 
 def shortest_in(bracket: Bracket, cut: float) -> float:
     """The shortest number in a bracket, of several the nearest to the cut, which is in the bracket."""
-    if cut not in bracket or not np.isfinite([bracket.below, bracket.above]).all():
+    if cut not in bracket or not bracket.is_finite:
         return cut
     if 0.0 in bracket:
         return 0.0
@@ -91,7 +93,7 @@ def shortest_in(bracket: Bracket, cut: float) -> float:
 
 def shortest_date_in(bracket: Bracket, cut: float) -> float:
     """The same of dates, in days: the nearest plain day, or the nearest full hour, minute, second or part of it."""
-    if cut not in bracket or not np.isfinite([bracket.below, bracket.above]).all():
+    if cut not in bracket or not bracket.is_finite:
         return cut
     exact = Fraction(cut)
     for parts in PARTS_OF_DAY:

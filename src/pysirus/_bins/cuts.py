@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.number_grid import Grids
 from pysirus._data.column import Column, ColumnKind
+from pysirus._data.fingerprint import ColumnMark, mark_of_column
 from pysirus._data.table import Table
 from pysirus._families.fixed_point import MOMENT_BITS
 from pysirus._families.integer_rows import Count, IntegerRows
@@ -285,6 +286,7 @@ class Binned:
     given: Mapping[Hashable, int] = field(default_factory=dict)
     # Columns whose numbers are known beside their bins, in two rows each after all others.
     grids: Grids = field(default_factory=dict)
+    marks: tuple[ColumnMark, ...] = ()  # of the columns that rows in memory were made of
 
     @cached_property
     def n_bins(self) -> NDArray[np.int32]:
@@ -308,8 +310,6 @@ class Binned:
 
 def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:
     """Find the cuts of a column and encode it into ``out``."""
-    # read once with the stride of its table, which costs a cache line a value, then from a copy
-    column = replace(column, values=np.ascontiguousarray(column.values))
     cuts = find_cuts(column, rows, n_bins, discrete_limit)
     cuts.encode(column, out)
     return with_sizes(cuts, rows.sizes(out, cuts.n_bins))
@@ -331,12 +331,16 @@ def bin_table(
     bins = np.empty((table.n_columns, table.n_rows), dtype=np.uint8)
     rows = IntegerRows(response)
 
-    def work(column: Column, out: NDArray[np.uint8]) -> Cuts:
+    def work(column: Column, out: NDArray[np.uint8]) -> tuple[Cuts, ColumnMark]:
         check_cancelled()
+        # read once with the stride of its table, which costs a cache line a value, then from a copy
+        column = replace(column, values=np.ascontiguousarray(column.values))
         limit = 0 if column.name in continuous else discrete_limit
-        return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=limit)
+        return bin_column(column, rows, out, n_bins=n_bins, discrete_limit=limit), mark_of_column(column, 0)
 
     if n_threads == 1 or table.n_rows < THREADED_ROWS:
-        return Binned(bins, tuple(map(work, table.columns, bins)))
-    with cancellable_pool(n_threads) as pool:
-        return Binned(bins, tuple(pool.map(work, table.columns, bins)))
+        found = [*map(work, table.columns, bins)]
+    else:
+        with cancellable_pool(n_threads) as pool:
+            found = [*pool.map(work, table.columns, bins)]
+    return Binned(bins, tuple(cuts for cuts, _ in found), marks=tuple(mark for _, mark in found))

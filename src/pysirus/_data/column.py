@@ -373,3 +373,20 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
     if isinstance(dtype, nw.Unknown) and series.null_count() == len(series):  # a column of nothing
         return Column(name, "numeric", np.full(len(series), np.nan))
     raise _type_error(name, getattr(native, "dtype", dtype) if isinstance(dtype, nw.Unknown) else dtype)
+
+
+PLAIN_TYPES = frozenset(np.dtype(code) for code in "fdbBhHiIlLqQ")  # in the byte order of this machine
+
+
+def is_plain(array: NDArray[Any]) -> bool:
+    """Whether the core can read an array where it lies."""
+    return (
+        array.dtype in PLAIN_TYPES
+        and array.flags.aligned
+        and all(stride % array.itemsize == 0 for stride in array.strides)
+    )
+
+
+def readable(values: NDArray[Any]) -> NDArray[Any]:
+    """A column as the core can read it; nearly always as it is."""
+    return values if is_plain(values) else np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 import numpy as np
@@ -136,7 +136,7 @@ def with_given(binned: Binned, rules: Sequence[Term], table: Table) -> Binned:
         return binned
     holds = np.array([rule.holds(table) for rule in rules], dtype=np.uint8)
     places = {rule.key: len(binned.cuts) + i for i, rule in enumerate(rules)}
-    return Binned(np.concatenate([binned.bins, holds]), binned.cuts, places)
+    return replace(binned, bins=np.concatenate([binned.bins, holds]), given=places)
 
 
 def features_of(cuts: Sequence[Cuts]) -> tuple[Feature, ...]:

@@ -41,8 +41,8 @@ class RowQuery(ABC, Generic[Answer]):
     """Asked of rows as they came, whose answers add up; it can be sent to where they lie."""
 
     @abstractmethod
-    def __call__(self, table: Table, response: Response, first_row: int) -> Answer:
-        """The answer of some rows, whose columns are as the model knows them."""
+    def __call__(self, table: Table, response: Response, first_row: int, binned: Binned | None = None) -> Answer:
+        """The answer of some rows, whose columns are as the model knows them; in memory they are in bins too."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BracketQuery(RowQuery[Brackets]):
 
     places: tuple[Threshold, ...]
 
-    def __call__(self, table: Table, response: Response, first_row: int) -> Brackets:
+    def __call__(self, table: Table, response: Response, first_row: int, binned: Binned | None = None) -> Brackets:
         return find_brackets(table, self.places)
 
 
@@ -186,7 +186,7 @@ class MemoryTraining(Training):
     def ask_rows(self, question: RowQuery[Answer]) -> Answer:
         """Ask all rows at once."""
         assert self.table is not None
-        return question(recode_table(self.table, self.features), self.response, 0)
+        return question(recode_table(self.table, self.features), self.response, 0, self.binned)
 
 
 def made_with() -> dict[str, str]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._data.column import is_plain, readable
 from pysirus._data.table import Feature, Table
 from pysirus._terms.rule import Condition
 from pysirus._terms.term import HeldColumn, Numbers, Term, columns_of
@@ -78,25 +79,8 @@ class Evaluator:
 
         None when X is no such array, or holds something to complain about; whoever asked reads it as a table then.
         """
-        if type(X) is not np.ndarray or X.ndim != 2 or not self._only_numbers or not _is_plain(X):
+        if type(X) is not np.ndarray or X.ndim != 2 or not self._only_numbers or not is_plain(X):
             return None
         if X.shape[1] != len(self._features) or not X.shape[0]:
             return None
         return self._list.evaluate_matrix(X, instruction_set)
-
-
-PLAIN_TYPES = frozenset(np.dtype(code) for code in "fdbBhHiIlLqQ")  # in the byte order of this machine
-
-
-def _is_plain(array: NDArray[Any]) -> bool:
-    """Whether the core can read an array where it lies."""
-    return (
-        array.dtype in PLAIN_TYPES
-        and array.flags.aligned
-        and all(stride % array.itemsize == 0 for stride in array.strides)
-    )
-
-
-def readable(values: NDArray[Any]) -> NDArray[Any]:
-    """A column as the core can read it; nearly always as it is."""
-    return values if _is_plain(values) else np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))

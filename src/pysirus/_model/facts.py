@@ -6,8 +6,9 @@ as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from pysirus._families.of_model import BY_LOSS
@@ -96,6 +97,32 @@ class SignatureKeys:
     note: str | None = option("What it stands for.")
 
 
+class Later(Mapping[str, Any]):
+    """Plain data that is made when somebody asks for it: most models are neither saved nor compared with new rows."""
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """The data."""
+        found = self._make()
+        del self._make
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        return self.plain[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.plain)
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self.plain,)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts(Mapping[str, Any]):
     """How a model was fitted, and what was done with it since; keys that are not listed are kept.
@@ -179,7 +206,8 @@ class Facts(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self.order:
             raise KeyError(name)
-        return self.rest[name] if name in self.rest else getattr(self, name)
+        found = self.rest[name] if name in self.rest else getattr(self, name)
+        return found.plain if isinstance(found, Later) else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.order)

@@ -206,19 +206,12 @@ def _sum_rows(table: Table, terms: Sequence[Term], cells: Sequence[Cells], w: Fl
     for i in table.absent:
         columns[i] = (columns[i][0][:0], columns[i][1][:0], 0.0, np.nan, np.nan)
     rows, sums, beyond, low, high = zip(*columns)
-    values = np.empty((len(terms), N_MOMENTS))
-    crossed = None if judged is None else np.empty((1 + len(terms), judged.truth.shape[1]))
-    left = None if judged is None else np.empty((1 + len(terms), 4, judged.truth.shape[1]))
-    for t, value in enumerate([np.ones(table.n_rows), *(_values(term, table) for term in terms)]):
-        powers = [w * value]
-        for _ in range(N_MOMENTS - 1):
-            powers.append(powers[-1] * value)
-        if t:
-            values[t - 1] = [power.sum() for power in powers]
-        if judged is not None and crossed is not None and left is not None:
-            crossed[t] = weighted_sum(powers[0], judged.truth)
-            squared = judged.residuals**2
-            left[t] = [weighted_sum(power, r) for r in (judged.residuals, squared) for power in powers[:2]]
+    of_terms = [sum_term(values_of(term, table), w, judged) for term in terms]
+    values = np.array([own.values for own in of_terms]).reshape(-1, N_MOMENTS)
+    crossed = left = None
+    if judged is not None:
+        every = [sum_term(np.ones(table.n_rows), w, judged), *of_terms]
+        crossed, left = np.array([own.truth for own in every]), np.array([own.residuals for own in every])
     error = None
     if judged is not None:
         square = (judged.residuals**2).sum(axis=1)
@@ -239,7 +232,40 @@ def _sum_rows(table: Table, terms: Sequence[Term], cells: Sequence[Cells], w: Fl
     )
 
 
-def _values(term: Term, table: Table) -> Floats:
+class SumsOfTerm(NamedTuple):
+    """The sums of a term, as ``RowSums`` has them."""
+
+    values: Any
+    truth: Any = None
+    residuals: Any = None
+
+    @property
+    def flat(self) -> Floats:
+        """In a line, which those of parts are added up by."""
+        return np.concatenate([self.values, self.truth, np.ravel(self.residuals)])
+
+    @classmethod
+    def of(cls, flat: Floats) -> SumsOfTerm:
+        """And back."""
+        values, rest = flat[:N_MOMENTS], flat[N_MOMENTS:].reshape(5, -1)
+        return cls(values, rest[0], rest[1:])
+
+
+def sum_term(value: Floats, w: Floats, judged: Judged | None) -> SumsOfTerm:
+    """The sums of a term of these values."""
+    powers = [w * value]
+    for _ in range(N_MOMENTS - 1):
+        powers.append(powers[-1] * value)
+    values = [power.sum() for power in powers]
+    if judged is None:
+        return SumsOfTerm(values)
+    both = (judged.residuals, judged.residuals**2)
+    left = [weighted_sum(power, r) for r in both for power in powers[:2]]
+    return SumsOfTerm(values, weighted_sum(powers[0], judged.truth), left)
+
+
+def values_of(term: Term, table: Table) -> Floats:
+    """The values of a term; nothing where a column that it reads is absent."""
     if table.absent.intersection(term.columns):
         return np.full(table.n_rows, np.nan)
     return np.asarray(term.values(table), dtype=np.float64)

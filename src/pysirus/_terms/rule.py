@@ -174,13 +174,12 @@ class Condition:
     def holds_in(self, binned: Binned) -> NDArray[np.bool_]:
         """Which bins of its feature satisfy a condition of a rule that came from these bins."""
         cuts = binned.cuts[self.index]
-        position = {identity: i for i, identity in enumerate(cuts.identities)}
-        bins = np.arange(256)
-        inside = np.full(256, not self.only_missing)
-        if self.lower_cut is not None:
-            inside &= bins > position[self.lower_cut]
-        if self.upper_cut is not None:
-            inside &= bins <= position[self.upper_cut]
+        inside = np.zeros(256, dtype=bool)
+        if not self.only_missing:
+            first, end = (
+                None if cut is None else cuts.identities.index(cut) + 1 for cut in (self.lower_cut, self.upper_cut)
+            )
+            inside[first:end] = True
         if cuts.has_missing:
             inside[cuts.n_cuts + 1] = bool(self.missing)
         return inside
