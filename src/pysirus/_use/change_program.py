@@ -23,6 +23,8 @@ from pysirus._terms.term import HeldColumn
 from pysirus._use.quantiles import Quantiles
 
 Floats = NDArray[np.float64]
+EXACT_TRIES = 3  # numbers of columns that are tried one by one
+SLACK = 1e-6  # of a bound on a number of columns, for what a linear program rounds
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class Program:
     rows: list[tuple[dict[int, float], float, float]] = field(default_factory=list)
     margins: list[dict[int, float]] = field(default_factory=list)
     start: Floats = field(default_factory=lambda: np.zeros(0))
+    far: float = 1.0  # more than all distances together
 
     def __post_init__(self) -> None:
         self.margins, self.start = [{} for _ in range(self.n_margins)], np.zeros(self.n_margins)
@@ -190,8 +193,13 @@ class Program:
             if amount:
                 margin[variable] = margin.get(variable, 0.0) + amount
 
-    def solve(self, least: float) -> Floats | None:
-        """The variables of the optimum at which every margin is at least this; None where there is none."""
+    def solve(self, least: float, cells: Floats | None = None) -> Floats | None:
+        """The variables of the optimum at which every margin is at least this; None where there is none.
+
+        Of whole numbers as few as possible are 1; ``cells`` says which, where that is known. The linear program bounds
+        their number from below: with just as many, or one or two more, HiGHS has only distances to compare, which is
+        several times faster than a large cost of each. Where that does not suffice, the large cost decides.
+        """
         rows = [*self.rows, *((own, least - at, np.inf) for own, at in zip(self.margins, self.start.tolist()))]
         matrix, low, high = np.zeros((len(rows), len(self.costs))), np.zeros(len(rows)), np.zeros(len(rows))
         for r, (own, low[r], high[r]) in enumerate(rows):
@@ -199,27 +207,46 @@ class Program:
         if not self.costs:
             return np.zeros(0) if (low <= 0).all() else None
         size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)  # tolerances are absolute
-        found = milp(
-            np.array(self.costs),
-            integrality=self.whole,
-            bounds=Bounds(0, np.array(self.upper)),
-            constraints=LinearConstraint(matrix / size[:, None], low / size, high / size),
-            options={"mip_rel_gap": 0.0},
-        )
-        return None if found.x is None else np.asarray(found.x)
+        count = np.array(self.whole, dtype=np.float64)
+        matrix, low, high = np.vstack([matrix / size[:, None], count]), low / size, high / size
+
+        def optimum(costs: Floats, fewest: float, most: float, whole: bool = True) -> Any:
+            limits = LinearConstraint(matrix, np.append(low, fewest), np.append(high, most))
+            chosen = {} if not whole else {"integrality": self.whole, "options": {"mip_rel_gap": 0.0}}
+            return milp(costs, bounds=bounds, constraints=limits, **chosen)
+
+        bounds, costs = Bounds(0, np.array(self.upper)), np.array(self.costs)
+        if cells is not None:
+            kept = np.where(count > 0, np.rint(cells), 0.0)
+            bounds = Bounds(kept, np.where(count > 0, kept, self.upper))
+            return optimum(costs, 0.0, np.inf, whole=False).x  # type: ignore[no-any-return]
+        loose = optimum(count, 0.0, np.inf, whole=False)
+        if loose.x is None:
+            return None
+        fewest = float(np.ceil(loose.fun - SLACK))
+        for more in range(EXACT_TRIES):
+            found = optimum(costs, fewest + more, fewest + more).x
+            if found is not None:
+                return np.asarray(found)
+        found = optimum(costs + self.far * count, fewest + EXACT_TRIES, np.inf).x
+        return None if found is None else np.asarray(found)
 
 
 def program_of(parts: Parts, start: Floats, table: Table, moves: Sequence[Moves]) -> tuple[Program, list[list[Any]]]:
     """The program, and for each column its variables: the choice of a cell, and the way beyond its near place."""
-    program, far = Program(len(parts.mix)), len(moves) + 1.0
-    far += sum(max((cell.distance + cell.rate * cell.reach for cell in own.cells), default=0.0) for own in moves)
+    program = Program(len(parts.mix))
+    program.far = (
+        1.0
+        + len(moves)
+        + sum(max((cell.distance + cell.rate * cell.reach for cell in own.cells), default=0.0) for own in moves)
+    )
     program.start = start.astype(np.float64).copy()
     variables: list[list[Any]] = []
     for own in moves:
         chosen: list[Any] = []
         program.start += own.added[0]
         for c, cell in enumerate(own.cells):
-            z = program.variable(far + cell.distance, whole=True)
+            z = program.variable(cell.distance, whole=True)
             program.add(z, own.added[c + 1] - own.added[0])
             w = None
             if own.slopes[c].any():

@@ -154,10 +154,13 @@ def nearest_change(
     moves = _all_moves(model, parts, table, seen, limits)
     program, variables = program_of(parts, start, table, moves)
     size = max(1.0, float(np.abs(program.start).max(initial=0.0)))
+    cells: Floats | None = None
     for margin in MARGINS:
-        found = program.solve(margin * size)
+        found = None if cells is None else program.solve(margin * size, cells)  # the same cells, a little further on
+        found = program.solve(margin * size) if found is None else found
         if found is None:
             return None
+        cells = found
         chosen = _chosen(moves, variables, found)
         distance = sum(cell.distance + cell.rate * beyond for _, cell, beyond in chosen)
         values = {index: cell.at(beyond) for index, cell, beyond in chosen}
