@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pysirus._families.of_model import BY_LOSS
 from pysirus._model.held_out import HeldOut
 from pysirus._model.keys import key, keys_of, option, record
-from pysirus._model.kinds import items, number, one_of, text, whole
+from pysirus._model.kinds import ANYTHING, items, number, one_of, text, whole
 from pysirus._model.reference import Reference
 from pysirus._terms.fitted import FittedTerm
 
@@ -123,6 +123,15 @@ class Later(Mapping[str, Any]):
         return dict, (self.plain,)
 
 
+@dataclass(frozen=True)
+class EstimatorKeys:
+    """The Python class that was saved."""
+
+    name: str = key("Its name.")
+    parameters: Mapping[str, Annotated[Any, ANYTHING]] = key("Its constructor parameters.")
+    n_rules: int | None = option("In facts: the length of list that was asked for after the fit.", low=0)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts(Mapping[str, Any]):
     """How a model was fitted, and what was done with it since; keys that are not listed are kept.
@@ -168,6 +177,9 @@ class Facts(Mapping[str, Any]):
     )
     estimated_on: Count | None = option(
         "Rows that outputs, counts and weights come from, where they are not those that the rules were found in."
+    )
+    learned_by: Annotated[Mapping[str, Any], record(EstimatorKeys)] | None = option(
+        "Where the list was changed after the fit: the class that learned it, for `refit`."
     )
     removed_rules: Annotated[Sequence[str], items(text())] | None = option("Rules that were removed, as text.")
     edits: Annotated[Sequence[Mapping[str, Any]], items(record(EditKeys))] | None = option(

@@ -18,10 +18,9 @@ from pysirus._families.decision import Decision
 from pysirus._families.links import Link
 from pysirus._families.read import MAX_CLASSES
 from pysirus._families.survival import LARGEST_TIME
-from pysirus._model.facts import STABILITY, ColumnRoles, Count, Facts, Frequency, Share, Stability
+from pysirus._model.facts import STABILITY, ColumnRoles, Count, EstimatorKeys, Facts, Frequency, Share, Stability
 from pysirus._model.keys import key, option, record
 from pysirus._model.kinds import (
-    ANYTHING,
     Json,
     Kind,
     items,
@@ -216,14 +215,6 @@ class DecisionKeys:
     selected: Share | None = option("The share for which it was, on the rows that they were chosen on.")
     cost: float | None = option("The mean cost of a row there.", low=0)
     cost_before: float | None = option("The same by the most likely class.", low=0)
-
-
-@dataclass(kw_only=True)
-class EstimatorKeys:
-    """The Python class that was saved."""
-
-    name: str = key("Its name.")
-    parameters: Mapping[str, Annotated[Any, ANYTHING]] = key("Its constructor parameters.")
 
 
 @dataclass(kw_only=True)

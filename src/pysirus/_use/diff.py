@@ -214,9 +214,14 @@ class Diff:
         )
         return f"stability {self.stability:.2f}: " + ", ".join(f"{len(rules)} {what}" for rules, what in counts)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> str:
+        """The rules of both models, a line for each."""
         header, rows = self._rows()
-        head = f"{self.summary}\n\n{text_table(header, rows)}" if rows else f"{self.summary}\n"
+        return text_table(header, rows) if rows else ""
+
+    def __str__(self) -> str:
+        head = f"{self.summary}\n\n{self.table}"
         return "\n".join([head, "", *self.change_lines()])
 
     def _repr_html_(self) -> str:

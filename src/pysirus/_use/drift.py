@@ -208,21 +208,35 @@ def output_test(then: RowSums, now: RowSums, t: int, optimism: float) -> Test:
     lists of other folds with other cuts predicted, and by the list itself on its own rows. Only what lies beyond both
     is a change. (With held-out rows alone 7 of 200 models of the first law raised a false alarm at 1%.)
     """
-    return _of_several([_slope_change(then, now, t, k, optimism) for k in range(then.n_outputs)])
+    return _of_several([own.test for own in output_changes(then, now, t, optimism)])
 
 
-def _slope_change(then: RowSums, now: RowSums, t: int, k: int, optimism: float) -> Test:
+class OutputChange(NamedTuple):
+    """By how much the difference between the outputs of a term has changed, its standard error, and the test of it."""
+
+    change: float
+    standard_error: float
+    test: Test
+
+
+def output_changes(then: RowSums, now: RowSums, t: int, optimism: float) -> list[OutputChange]:
+    """What ``output_test`` looks at, for each output."""
+    return [_slope_change(then, now, t, k, optimism) for k in range(then.n_outputs)]
+
+
+def _slope_change(then: RowSums, now: RowSums, t: int, k: int, optimism: float) -> OutputChange:
     (a, va, na), (b, vb, nb) = (_slope(sums, t, k) for sums in (then, now))
     va *= optimism
     other = a if then.fitted is None else _slope(then.fitted, t, k)[0]
     change = float(_beyond(b - a, b - other))
     if not va + vb > 0 or min(na, nb) < 2:
-        return NOTHING
+        return OutputChange(math.nan, math.nan, NOTHING)
     freedom = (va + vb) ** 2 / (va * va / max(1.0, na - 1) + vb * vb / max(1.0, nb - 1))
     assert now.residuals is not None
     spread = math.sqrt(float(now.residuals[0, 2, k]) / now.weight)
     size = abs(change) * math.sqrt(_Values.of(now, t).variance) / spread if spread > 0 else 0.0
-    return Test(_two_sided(change / math.sqrt(va + vb), freedom), size)
+    error = math.sqrt(va + vb)
+    return OutputChange(change, error, Test(_two_sided(change / error, freedom), size))
 
 
 def _slope(sums: RowSums, t: int, k: int) -> tuple[float, float, float]:

@@ -168,13 +168,20 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
             The file; it is written under a temporary name and then moved into place.
         """
         check_is_fitted(self)
+        write_document(path, {**model_to_json(self.model_), "estimator": self._record()})
+
+    def _record(self) -> dict[str, Any]:
+        """The class and its parameters, as a model file has them."""
         given = {
             name: _plain(value) for name, value in self.get_params(deep=False).items() if name != MACHINE_PARAMETER
         }
         idle = self._idle_parameters
         parameters = {name: value for name, value in given.items() if _is_json(value) and name not in idle}
-        estimator = {"name": type(self).__name__, "parameters": parameters}
-        write_document(path, {**model_to_json(self.model_), "estimator": estimator})
+        return {"name": type(self).__name__, "parameters": parameters}
+
+    def _keep_recipe(self, changed: RuleModel, n_rules: int | None = None) -> RuleModel:
+        size = {} if n_rules is None else {"n_rules": n_rules}
+        return replace(changed, facts=replace(changed.facts, learned_by={**self._record(), **size}))
 
     def _as_model(self) -> RuleModel:
         check_is_fitted(self)
@@ -275,14 +282,19 @@ def load(path: str | os.PathLike[str]) -> Any:
             return RuleModel.of(model_from_json(document))
         if record["name"] not in ESTIMATORS:
             raise ModelFileError(f"'{path}' holds a {record['name']:.60}, which this pysirus does not know.")
-        kind = ESTIMATORS[record["name"]]
-        _check_estimator(kind, document)
-        before = {name: value for name, value in EARLIER_DEFAULTS.items() if name in kind._get_param_names()}
-        estimator = kind(**{**before, **record["parameters"]})
+        _check_estimator(ESTIMATORS[record["name"]], document)
+        estimator = estimator_of(record)
         estimator._restore(document)
     except Damage as damage:
         raise damaged(path, damage) from damage
     return estimator
+
+
+def estimator_of(record: Mapping[str, Any]) -> RuleEstimator:
+    """The estimator of a record, with its parameters and not fitted."""
+    kind = ESTIMATORS[record["name"]]
+    before = {name: value for name, value in EARLIER_DEFAULTS.items() if name in kind._get_param_names()}
+    return kind(**{**before, **record["parameters"]})
 
 
 def _check_estimator(kind: type[RuleEstimator], document: Mapping[str, Any]) -> None:

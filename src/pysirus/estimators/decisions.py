@@ -19,6 +19,10 @@ class Decisions(ABC):
     def _as_model(self) -> RuleModel:
         """The rule model to act on."""
 
+    def _keep_recipe(self, changed: RuleModel, n_rules: int | None = None) -> RuleModel:
+        """A changed model, which remembers how it was learned: ``refit`` repeats the fit and the changes."""
+        return changed
+
     def reasons(
         self,
         X: Any,
@@ -162,7 +166,7 @@ class Decisions(ABC):
         """
         from pysirus._use.decide import decide
 
-        return decide(self._as_model(), costs, rate, X, y, sample_weight)
+        return self._keep_recipe(decide(self._as_model(), costs, rate, X, y, sample_weight))
 
     def with_reasons(self, texts: Mapping[Any, Any]) -> RuleModel:
         """Set what people are told where a rule is a reason, such as a reason code; kept in the model file.
@@ -189,4 +193,4 @@ class Decisions(ABC):
         """
         from pysirus._use.reasons import with_reasons
 
-        return with_reasons(self._as_model(), texts)
+        return self._keep_recipe(with_reasons(self._as_model(), texts))

@@ -85,7 +85,7 @@ def gather(
     if not model.rules:
         raise ParameterError("The model has no rules: there is nothing to look for in resamples.")
     when = None if time is None else _column(X, time)
-    own = _own_columns(X, model)
+    own = own_columns(X, model)
     table, response, target = estimator._read(own, y, sample_weight)
     kept = estimator._counting(y, sample_weight, table.n_rows)
     settings = estimator._settings_again(int(effective_n_jobs(estimator.n_jobs if n_jobs is None else n_jobs)))
@@ -98,7 +98,7 @@ def gather(
     return _of_halves(model, rows, Resampling(response, grouped, settings.seed), n_resamples)
 
 
-def _own_columns(X: Any, model: Model) -> Any:
+def own_columns(X: Any, model: Model) -> Any:
     """The columns that the model was learned from; others, such as a month, are left out."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not model.named or not isinstance(frame, nw.DataFrame):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pysirus._use.explain import Explanation
     from pysirus._use.groups import GroupMetrics
     from pysirus._use.monitoring import Monitoring
+    from pysirus._use.refit import Refit
     from pysirus._use.score import Score
 
 
@@ -161,7 +162,7 @@ class Actions(Decisions):
         """
         from pysirus._use.edit import Note, without
 
-        return without(self._as_model(), rules, X, y, sample_weight, Note(note, by))
+        return self._keep_recipe(without(self._as_model(), rules, X, y, sample_weight, Note(note, by)))
 
     def adding(
         self, rules: Any, X: Any, y: Any, sample_weight: Any = None, *, note: str | None = None, by: str | None = None
@@ -197,7 +198,7 @@ class Actions(Decisions):
         """
         from pysirus._use.edit import Note, adding
 
-        return adding(self._as_model(), rules, X, y, sample_weight, Note(note, by))
+        return self._keep_recipe(adding(self._as_model(), rules, X, y, sample_weight, Note(note, by)))
 
     def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
         """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.
@@ -219,7 +220,7 @@ class Actions(Decisions):
         """
         from pysirus._use.edit import with_rules
 
-        return with_rules(self._as_model(), n_rules, X, y, sample_weight)
+        return self._keep_recipe(with_rules(self._as_model(), n_rules, X, y, sample_weight), n_rules)
 
     def coverage(self, X: Any) -> Coverage:
         """How the rules share rows out: how many each covers, which fire together, which contradict each other.
@@ -329,7 +330,55 @@ class Actions(Decisions):
 
         model = self._as_model()
         found = reference_from(model, X, y, sample_weight)
-        return replace(model, facts=replace(model.facts, reference=found.to_facts()))
+        return self._keep_recipe(replace(model, facts=replace(model.facts, reference=found.to_facts())))
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        exposure: Any = None,
+        alpha: float = 0.01,
+        n_resamples: int = 0,
+    ) -> Refit:
+        """Learn the model again from new rows, by the same recipe, and compare the two.
+
+        The recipe is the settings, the seed, constraints and required rules and, of a changed model, its length, edits,
+        cut-off and texts of reasons.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The new rows, in memory. Columns that the model was not learned from are left out.
+        groups, exposure
+            As in ``fit``.
+        alpha : float, default=0.01
+            The chance that any output is called changed where none is, at most.
+        n_resamples : int, default=0
+            Samples of half of the new rows to learn from (at least 4), for how many rules may be expected to return.
+
+        Returns
+        -------
+        refit : Refit
+            ``model`` is the new one; prints as a comparison with the old one. ``alarm`` says whether a person should
+            look: outputs that changed beyond chance, or edits that could not be repeated.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, n_trees=500, random_state=0).fit(X[::2], y[::2])
+        >>> again = model.refit(X[1::2], y[1::2])
+        >>> again.alarm, len(again.model.rules_)
+        (False, 5)
+        """
+        from pysirus.estimators.refit import refit
+
+        options = {"groups": groups, "exposure": exposure}
+        return refit(self, X, y, sample_weight, alpha=alpha, n_resamples=n_resamples, **options)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules were kept, shifted, added or removed.

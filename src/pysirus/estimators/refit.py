@@ -1,0 +1,169 @@
+"""A model and new rows in, the model that the same recipe learns from them out, and how the two differ.
+
+The recipe is the estimator with its settings and seed and, of a model that was changed after its fit, what was done to
+it: the length that was asked for, rules that were removed and added, the cut-off, texts of reasons. A rule that was
+removed is looked for by what it asks, else by its features and directions, as ``diff`` calls a rule shifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sklearn.base import clone
+
+from pysirus._data.column import DataError
+from pysirus._data.elsewhere import is_elsewhere
+from pysirus._data.frame import rows_that_count
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.lexicon import RuleTextError
+from pysirus._terms.read import columns_of_rules, read_rule
+from pysirus._text.format import one_line
+from pysirus._use.decide import decide
+from pysirus._use.edit import Note, adding, with_rules, without
+from pysirus._use.monitor import reference_from
+from pysirus._use.reasons import with_reasons
+from pysirus._use.refit import Refit, compare_refit
+from pysirus._use.score import Rows
+from pysirus.estimators.base import ESTIMATORS, RuleEstimator, estimator_of
+from pysirus.estimators.door import Given
+from pysirus.estimators.evidence import own_columns
+from pysirus.estimators.rule_model import Actions
+
+NO_RECIPE = (
+    "The model has rules and weights, and does not say with which settings they were learned: it was edited by an "
+    "earlier version, or is of another program. Take the model that was fitted."
+)
+
+
+def fresh_estimator(fitted: Actions) -> RuleEstimator:
+    """The estimator that learned a model, not fitted, with its settings and the seed of its fit."""
+    model = fitted._as_model()
+    if isinstance(fitted, RuleEstimator):
+        estimator = clone(fitted)
+    elif model.facts.learned_by is not None and model.facts.learned_by["name"] in ESTIMATORS:
+        estimator = estimator_of(model.facts.learned_by)
+    else:
+        raise ParameterError(NO_RECIPE)
+    estimator.set_params(random_state=model.facts.seed, verbose=0)
+    return estimator
+
+
+def refit(
+    fitted: Actions, X: Any, y: Any, sample_weight: Any = None, *, alpha: float, n_resamples: int, **options: Any
+) -> Refit:
+    """Learn a model again from rows in memory; see ``RuleModel.refit``."""
+    if is_elsewhere(X):
+        raise ParameterError(
+            f"X must be a table in memory, found {type(X).__name__}. Files are taken by the command `pysirus refit`."
+        )
+    old, estimator = fitted._as_model(), fresh_estimator(fitted)
+    given = {name: value for name, value in options.items() if value is not None}
+    features, target, weights, groups = Given(X, y, sample_weight, **given).split()
+    features = own_columns(features, old)
+    folds = {"groups": groups} if groups is not None and estimator._is_tuned else {}
+    estimator.fit(features, target, weights, **folds)
+    with rows_that_count(features, target, weights, need_target=True) as rows:
+        found, notes, failed = repeat_changes(old, estimator, Rows(*rows))
+        expected = None
+        if n_resamples:
+            expected = estimator.evidence(*rows, n_resamples=n_resamples).expected_return  # type: ignore[attr-defined]
+        told = {"notes": notes, "not_repeated": tuple(failed), "expected_return": expected}
+        return compare_refit(old, found, lambda: [Rows(*rows)], alpha=alpha, **told)
+
+
+def repeat_changes(old: Model, new: RuleEstimator, rows: Rows | None) -> tuple[Any, list[str], list[str]]:
+    """The new model with the changes of the old one, what is to be known, and what could not be repeated.
+
+    ``rows`` are those of the new model; None where they are not in memory.
+    """
+    record, edits = old.facts.learned_by or {}, old.facts.edits or ()
+    reasons = {rule: rule.reason for rule in old.selected if rule.reason}
+    if not (edits or reasons or old.decision_rule or "n_rules" in record):
+        return new, [], []
+    if edits and rows is None:
+        raise DataError(
+            "The model was edited, and edits are repeated on rows in memory: give one table, not files in batches."
+        )
+    notes: list[str] = []
+    failed: list[str] = []
+    model: Any = new._as_model()
+    if "n_rules" in record:
+        model = _resized(model, record["n_rules"], rows, notes)
+    if edits and rows is not None:
+        response = new._family.read(rows.y, rows.weights, len(rows.y))  # type: ignore[attr-defined]
+        weighed = rows._replace(weights=response.weights)  # those of classes included
+        for entry in edits:
+            model = _edited(model, entry, weighed, notes, failed)
+        reference = reference_from(model, *rows[:3])
+        model = replace(model, facts=replace(model.facts, reference=reference.to_facts()))
+    model = _deciding(model, old, notes)
+    kept = {i: reasons[rule] for i, rule in enumerate(model.rules, start=1) if rule in reasons}
+    model = with_reasons(model, kept) if kept else model
+    if len(kept) < len(reasons):
+        lost = len(reasons) - len(kept)
+        notes.append(f"{lost} of {len(reasons)} texts of reasons are left out: their rules moved or went.")
+    return new._keep_recipe(model, record.get("n_rules")), notes, failed
+
+
+def _resized(model: Any, n_rules: int, rows: Rows | None, notes: list[str]) -> Any:
+    """The list of the length that was asked for, as far as the new one goes."""
+    longest = max([len(model.selected), *(size.n_rules for size in (model.tuning.sizes if model.tuning else ()))])
+    if n_rules > longest:
+        notes.append(f"The list was to have {n_rules} rules, and has {longest}.")
+    needed = () if rows is None or not model.family.has_hazard or model.tuning else rows[:3]
+    return with_rules(model, min(n_rules, longest), *needed)
+
+
+def _edited(model: Any, entry: Mapping[str, Any], rows: Rows, notes: list[str], failed: list[str]) -> Any:
+    """The model after one edit of the trail; a rule that is not there need not be removed."""
+    note = Note(f"repeated on new rows: {entry.get('note') or 'no note'}", entry.get("by"))
+    struck = []
+    for text in entry["removed"]:
+        rule = _same_or_shifted(model, text)
+        if rule is None:
+            notes.append(f"The rule '{text}', which was removed, is not in the new list.")
+        elif rule not in struck:
+            struck.append(rule)
+            if rule.text != text:
+                notes.append(f"Removed '{rule.text}' for '{text}', which was removed before.")
+    if struck:
+        model = without(model, struck, *rows[:3], note=note)
+    for text in entry["added"]:
+        try:
+            model = adding(model, [text], *rows[:3], note=note)
+        except (ParameterError, RuleTextError, DataError) as error:
+            failed.append(f"adding '{text}': {error}")
+    return model
+
+
+def _same_or_shifted(model: Model, text: str) -> FittedTerm | None:
+    """The rule of a list that asks what a text says or, of the same features and directions, the most frequent."""
+    try:
+        wanted = read_rule(text, columns_of_rules(model.features, model.selected))
+    except RuleTextError:
+        return next((rule for rule in model.selected if rule.text == text), None)
+    same = [rule for rule in model.selected if rule == wanted]
+    return next(iter([*same, *(rule for rule in model.selected if rule.shape == wanted.shape)]), None)
+
+
+def _deciding(model: Any, old: Model, notes: list[str]) -> Any:
+    """The model with the cut-off rule of the old one: chosen again on held-out rows, or as it was."""
+    rule = old.decision_rule
+    if rule is None:
+        return model
+    if old.classes != model.classes:
+        notes.append("The cut-off is left out: the classes are others.")
+        return model
+    if rule.basis != "given rows":
+        try:
+            costs = None if rule.costs is None else dict(zip(old.classes or (), rule.costs))
+            return decide(model, costs, rule.rate)
+        except ParameterError as error:
+            notes.append(f"The cut-off is that of the old model: {one_line(str(error))}")
+    else:
+        notes.append("The cut-off is that of the old model, which was chosen on rows that are not here.")
+    return replace(model, family=model.family.deciding_by(rule))
