@@ -64,7 +64,7 @@ def main() -> int:
                     table.to_csv(path, index=False, float_format="%.17g")
                 else:
                     table.to_parquet(path, index=False)
-                again = fit_like(load(file), str(path), jobs=2).model_
+                again = fit_like(load(file), str(path), jobs=2)[0].model_
                 own = found.setdefault(kind, [0, 0])
                 own[0] += verify(read_document(file), model_to_json(again)).reproduced
                 own[1] += 1

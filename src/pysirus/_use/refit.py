@@ -236,7 +236,8 @@ def compare_refit(old: Model, new: Any, parts: Parts, *, alpha: float, **told: A
     found = diff(old, model)
     notes = list(told.pop("notes", ()))
     outputs: tuple[RuleOutputs, ...] = ()
-    before = after = (math.nan, None)
+    before: tuple[float, float | None] = (math.nan, None)
+    after = before
     held_out, other = model.out_of_fold, math.nan
     metric = model.family.score_metric
     if old.classes != model.classes:

@@ -6,7 +6,7 @@ the new fit, which has the same data and settings, gives for everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ LEFT_OUT = (
     "signatures",
     "fingerprint",
     "edits",
-    "struck_rules",
 )  # facts that are told apart, or not at all
 SHOWN = 5
 ROUNDING = 1e-12  # of a prediction, that engines may add in another order
@@ -64,18 +63,19 @@ def _few(lines: tuple[str, ...]) -> list[str]:
     return [*lines[:SHOWN], *more]
 
 
-def verify(document: Mapping[str, Any], again: Mapping[str, Any]) -> Verification:
-    """Compare the document of a file with that of a new fit on the data that are said to be its own."""
+def verify(document: Mapping[str, Any], again: Mapping[str, Any], *, not_repeated: Sequence[str] = ()) -> Verification:
+    """Compare the document of a file with that of a new fit on the data that are said to be its own.
+
+    Edits of the file were repeated, but for those that are ``not_repeated``.
+    """
     data = tuple(_data(document["facts"].get("fingerprint"), again["facts"].get("fingerprint")))
     version = tuple(_versions(document["facts"].get("versions", {}), again["facts"].get("versions", {})))
     if "fingerprint" not in document["facts"]:
         version = ("the file is of a version that kept no fingerprint of its training rows", *version)
         again = {**again, "facts": {k: v for k, v in again["facts"].items() if k in document["facts"]}}
     changes = [] if data else list(differences(_compared(document), _compared(again), ""))
-    edits = document["facts"].get("edits") or ()
     file = [f"{where} is {found} in the file and {wanted} in the new fit" for where, found, wanted in changes]
-    if edits:
-        file = [f"the model was edited after the fit: {len(edits)} edit{'s' if len(edits) > 1 else ''}", *file]
+    file = [*(f"an edit could not be repeated: {own}" for own in not_repeated), *file]
     return Verification(data, tuple(_settings(document)), version, tuple(file))
 
 

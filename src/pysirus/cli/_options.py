@@ -46,12 +46,12 @@ class _App(typer.Typer):
 
 
 BELOW = 3  # the exit code of `diff --fail-below`
-ALARM = 3  # and of `monitor`
+ALARM = 3  # and of `monitor`, `refit` and `verify`
 EXIT_CODES = {
     0: "done",
     1: "the table, the model file or the output cannot be used",
     2: "the command or a parameter is wrong",
-    BELOW: "`monitor`: alarm; `verify`: something differs; `diff --fail-below`: the stability is below the limit",
+    BELOW: "`monitor`, `refit`: alarm; `verify`: something differs; `--fail-below`: the stability is below the limit",
     130: "interrupted",
     141: "the reader of the output left",
 }

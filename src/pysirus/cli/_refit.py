@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-from sklearn.base import clone
-
+from pysirus._data.column import DataError
+from pysirus._data.read import list_names
 from pysirus._model.model import Model
+from pysirus._text.format import in_quotes
+from pysirus._use.score import Rows
 from pysirus.cli._show import model_of
-from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_training
+from pysirus.cli._table import FileTraining, Roles, Training, is_files, open_files, open_table, open_training
+from pysirus.estimators.recipe import fresh_estimator
 
 MEMORY = 1 << 30
 
 
-def fit_like(loaded: Any, table: str, *, jobs: int | None = None) -> Any:
-    """The estimator of a model file, fitted to another table with its settings and seed."""
-    if isinstance(loaded, Model):
-        raise typer.BadParameter(
-            "the file has rules and weights, and does not say with which settings they were learned (it was edited, or "
-            "saved without its estimator). Give the file that `fit` wrote.",
-            param_hint="MODEL",
-        )
+def fit_like(loaded: Any, table: str, *, jobs: int | None = None) -> tuple[Any, Training | FileTraining]:
+    """The estimator of a model file, fitted to another table with its settings and seed; and that table."""
     rules = model_of(loaded)
-    estimator = clone(loaded)
-    estimator.set_params(random_state=rules.facts.seed, verbose=0)
+    estimator: Any = fresh_estimator(loaded)
     if jobs is not None:
         estimator.set_params(n_jobs=jobs)
     training = _rows_of(rules, estimator, table)
@@ -32,7 +27,31 @@ def fit_like(loaded: Any, table: str, *, jobs: int | None = None) -> Any:
         kept = [name for name in training.features.column_names if name in rules.columns]
         training = training._replace(features=training.features.select(kept))
     training.fit(estimator)
-    return estimator
+    return estimator, training
+
+
+def rows_of(training: Training | FileTraining) -> Rows | None:
+    """The rows that were learned from, where they are in memory."""
+    if isinstance(training, FileTraining):
+        return None
+    return Rows(training.features, training.target, training.weights)
+
+
+def check_columns(rules: Model, table: str) -> None:
+    """Complain about a table without some of the model's columns before the work."""
+    known = set(_names(rules, table))
+    absent = [name for name in rules.columns if name not in known] if rules.named else []
+    if absent:
+        raise DataError(f"The table has no column {list_names(absent)}, which the model was learned from.")
+
+
+def _names(rules: Model, table: str) -> list[str]:
+    """The columns of a table, or of all files."""
+    from pysirus.engine.backends.sources import find_files, scan_files
+
+    if not is_files(table):
+        return list(open_table(table, rules).column_names)
+    return list(dict.fromkeys(name for file in scan_files(find_files(table)) for name in file.schema.names))
 
 
 def _rows_of(rules: Model, estimator: Any, table: str) -> Training | FileTraining:
@@ -53,5 +72,7 @@ def _rows_of(rules: Model, estimator: Any, table: str) -> Training | FileTrainin
         told = rules.required_survival.event if event is None else f"{rules.required_survival.event}={event}"
         return open_training(table, None, given._replace(task="auto", time=rules.target_column, event=told))
     if is_files(table):
-        return open_files(table, rules.target_column, given, MEMORY)
+        own = {*rules.columns, rules.target_column, given.weights, given.exposure, given.groups}
+        others = [in_quotes(name) for name in _names(rules, table) if name not in own] if rules.named else []
+        return open_files(table, rules.target_column, given._replace(drop=others), MEMORY)
     return open_training(table, rules.target_column, given)

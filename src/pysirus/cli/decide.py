@@ -139,9 +139,10 @@ def decide(
     from pysirus.cli.fit import MODEL
 
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
-    rules = model_of(load_model(model))
+    loaded = load_model(model)
+    rules = model_of(loaded)
     X, y, sample_weight = (None, None, None) if table is None else training_rows(table, rules, None)
-    found = rules.decide(_costs(costs), rate=rate, X=X, y=y, sample_weight=sample_weight)
+    found = loaded.decide(_costs(costs), rate=rate, X=X, y=y, sample_weight=sample_weight)
     said = found.family.decision_text or "the most likely class"
     deliver([(lambda: found.save(output), f"Model written to {output}")], lambda: print_text(f"decides for {said}"))
 

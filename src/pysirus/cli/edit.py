@@ -69,7 +69,8 @@ def edit(
     from pysirus.cli.fit import MODEL
 
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
-    found: Any = model_of(load_model(model))
+    loaded = load_model(model)
+    found: Any = model_of(loaded)
     signed = _note(note, by)
     X, y, sample_weight = (None, None, None) if table is None else training_rows(table, found, weights)
     if without:
@@ -78,6 +79,7 @@ def edit(
         found = edits.adding(found, add, X, y, sample_weight, signed)
     if reason:
         found = found.with_reasons(dict(_reason(text, len(found.rules)) for text in reason))
+    found = loaded._keep_recipe(found)
 
     def show() -> None:
         print_model(found)

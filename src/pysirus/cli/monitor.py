@@ -1,4 +1,4 @@
-"""``pysirus monitor``: a model file and new rows in, what has changed since it was learned out."""
+"""``pysirus monitor`` and ``refit``: a model file and new rows in, what has changed since it was learned out."""
 
 from __future__ import annotations
 
@@ -86,6 +86,73 @@ def monitor(
     else:
         print_text(found)
     if found.alarm:
+        raise typer.Exit(ALARM)
+
+
+@app.command()
+def refit(
+    model: Model,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + FILES_HELP + " The new rows.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the new model to this file.")
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(metavar="P", help="The chance that an output is called changed where none is, at most.")
+    ] = 0.01,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Also leave with code 3 if the stability between the two lists is below this.",
+            min=0,
+            max=1,
+        ),
+    ] = None,
+    resamples: Annotated[
+        int,
+        typer.Option(
+            "--resamples", metavar="N", help="Samples of half of the rows: how many rules may be expected back."
+        ),
+    ] = 0,
+    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Threads. Default: the model's.")] = None,
+    json: Json = False,
+) -> None:
+    """Learn a model again from new rows, by the same recipe, and say what has changed.
+
+    The recipe is the settings and the seed, constraints and required rules and, of a model that was changed, its edits,
+    its cut-off and its texts of reasons. Where outputs changed beyond chance, or an edit cannot be repeated, the exit
+    code is 3; the new model is written all the same.
+
+    Example: [bold]pysirus refit credit.json 2026.parquet -o credit-2026.json[/bold]
+    """
+    if table == "-":
+        raise typer.BadParameter("rows are read more than once: give a file, not standard input.", param_hint="TABLE")
+    from pysirus._use.refit import compare_refit
+    from pysirus.cli._refit import check_columns, fit_like, rows_of
+    from pysirus.cli._show import model_of
+    from pysirus.cli._streams import deliver, print_json, print_text
+    from pysirus.cli._table import paths_of
+    from pysirus.cli.fit import MODEL
+    from pysirus.estimators.recipe import repeat_changes
+
+    check_output(output, "--output", [model, *paths_of(table)], MODEL)
+    loaded = load_model(model)
+    rules: Any = model_of(loaded)
+    check_columns(rules, table)
+    estimator, training = fit_like(loaded, table, jobs=jobs)
+    rows = rows_of(training)
+    found, notes, failed = repeat_changes(rules, estimator, rows)
+    told: dict[str, Any] = {"notes": notes, "not_repeated": tuple(failed)}
+    if resamples and rows is None:
+        raise typer.BadParameter("takes one table, not files in batches.", param_hint="--resamples")
+    if resamples and rows is not None:
+        told["expected_return"] = estimator.evidence(*rows[:3], n_resamples=resamples).expected_return
+    again = compare_refit(
+        rules, found, lambda: (own for own, _ in _parts(rules, table, None, None, None)), alpha=alpha, **told
+    )
+    files = [] if output is None else [(lambda: found.save(output), f"Model written to {output}")]
+    deliver(files, lambda: print_json(again.to_dict()) if json else print_text(again))
+    if again.alarm or (fail_below is not None and again.diff.stability < fail_below):
         raise typer.Exit(ALARM)
 
 

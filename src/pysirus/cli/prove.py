@@ -83,9 +83,12 @@ def _fit_again(loaded: Any, document: Any, table: str, jobs: int | None) -> Any:
     """Learn the model again, and compare."""
     from pysirus._model.file import model_to_json
     from pysirus._use.verify import verify as compare
-    from pysirus.cli._refit import fit_like
+    from pysirus.cli._refit import fit_like, rows_of
+    from pysirus.estimators.recipe import repeat_changes
 
-    return compare(document, model_to_json(fit_like(loaded, table, jobs=jobs).model_))
+    estimator, training = fit_like(loaded, table, jobs=jobs)
+    again, _, failed = repeat_changes(loaded._as_model(), estimator, rows_of(training), as_then=True)
+    return compare(document, model_to_json(again._as_model()), not_repeated=failed)
 
 
 def _run_query(loaded: Any, sql: Path, on: Path, prediction: str) -> Any:

@@ -23,12 +23,10 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
 from pysirus._terms.term import Term
 from pysirus.estimators.door import anywhere
+from pysirus.estimators.recipe import ESTIMATORS, estimator_of
 from pysirus.estimators.rule_model import Actions, RuleModel
 
-ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 MACHINE_PARAMETER = "device"  # of the machine that learned, and of no concern to the one that reads
-# what files that do not name a parameter were made with: the parameter is younger than they are
-EARLIER_DEFAULTS = {"post_treatment": "paper", "weighting": "equal", "slopes": False}
 
 
 class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -288,13 +286,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     except Damage as damage:
         raise damaged(path, damage) from damage
     return estimator
-
-
-def estimator_of(record: Mapping[str, Any]) -> RuleEstimator:
-    """The estimator of a record, with its parameters and not fitted."""
-    kind = ESTIMATORS[record["name"]]
-    before = {name: value for name, value in EARLIER_DEFAULTS.items() if name in kind._get_param_names()}
-    return kind(**{**before, **record["parameters"]})
 
 
 def _check_estimator(kind: type[RuleEstimator], document: Mapping[str, Any]) -> None:

@@ -375,7 +375,7 @@ class Actions(Decisions):
         >>> again.alarm, len(again.model.rules_)
         (False, 5)
         """
-        from pysirus.estimators.refit import refit
+        from pysirus.estimators.recipe import refit
 
         options = {"groups": groups, "exposure": exposure}
         return refit(self, X, y, sample_weight, alpha=alpha, n_resamples=n_resamples, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
@@ -28,21 +28,35 @@ from pysirus._use.monitor import reference_from
 from pysirus._use.reasons import with_reasons
 from pysirus._use.refit import Refit, compare_refit
 from pysirus._use.score import Rows
-from pysirus.estimators.base import ESTIMATORS, RuleEstimator, estimator_of
 from pysirus.estimators.door import Given
 from pysirus.estimators.evidence import own_columns
-from pysirus.estimators.rule_model import Actions
 
+if TYPE_CHECKING:
+    from pysirus.estimators.base import RuleEstimator
+    from pysirus.estimators.rule_model import Actions
+
+ESTIMATORS: dict[str, type[RuleEstimator]] = {}
+# what files that do not name a parameter were made with: the parameter is younger than they are
+EARLIER_DEFAULTS = {"post_treatment": "paper", "weighting": "equal", "slopes": False}
+ON_ROWS = "on the rows given"  # what the trail says of an error where an edit had rows
 NO_RECIPE = (
     "The model has rules and weights, and does not say with which settings they were learned: it was edited by an "
     "earlier version, or is of another program. Take the model that was fitted."
 )
 
 
+def estimator_of(record: Mapping[str, Any]) -> RuleEstimator:
+    """The estimator of a record, with its parameters and not fitted."""
+    kind = ESTIMATORS[record["name"]]
+    before = {name: value for name, value in EARLIER_DEFAULTS.items() if name in kind._get_param_names()}
+    return kind(**{**before, **record["parameters"]})
+
+
 def fresh_estimator(fitted: Actions) -> RuleEstimator:
     """The estimator that learned a model, not fitted, with its settings and the seed of its fit."""
     model = fitted._as_model()
-    if isinstance(fitted, RuleEstimator):
+    estimator: RuleEstimator
+    if model is not fitted:
         estimator = clone(fitted)
     elif model.facts.learned_by is not None and model.facts.learned_by["name"] in ESTIMATORS:
         estimator = estimator_of(model.facts.learned_by)
@@ -70,15 +84,18 @@ def refit(
         found, notes, failed = repeat_changes(old, estimator, Rows(*rows))
         expected = None
         if n_resamples:
-            expected = estimator.evidence(*rows, n_resamples=n_resamples).expected_return  # type: ignore[attr-defined]
+            expected = estimator.evidence(*rows, n_resamples=n_resamples).expected_return
         told = {"notes": notes, "not_repeated": tuple(failed), "expected_return": expected}
         return compare_refit(old, found, lambda: [Rows(*rows)], alpha=alpha, **told)
 
 
-def repeat_changes(old: Model, new: RuleEstimator, rows: Rows | None) -> tuple[Any, list[str], list[str]]:
+def repeat_changes(
+    old: Model, new: RuleEstimator, rows: Rows | None, *, as_then: bool = False
+) -> tuple[Any, list[str], list[str]]:
     """The new model with the changes of the old one, what is to be known, and what could not be repeated.
 
-    ``rows`` are those of the new model; None where they are not in memory.
+    ``rows`` are those of the new model; None where they are not in memory. ``as_then``: only edits that had rows get
+    them, and the model remembers what it did, so that the same rows give the same bits.
     """
     record, edits = old.facts.learned_by or {}, old.facts.edits or ()
     reasons = {rule: rule.reason for rule in old.selected if rule.reason}
@@ -94,12 +111,14 @@ def repeat_changes(old: Model, new: RuleEstimator, rows: Rows | None) -> tuple[A
     if "n_rules" in record:
         model = _resized(model, record["n_rules"], rows, notes)
     if edits and rows is not None:
-        response = new._family.read(rows.y, rows.weights, len(rows.y))  # type: ignore[attr-defined]
+        response = new._family.read(rows.y, rows.weights, len(rows.y))
         weighed = rows._replace(weights=response.weights)  # those of classes included
         for entry in edits:
-            model = _edited(model, entry, weighed, notes, failed)
-        reference = reference_from(model, *rows[:3])
-        model = replace(model, facts=replace(model.facts, reference=reference.to_facts()))
+            had_rows = not as_then or (entry.get("error") or {}).get("name", "").endswith(ON_ROWS)
+            model = _edited(model, entry, weighed if had_rows else None, notes, failed)
+        if not as_then:
+            reference = reference_from(model, *rows[:3])
+            model = replace(model, facts=replace(model.facts, reference=reference.to_facts()))
     model = _deciding(model, old, notes)
     kept = {i: reasons[rule] for i, rule in enumerate(model.rules, start=1) if rule in reasons}
     model = with_reasons(model, kept) if kept else model
@@ -118,9 +137,10 @@ def _resized(model: Any, n_rules: int, rows: Rows | None, notes: list[str]) -> A
     return with_rules(model, min(n_rules, longest), *needed)
 
 
-def _edited(model: Any, entry: Mapping[str, Any], rows: Rows, notes: list[str], failed: list[str]) -> Any:
+def _edited(model: Any, entry: Mapping[str, Any], rows: Rows | None, notes: list[str], failed: list[str]) -> Any:
     """The model after one edit of the trail; a rule that is not there need not be removed."""
     note = Note(f"repeated on new rows: {entry.get('note') or 'no note'}", entry.get("by"))
+    own: tuple[Any, Any, Any] = (None, None, None) if rows is None else (rows.X, rows.y, rows.weights)
     struck = []
     for text in entry["removed"]:
         rule = _same_or_shifted(model, text)
@@ -131,10 +151,10 @@ def _edited(model: Any, entry: Mapping[str, Any], rows: Rows, notes: list[str], 
             if rule.text != text:
                 notes.append(f"Removed '{rule.text}' for '{text}', which was removed before.")
     if struck:
-        model = without(model, struck, *rows[:3], note=note)
+        model = without(model, struck, *own, note=note)
     for text in entry["added"]:
         try:
-            model = adding(model, [text], *rows[:3], note=note)
+            model = adding(model, [text], *own, note=note)
         except (ParameterError, RuleTextError, DataError) as error:
             failed.append(f"adding '{text}': {error}")
     return model

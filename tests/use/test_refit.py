@@ -1,0 +1,138 @@
+"""The same recipe on new rows: one rule worked by hand, then edits that are repeated, then the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pysirus
+from drift_laws import LAWS
+from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor
+from pysirus._data.column import DataError
+from pysirus._parameters import ParameterError
+
+SMALL = {"n_trees": 200, "random_state": 3, "n_jobs": 1}
+
+
+def drawn(seed, drift=None, law=LAWS[1], n=800):
+    X, y = law.draw(np.random.default_rng(seed), n, drift)
+    return X, pd.Series(y, name="y")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SirusClassifier(n_rules=6, **SMALL).fit(*drawn(0))
+
+
+def test_change_of_one_rule_and_its_standard_error_are_those_of_four_means():
+    X, y = drawn(1, law=LAWS[0])
+    model = SirusRegressor(n_rules=1, **SMALL).fit(X, y)
+    X2, y2 = drawn(2, "halved", LAWS[0])
+    (own,) = model.refit(X2, y2).outputs
+    (rule,) = model.rules_
+    holds = [rule.holds(model.model_.align(table)) for table in (X, X2)]
+    means = [(target[mask].mean(), target[~mask].mean()) for target, mask in zip((y, y2), holds)]
+    assert own.then == pytest.approx(means[0]) and own.now == pytest.approx(means[1])
+    assert own.change == pytest.approx(np.subtract(*means[1]) - np.subtract(*means[0]), rel=1e-5)
+    spread = [sum(target[m].var(ddof=0) / m.sum() for m in (mask, ~mask)) for target, mask in zip((y, y2), holds)]
+    optimism = (800 + 2) / (800 - 2)
+    assert own.standard_error == pytest.approx(np.sqrt(optimism * spread[0] + spread[1]), rel=1e-3)
+    assert own.changed and own.order_kept
+
+
+def test_same_rows_give_the_same_model_and_no_alarm(model):
+    X, y = drawn(0)
+    again = model.refit(X.assign(month="2026-01"), y)  # a column that the model does not have
+    assert again.diff.is_same and again.other_decisions == 0 and not again.alarm
+    assert again.model.random_state == 3 and again.before == again.after
+    assert {own.fate for own in again.outputs} == {"stayed"}
+
+
+def test_halved_effect_raises_the_alarm_and_names_the_rule(model):
+    again = model.refit(*drawn(4, "halved"), n_resamples=4)
+    first = min(again.outputs, key=lambda own: own.p)
+    assert again.alarm and "x1" in first.rule and first.changed and f"rule {first.number}, if" in str(again)
+    assert 0 <= again.expected_return.value <= 1 and "may be expected to return" in str(again)
+    assert json.loads(json.dumps(again.to_dict()))["alarm"]
+    told = again.to_dict()["diff"]
+    assert len(told["kept"]) + len(told["shifted"]) + len(told["removed"]) == len(model.rules_)
+
+
+def test_rows_of_the_same_law_raise_no_alarm(model):
+    assert sum(model.refit(*drawn(seed)).alarm for seed in range(10, 16)) == 0
+
+
+def test_edits_cutoff_texts_and_length_are_repeated():
+    X, y = drawn(0)
+    tuned = SirusClassifierCV(cv=3, n_repeats=1, max_rules=8, **SMALL).fit(X, y)
+    changed = tuned.with_rules(5).without(1, note="not allowed", by="A. Smith").adding("x3 < 0.25 & x4 < 0", X, y)
+    changed = changed.decide({"no": 1, "yes": 4}).with_reasons({1: "R1"})
+    assert changed.facts.learned_by["n_rules"] == 5
+    removed = changed.facts.edits[0]["removed"][0]
+    again = changed.refit(*drawn(5))
+    found = again.model
+    trail = [(bool(own["removed"]), bool(own["added"])) for own in found.facts.edits]
+    assert trail == [(True, False), (False, True)] and found.facts.edits[0]["by"] == "A. Smith"
+    assert "x3 < 0.25 & x4 < 0" in [rule.text for rule in found.selected] and not again.alarm
+    shapes = [rule.shape for rule in found.selected]
+    assert next(rule for rule in tuned.rules_ if rule.text == removed).shape not in shapes
+    assert len(found.selected) == 5 and found.decision_rule.cutoff(1) == pytest.approx(0.2)
+    texts = [rule.reason for rule in found.selected if rule.reason]
+    assert texts == [("R1",)] or any("texts of reasons are left out" in note for note in again.notes)
+    assert found.reference is not None and found.refit(*drawn(6)).outputs  # what it remembers is of the edited list
+
+
+def test_edit_that_cannot_be_repeated_raises_the_alarm(model):
+    X, y = drawn(0)
+    changed = model.adding("coin < 1 & x4 < 0", X, y)
+    X2, y2 = drawn(7)
+    again = changed.refit(X2.assign(coin=1), y2)
+    assert again.alarm and "coin < 1" in again.not_repeated[0] and "could not be repeated" in again.verdict
+
+
+def test_model_without_its_recipe_and_tables_without_its_columns_are_refused(model):
+    X, y = drawn(0)
+    with pytest.raises(ParameterError, match="does not say with which settings"):
+        model.model_.without(1).refit(X, y)
+    with pytest.raises(DataError, match="'x2'"):
+        model.refit(X.drop(columns="x2"), y)
+
+
+def test_file_of_a_changed_model_remembers_its_recipe(model, tmp_path):
+    model.without(2).save(tmp_path / "m.json")
+    loaded = pysirus.load(tmp_path / "m.json")
+    assert loaded.facts.learned_by["parameters"]["n_rules"] == 6
+    assert loaded.refit(*drawn(8)).model.facts.edits
+
+
+@pytest.mark.parametrize(("drift", "code"), [(None, 0), ("halved", 3)])
+def test_command_writes_the_model_and_leaves_with_the_code(run, model, tmp_path, drift, code):
+    model.save(tmp_path / "m.json")
+    X, y = drawn(9, drift)
+    X.assign(y=y, month="2026-02").to_parquet(tmp_path / "new.parquet")
+    files = (tmp_path / "m.json", tmp_path / "new.parquet")
+    found, out, err = run("refit", *files, "-o", tmp_path / "n.json", "--json")
+    told = json.loads(out)
+    assert (found, told["alarm"]) == (code, code == 3) and "Model written" in err
+    assert run("verify", tmp_path / "n.json", files[1])[:2] == (0, "Reproduced, bit for bit.\n")
+    stability = told["diff"]["stability"]
+    assert run("refit", *files, "--fail-below", min(1, stability + 0.01))[0] == 3
+
+
+def test_command_takes_files_in_batches_and_edited_models(run, model, tmp_path):
+    (tmp_path / "parts").mkdir()
+    X, y = drawn(9)
+    table = X.assign(y=y, month="2026-02")
+    for k in range(2):
+        table[k::2].to_parquet(tmp_path / "parts" / f"{k}.parquet")
+    model.save(tmp_path / "m.json")
+    code, out, _ = run("refit", tmp_path / "m.json", tmp_path / "parts")
+    assert code == 0 and "Learned again from 800 rows" in out
+    run("edit", tmp_path / "m.json", "--without", 2, "-o", tmp_path / "e.json")
+    code, _, err = run("refit", tmp_path / "e.json", tmp_path / "parts")
+    assert code == 1 and "give one table" in err
+    table.to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = run("refit", tmp_path / "e.json", tmp_path / "new.csv", "-o", tmp_path / "f.json")
+    assert code == 0 and pysirus.load(tmp_path / "f.json").facts.edits
+    assert run("refit", tmp_path / "m.json", "-")[0] == 2
