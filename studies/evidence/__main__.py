@@ -9,20 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from pysirus._runtime.output import write_text
-from studies.evidence import coverage, datasets, laws, tables
+from studies.evidence import coverage, datasets, ideal, laws, support, tables
 from studies.results import CHANGES, RESULTS
 
 FOLDER = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {"ideal": "tuning.md"}  # of a part; others are in evidence.md
 PARTS: dict[str, tuple[Callable[[], Iterator[dict[str, Any]]], Callable[[list[dict[str, Any]]], str]]] = {
     "returns": (laws.measure_all, tables.returns),
+    "fresh": (laws.measure_fresh, tables.returns),
     "stability": (datasets.measure_all, tables.stability),
     "coverage": (coverage.measure_all, tables.coverage),
+    "ideal": (ideal.measure_all, tables.ideal),
+    "support": (support.measure_all, tables.support),
 }
 
 
 def compute(part: str) -> None:
-    """Measure, one cell after the other; what is there already stays."""
+    """Measure, one cell after the other; what was there before goes."""
     path, cells = FOLDER / f"{part}.json", []
     for cell in PARTS[part][0]():
         cells.append(cell)
@@ -32,18 +36,17 @@ def compute(part: str) -> None:
 
 
 def write(parts: list[str]) -> None:
-    """Put the tables of parts between their marks in the page; one of another version is refused."""
-    page = PAGE.read_text(encoding="utf-8")
+    """Put the tables of parts between their marks in their page; one of another version is refused."""
     for part in parts:
         found = json.loads((FOLDER / f"{part}.json").read_text(encoding="utf-8"))
         if found["results"] != RESULTS:
             raise SystemExit(f"{part} is of results version {found['results']}: {CHANGES[found['results'] + 1]}")
-        head, mark, rest = page.partition(f"<!-- {part} -->\n")
+        path = DOCS / PAGES.get(part, "evidence.md")
+        head, mark, rest = path.read_text(encoding="utf-8").partition(f"<!-- {part} -->\n")
         _, end, rest = rest.partition("<!-- end -->")
         if not mark or not end:
-            raise SystemExit(f"docs/evidence.md has no place for {part}")
-        page = f"{head}{mark}{PARTS[part][1](found['cells'])}\n{end}{rest}"
-    write_text(PAGE, page)
+            raise SystemExit(f"{path.name} has no place for {part}")
+        write_text(path, f"{head}{mark}{PARTS[part][1](found['cells'])}\n{end}{rest}")
 
 
 def main(arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ FORMS: dict[str, dict[str, Any]] = {"plain": {}, "stages": {"n_stages": "auto"}}
 N_RESAMPLES = 40
 
 
-def _tables() -> Iterator[tuple[str, Any, Any]]:
+def tables() -> Iterator[tuple[str, Any, Any]]:
     for name in NAMES:
         if why := unavailable(name):  # two of them cannot be shipped
             print(f"{name}: {why}")
@@ -23,16 +23,16 @@ def _tables() -> Iterator[tuple[str, Any, Any]]:
         yield name, problem.X, problem.y
 
 
-def _tune(X: Any, y: Any, **options: Any) -> SirusRegressorCV:
+def tune(X: Any, y: Any, **options: Any) -> SirusRegressorCV:
     given: dict[str, Any] = {"n_trees": 1000, "n_repeats": 2, "random_state": 0, "n_jobs": 2}
     return SirusRegressorCV(**given, **options).fit(X, y)
 
 
 def measure_all() -> Iterator[dict[str, Any]]:
     """Each dataset with a plain list and with stages."""
-    for name, X, y in _tables():
+    for name, X, y in tables():
         for form, options in FORMS.items():
-            model = _tune(X, y, **options)
+            model = tune(X, y, **options)
             found = model.evidence(X, y, n_resamples=N_RESAMPLES)
             between = {key: list(own.dice) for key, own in found.stability.items()}
             cell = {"dataset": name, "form": form, "n_rules": len(model.rules_), **between}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from studies.evidence.ideal import POINTS
 from studies.results import markdown
 
 Cells = list[dict[str, Any]]
@@ -76,3 +77,29 @@ def coverage(cells: Cells) -> str:
     rows.append(["average", "", "", f"{100 * average:.1f}%", "", ""])
     head = ["table", "target", "rows", "covered", "mean width, or size", "worst rule"]
     return markdown(head, rows)
+
+
+def support(cells: Cells) -> str:
+    """Rows of rules, error and stability of lists with stages, by the least number of rows."""
+    rows = []
+    for cell in cells:
+        pairs = [f"{cell[name][0]:.3f} ± {cell[name][1]:.3f}" for name in ("error", "stability")]
+        least = cell["least"] if isinstance(cell["least"], str) else f"{cell['least']:g}"
+        sizes = [f"{cell[name]:,}" for name in ("n_rules", "fewest", "fewest_of_all")]
+        rows.append([f"{cell['table']} ({cell['n_rows']:,} rows)", least, cell["chosen"], *sizes, *pairs])
+    head = ["table", "`min_samples_leaf`", "chosen", "rules", "fewest rows", "fewest in the longest list"]
+    return markdown([*head, "error", "stability between folds"], rows)
+
+
+def ideal(cells: Cells) -> str:
+    """Rules, error and stability of what each ideal point chooses."""
+    words = ["default" if own == (0.9, 1.0) else f"target {own[0]:g}, weight {own[1]:g}" for own in POINTS]
+    order = sorted(range(len(POINTS)), key=lambda k: POINTS[k] != (0.9, 1.0))
+    rows = [
+        [cell["dataset"], cell["form"], *("{}, {:.3f}, {:.2f}".format(*cell["points"][k]) for k in order)]
+        for cell in cells
+    ]
+    for form in dict.fromkeys(cell["form"] for cell in cells):
+        every = np.mean([cell["points"] for cell in cells if cell["form"] == form], axis=0)
+        rows.append(["mean", form, *("{:.1f}, {:.3f}, {:.2f}".format(*every[k]) for k in order)])
+    return markdown(["dataset", "list", *(words[k] for k in order)], rows)

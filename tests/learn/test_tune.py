@@ -22,6 +22,7 @@ from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
 from pysirus._families.responses import NumberResponse
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._learn.tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
+from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._parameters import ParameterError
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
 from sampled import FULL
@@ -81,7 +82,7 @@ def _steps(edges, n_rules, error, stability) -> Steps:
 def test_average_is_over_the_union_of_edges() -> None:
     first = _steps([1, 0.4, 0], [0, 2], [1, 0.5], [1, 0.8])
     second = _steps([1, 0.2, 0], [0, 4], [1, 0.3], [1, 0.6])
-    path = average([first, second], 25)
+    path = average([first, second], 25, IDEAL)
     assert path.p0.tolist() == pytest.approx([0.3, 0.1])  # above 0.4 there are no rules
     assert path.n_rules.tolist() == [1, 3]
     assert path.error.tolist() == pytest.approx([0.75, 0.4])
@@ -90,7 +91,9 @@ def test_average_is_over_the_union_of_edges() -> None:
 
 def test_choices_by_hand() -> None:
     steps = _steps([1, 0.5, 0.4, 0.3, 0], [0, 1, 2, 30], [1, 0.5, 0.5, 0.1], [1, 0.7, 0.7, 0.9])
-    assert choose_stable([steps], 25) == pytest.approx(0.45)  # a tie goes to the shorter list; 30 rules are too many
+    assert choose_stable([steps], 25, IDEAL) == pytest.approx(
+        0.45
+    )  # a tie goes to the shorter list; 30 rules are too many
     others = [_steps([1, 0.5, s, 0], [0, 1, 2], [1, 0.5, 0.3], [1, 0.7, 0.9]) for s in (0.4, 0.3)]
     assert choose_stable([steps, *others], 25) == pytest.approx(0.2)  # median of 0.45, 0.2, 0.15
     path = average([_steps([1, 0.5, 0.3, 0], [1, 2, 3], [0.5, e, 0.3], [1, 1, 1]) for e in (0.29, 0.35)], 25)
@@ -268,6 +271,28 @@ def test_groups_of_another_length() -> None:
         SirusRegressorCV(cv=5).fit(X, y, sample_weight=weight, groups=np.arange(8))
 
 
+def test_the_ideal_point_by_hand() -> None:
+    # error 0.3 and stability 0.5, or error 0.5 and stability 0.8
+    steps = Steps(
+        np.array([1.0, 0.5, 0.2, 0.0]), np.array([0.0, 1, 2]), np.array([1, 0.5, 0.3]), np.array([1, 0.8, 0.5])
+    )
+    assert IDEAL.distance(0.3, 0.5) == pytest.approx(0.5) and Ideal(0.5, 2).distance(0.3, 0.7) == pytest.approx(0.5)
+    chosen = {own: choose_stable([steps], 25, own) for own in (IDEAL, Ideal(0.8, 1.0), Ideal(0.9, 2.0))}
+    assert list(chosen.values()) == [0.1, 0.1, 0.35]  # 0.50 of 0.51; 0.42 of 0.50; 0.85 of 0.54
+
+
+def test_a_stability_that_counts_more_is_not_smaller_and_is_kept(machine, tmp_path) -> None:
+    model, X, y = machine
+    given = {"n_repeats": 2, "n_trees": N_TREES, "random_state": 0}
+    other = SirusRegressorCV(stability_weight=4, target_stability=1.0, **given).fit(X, y)
+    assert other.cv_stability_ > model.cv_stability_ and other.path_.error.tolist() == model.path_.error.tolist()
+    assert np.array_equal(other.path_.distance, np.hypot(other.path_.error, 4 * (other.path_.stability - 1)))
+    other.save(tmp_path / "m.json")
+    assert pysirus.load(tmp_path / "m.json").path_.ideal == Ideal(1.0, 4.0)
+    n_rules = len(other.model_.selected)
+    assert "stability 1, stability counts 4 times" in other.model_.tuned.reasons(n_rules, "error")[0]
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -276,6 +301,11 @@ def test_groups_of_another_length() -> None:
         ({"cv": "five"}, "cv must be"),
         ({"n_repeats": 0}, r"n_repeats \(a number or 'auto'\) must be"),
         ({"criterion": "best"}, "criterion must be one of"),
+        (
+            {"target_stability": 1.5},
+            r"target_stability must be a number between 0 and 1 \(both excluded\), or 1",
+        ),
+        ({"stability_weight": 0}, "stability_weight must be a number between 0 and 1000"),
         ({"cv": [(np.arange(100), np.arange(100, 209))]}, "at least 2 folds"),
     ],
 )

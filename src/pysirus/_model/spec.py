@@ -39,7 +39,7 @@ from pysirus._model.term_spec import (
     Rules,
     TermKeys,
 )
-from pysirus._model.tuning import Size, Tuning, TuningPath
+from pysirus._model.tuning import IDEAL, Ideal, Size, Tuning, TuningPath
 from pysirus._weights.moments import N_FOLDS
 from pysirus._weights.survival import MOST_TIMES, BaselineHazard, Survival
 
@@ -112,17 +112,22 @@ class TuningKeys:
     rules: Rules = key("The longest list, with outputs.")
     sizes: tuple[SizeKeys, ...] = key("The model of the first 1, 2, 3, ... rules.")
     n_folds: int | None = option("Folds of all repetitions.", low=2)
+    target_stability: Frequency = key("The stability of the ideal point.", absent=IDEAL.stability)
+    stability_weight: float = key("How much stability counts beside the error.", absent=IDEAL.weight, low=0)
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> Tuning:
-        """The path has the number of repetitions."""
-        path = TuningPath(**vars(own.pop("path")), n_repeats=own.pop("n_repeats"))
+        """The path has the number of repetitions, and the ideal point."""
+        ideal = Ideal(own.pop("target_stability"), own.pop("stability_weight"))
+        path = TuningPath(**vars(own.pop("path")), n_repeats=own.pop("n_repeats"), ideal=ideal)
         return Tuning(**own, path=path)
 
     @staticmethod
     def parts(tuning: Tuning) -> Any:
         """And back."""
-        return SimpleNamespace(**vars(tuning), n_repeats=tuning.path.n_repeats)
+        path = tuning.path
+        point = {"target_stability": path.ideal.stability, "stability_weight": path.ideal.weight}
+        return SimpleNamespace(**vars(tuning), n_repeats=path.n_repeats, **point)
 
 
 @dataclass(kw_only=True)

@@ -12,12 +12,25 @@ from pysirus._families.responses import Output
 from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._text.format import html_table, make_frame, text_table
 
-IDEAL = (0.0, 0.9)  # error, stability
+
+@dataclass(frozen=True)
+class Ideal:
+    """The point that a list should be close to: no error, and this stability, which counts ``weight`` times."""
+
+    stability: float = 0.9
+    weight: float = 1.0
+
+    def distance(self, error: Any, stability: Any) -> Any:
+        """How far numbers or arrays are from it."""
+        return np.hypot(error, self.weight * (stability - self.stability))
+
+    def words(self, error_name: str) -> str:
+        """The point, and what stability counts where it is not the same as the error."""
+        weight = "" if self.weight == 1 else f", stability counts {self.weight:g} times"
+        return f"{error_name} 0, stability {self.stability:g}{weight}"
 
 
-def distance_to_ideal(error: Any, stability: Any) -> Any:
-    """Distance to the ideal point of no error and a stability of 0.9, of numbers or arrays."""
-    return np.hypot(error - IDEAL[0], stability - IDEAL[1])
+IDEAL = Ideal()
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,8 @@ class TuningPath:
         Their standard errors over the repetitions (zero for a single repetition).
     n_repeats : int
         Number of repetitions.
+    ideal : Ideal
+        The point that the choice is closest to.
     """
 
     p0: NDArray[np.float64]
@@ -61,6 +76,7 @@ class TuningPath:
     error_se: NDArray[np.float64]
     stability_se: NDArray[np.float64]
     n_repeats: int
+    ideal: Ideal = IDEAL
 
     def __len__(self) -> int:
         return len(self.p0)
@@ -83,7 +99,7 @@ class TuningPath:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TuningPath):
             return NotImplemented
-        return (self.columns(), self.n_repeats) == (other.columns(), other.n_repeats)
+        return (self.columns(), self.n_repeats, self.ideal) == (other.columns(), other.n_repeats, other.ideal)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -93,8 +109,8 @@ class TuningPath:
 
     @property
     def distance(self) -> NDArray[np.float64]:
-        """Distance to the ideal point: error 0, stability 0.9."""
-        return np.asarray(distance_to_ideal(self.error, self.stability))
+        """Distance to the ideal point: error 0, stability 0.9 (``target_stability``)."""
+        return np.asarray(self.ideal.distance(self.error, self.stability))
 
     def columns(self) -> dict[str, list[float]]:
         """The path as plain lists."""
@@ -199,7 +215,7 @@ class Tuning:
         if self.criterion == "error":
             lines = [f"Chosen: the shortest list whose {error_name} is within two standard errors of the smallest."]
         else:
-            lines = [f"Chosen because it lies closest to the ideal point ({error_name} 0, stability {IDEAL[1]})."]
+            lines = [f"Chosen because it lies closest to the ideal point ({self.path.ideal.words(error_name)})."]
         best = self.smallest_error
         if best.error < own.error - 0.0005 and self._in_use(best) != self._in_use(own):  # not where both print alike
             cost = f"{self.numbers(best.n_rules)}, at a stability of {best.stability:.2f}"
@@ -214,8 +230,8 @@ class Tuning:
 
     def _is_nearer(self, own: Size) -> bool:
         """Whether a list of another size is nearer to the ideal point on average."""
-        distance = distance_to_ideal(own.error, own.stability)
-        return any(distance_to_ideal(size.error, size.stability) < distance - 0.0005 for size in self.sizes)
+        away = self.path.ideal.distance
+        return any(away(size.error, size.stability) < away(own.error, own.stability) - 0.0005 for size in self.sizes)
 
     def _in_use(self, size: Size) -> int:
         return sum(bool(weight) or rule.given for weight, rule in zip(size.weights, self.rules))

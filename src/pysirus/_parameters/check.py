@@ -114,14 +114,16 @@ def check_bytes(name: str, value: Any, low: int) -> None:
         raise ParameterError(f"{Parameter(name)} must be {wanted}, got {value!r}.")
 
 
-def check_real(name: str, value: Any, low: float, high: float, none: bool = False, of: str = "") -> None:
-    """A number strictly between low and high; ``of`` says which of several."""
+def check_real(
+    name: str, value: Any, low: float, high: float, none: bool = False, of: str = "", also: str = ""
+) -> None:
+    """A number strictly between low and high; ``of`` says which of several, ``also`` what else goes."""
     if none and value is None:
         return
     real = _is_real(value)
     if not real or not low < value < high or abs(value) > sys.float_info.max:
         raise ParameterError(
-            f"{Parameter(name)}{of} must be a number between {low:g} and {high:g} (both excluded)"
+            f"{Parameter(name)}{of} must be a number between {low:g} and {high:g} (both excluded){also}"
             f"{OR_NONE if none else ''}, got {value!r}."
         )
 

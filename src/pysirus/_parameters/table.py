@@ -53,6 +53,12 @@ def between(low: float, high: float, none: bool = False) -> Check:
     return lambda name, value: check_real(name, value, low, high, none)
 
 
+def share_or_one(name: str, value: Any) -> None:
+    """Numbers above 0, up to 1."""
+    if isinstance(value, bool) or value != 1:
+        check_real(name, value, 0, 1, also=", or 1")
+
+
 def columns_tried(text: str) -> int | float | str:
     """A number of columns, a share of them, or how it follows from their number."""
     if text in FEATURES:
@@ -127,6 +133,20 @@ class Folds:
             None,
             default=None,
         ),
+    )
+    target_stability: float = parameter(
+        0.9,
+        "float, default=0.9",
+        'With the criterion "stability": the stability of the ideal point, which the chosen list is closest to.',
+        share_or_one,
+        Option("--target-stability", "X", "The stability that a list should come close to, up to 1.", None),
+    )
+    stability_weight: float = parameter(
+        1.0,
+        "float, default=1.0",
+        'With the criterion "stability": how much a difference in stability counts beside the same one in the error.',
+        between(0, 1000),
+        Option("--stability-weight", "X", "How much stability counts beside the error.", None),
     )
     keep_folds: bool = parameter(
         False,

@@ -29,6 +29,7 @@ from pysirus._learn.weighing import weighing_of
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.held_out import HeldOut
 from pysirus._model.model import Model
+from pysirus._model.tuning import Ideal
 from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds, ListSize
 from pysirus._runtime.console import warn_user
@@ -360,6 +361,7 @@ class TunedSirus(InParts, Folds):
             max_rules=self.max_rules,
             criterion=self._criterion,
             n_repeats=None if self.n_repeats == "auto" else int(self.n_repeats),
+            ideal=Ideal(float(self.target_stability), float(self.stability_weight)),
             n_stages=None if self.n_stages == "auto" else int(self.n_stages),
             slopes=self.slopes if self.slopes == "auto" else bool(self.slopes),
             post_treatment=self.post_treatment,

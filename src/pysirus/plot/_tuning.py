@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysirus._model.tuning import IDEAL, Tuning
+from pysirus._model.tuning import Tuning
 from pysirus._parameters import ParameterError
 from pysirus.plot._rules import DOWN as CHOSEN
 from pysirus.plot._rules import GREY, INSIDE, bare, pyplot
@@ -138,16 +138,16 @@ def pareto(model: Any, ax: Any = None) -> Any:
     ax.plot(error, stability, color="0.8", linewidth=0.8, zorder=1)
     ax.scatter(error, stability, s=26, color=INSIDE, zorder=2, label="lists of other lengths")
     ax.plot(
-        [IDEAL[0], path.error[chosen]],
-        [IDEAL[1], path.stability[chosen]],
+        [0, path.error[chosen]],
+        [path.ideal.stability, path.stability[chosen]],
         color=CHOSEN,
         linewidth=0.9,
         linestyle="--",
         zorder=1,
     )
     ax.scatter(path.error[chosen], path.stability[chosen], s=90, marker="D", color=CHOSEN, zorder=3, label=tuned.choice)
-    ideal = "ideal: no error, stability 0.9"
-    ax.scatter(*IDEAL, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
+    ideal = f"ideal: {path.ideal.words('error')}"
+    ax.scatter(0, path.ideal.stability, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
     _number_points(ax, tuning)
     ax.set_xlabel(tuned.error_name)
     ax.set_ylabel("stability")

@@ -29,6 +29,7 @@ from pysirus._learn.training import Training
 from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
 from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._learn.weighing.base import Weighing
+from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._runtime.console import show_folds
 from pysirus._runtime.pool import cancellable_pool
@@ -178,6 +179,7 @@ class TuningPlan:
     max_rules: int
     criterion: str  # "stability": nearest to the ideal point, "error": the shortest list within two standard errors
     n_repeats: int | None  # None: until the choice is settled
+    ideal: Ideal = IDEAL
     n_stages: int | None = 1  # None: as many as it takes
     slopes: bool | str = False  # whether staged lists may hold them; "auto": both are compared
     post_treatment: str = "sample"

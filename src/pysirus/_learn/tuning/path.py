@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pysirus._learn.tuning.held_out import HeldRows, Use
 from pysirus._learn.weighing.base import PooledError, Weighing
-from pysirus._model.tuning import TuningPath, distance_to_ideal
+from pysirus._model.tuning import Ideal, TuningPath
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _dice(a: int, b: int) -> float:
     return 2 * (a & b).bit_count() / total if total else 1.0
 
 
-def average(repetitions: Sequence[Steps], max_rules: int) -> TuningPath:
+def average(repetitions: Sequence[Steps], max_rules: int, ideal: Ideal) -> TuningPath:
     """Average the repetitions' step functions over the union of their edges, from one to max_rules rules on average."""
     edges = np.unique(np.concatenate([steps.edges for steps in repetitions]))[::-1]
     p0 = (edges[:-1] + edges[1:]) / 2
@@ -151,14 +151,14 @@ def average(repetitions: Sequence[Steps], max_rules: int) -> TuningPath:
     if not keep.any():
         keep = np.ones(len(p0), dtype=bool)
     means, errors = mean[:, keep], error[:, keep]
-    return TuningPath(p0[keep], means[0], means[1], means[2], errors[0], errors[1], errors[2], n)
+    return TuningPath(p0[keep], means[0], means[1], means[2], errors[0], errors[1], errors[2], n, ideal)
 
 
-def choose_stable(repetitions: Sequence[Steps], max_rules: int) -> float:
+def choose_stable(repetitions: Sequence[Steps], max_rules: int, ideal: Ideal) -> float:
     """In each repetition the p0 nearest to the ideal point, the shorter list on a tie; then the median."""
     chosen = []
     for steps in repetitions:
-        distance = distance_to_ideal(steps.error, steps.stability)
+        distance = ideal.distance(steps.error, steps.stability)
         usable = (steps.n_rules >= 1) & (steps.n_rules <= max_rules)
         if usable.any():
             distance = np.where(usable, distance, np.inf)
@@ -171,7 +171,9 @@ def choose_accurate(path: TuningPath) -> float:
     return float(path.p0[first_within_two_errors(path)])
 
 
-def growing_path(repetitions: Sequence[NDArray[np.float64]], max_rules: int, criterion: str) -> tuple[TuningPath, int]:
+def growing_path(
+    repetitions: Sequence[NDArray[np.float64]], max_rules: int, criterion: str, ideal: Ideal
+) -> tuple[TuningPath, int]:
     """The path over steps, averaged over repetitions, and the step that the criterion takes.
 
     "stability" takes the step nearest to the ideal point (the median over repetitions). The p0 of a step is the
@@ -181,10 +183,10 @@ def growing_path(repetitions: Sequence[NDArray[np.float64]], max_rules: int, cri
     values = np.stack([np.pad(s, [(0, 0), (0, n_steps - s.shape[1])], "edge") for s in repetitions])
     values = values[:, :, values[:, 0].mean(axis=0) <= max_rules]
     mean, error = values.mean(axis=0), standard_errors(values)
-    path = TuningPath(mean[3], mean[0], mean[1], mean[2], error[0], error[1], error[2], len(repetitions))
+    path = TuningPath(mean[3], mean[0], mean[1], mean[2], error[0], error[1], error[2], len(repetitions), ideal)
     if criterion == "error":
         return path, first_within_two_errors(path)
-    nearest = distance_to_ideal(values[:, 1], values[:, 2]).argmin(axis=1)
+    nearest = ideal.distance(values[:, 1], values[:, 2]).argmin(axis=1)
     return path, int(np.floor(np.median(nearest)))
 
 

@@ -44,7 +44,7 @@ from pysirus._learn.tuning.path import (
 )
 from pysirus._learn.weighing.base import Weighing
 from pysirus._model.model import Model
-from pysirus._model.tuning import Size, Tuning, TuningPath, distance_to_ideal
+from pysirus._model.tuning import Size, Tuning, TuningPath
 from pysirus._parameters.check import to_rows
 from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm
@@ -117,9 +117,9 @@ class Choice:
     model: Callable[[], Model]
     use: Callable[[FoldResult], Use]
 
-    def objective(self, criterion: str) -> float:
+    def objective(self, plan: TuningPlan) -> float:
         """What the better choice has less of."""
-        return self.error if criterion == "error" else float(distance_to_ideal(self.error, self.stability))
+        return self.error if plan.criterion == "error" else float(plan.ideal.distance(self.error, self.stability))
 
     def uses(self, repetitions: Sequence[Repetition]) -> list[list[Use]]:
         """The lists that the folds use."""
@@ -143,7 +143,7 @@ def choose(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) ->
         choices.append(_choose_length(plain, repetitions, plan))
     if plan.with_stages and _may_start_stages(whole, plan):
         choices += [_choose_stages(whole, repetitions, plan, kind) for kind in range(len(plan.kinds))]
-    return sorted(choices, key=lambda choice: choice.objective(plan.criterion))
+    return sorted(choices, key=lambda choice: choice.objective(plan))
 
 
 def _may_start_stages(whole: Whole, plan: TuningPlan) -> bool:
@@ -162,8 +162,9 @@ def _share_left_out(repetitions: Sequence[Repetition]) -> float:
 def _choose_p0(whole: Whole, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
     """The paper's choice: walk p0, take the full data's rules above the chosen one, and remember all sizes."""
     steps = [own.by_p0 for own in repetitions]
-    path = average(steps, plan.max_rules)
-    p0 = choose_stable(steps, plan.max_rules) if plan.criterion == "stability" else choose_accurate(path)
+    path = average(steps, plan.max_rules, plan.ideal)
+    stable = plan.criterion == "stability"
+    p0 = choose_stable(steps, plan.max_rules, plan.ideal) if stable else choose_accurate(path)
     changed, at = _share_left_out(repetitions), path.at(p0)
     error, stability = float(path.error[at]), float(path.stability[at])
 
@@ -224,7 +225,7 @@ def _n_folds(repetitions: Sequence[Repetition]) -> int:
 def _choose_length(plain: Choice, repetitions: Sequence[Repetition], plan: TuningPlan) -> Choice:
     """The same number of rules in every fold, without corrections."""
     steps = [own.by_length for own in repetitions if own.by_length is not None]
-    path, step = growing_path(steps, plan.max_rules, plan.criterion)
+    path, step = growing_path(steps, plan.max_rules, plan.criterion, plan.ideal)
 
     def use(fold: FoldResult, step: int = step) -> Use:
         return fold.by_length.use(step)
@@ -257,7 +258,7 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
     """The same number of stages in every fold, then on the full data; every prefix of that list is a size."""
     training, paths, slopes = whole.training, whole.paths, plan.kinds[kind]
     steps = [own.by_stage[kind] for own in repetitions]
-    path, step = growing_path(steps, plan.max_rules, plan.criterion)
+    path, step = growing_path(steps, plan.max_rules, plan.criterion, plan.ideal)
     changed = _share_left_out(repetitions)
 
     def use(fold: FoldResult, step: int = step) -> Use:
@@ -351,6 +352,6 @@ def _repeat(
 
 def _without_rules(training: Training, weighted: WeightedPrefixes, n_trees: int, plan: TuningPlan) -> Model:
     nothing = np.zeros(0)
-    path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, plan.n_repeats or 1)
+    path = TuningPath(nothing, nothing, nothing, nothing, nothing, nothing, nothing, plan.n_repeats or 1, plan.ideal)
     tuning = Tuning(path, 1.0, 1.0, 1.0, plan.criterion, 0, 0.0, RuleSet(), ())
     return replace(plan.weighing.model(training, weighted, 0, n_trees), tuning=tuning)
