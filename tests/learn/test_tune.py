@@ -91,12 +91,11 @@ def test_average_is_over_the_union_of_edges() -> None:
 
 def test_choices_by_hand() -> None:
     steps = _steps([1, 0.5, 0.4, 0.3, 0], [0, 1, 2, 30], [1, 0.5, 0.5, 0.1], [1, 0.7, 0.7, 0.9])
-    assert choose_stable([steps], 25, IDEAL) == pytest.approx(
-        0.45
-    )  # a tie goes to the shorter list; 30 rules are too many
+    # a tie goes to the shorter list; 30 rules are too many
+    assert choose_stable([steps], 25, IDEAL) == pytest.approx(0.45)
     others = [_steps([1, 0.5, s, 0], [0, 1, 2], [1, 0.5, 0.3], [1, 0.7, 0.9]) for s in (0.4, 0.3)]
-    assert choose_stable([steps, *others], 25) == pytest.approx(0.2)  # median of 0.45, 0.2, 0.15
-    path = average([_steps([1, 0.5, 0.3, 0], [1, 2, 3], [0.5, e, 0.3], [1, 1, 1]) for e in (0.29, 0.35)], 25)
+    assert choose_stable([steps, *others], 25, IDEAL) == pytest.approx(0.2)  # median of 0.45, 0.2, 0.15
+    path = average([_steps([1, 0.5, 0.3, 0], [1, 2, 3], [0.5, e, 0.3], [1, 1, 1]) for e in (0.29, 0.35)], 25, IDEAL)
     assert choose_accurate(path) == pytest.approx(path.p0[1] if path.error[1] <= 0.3 else path.p0[2])
 
 

@@ -31,6 +31,7 @@ BEFORE = {"post_treatment": "paper", "weighting": "equal", "n_stages": 1, "loss"
 BEFORE |= {"monotonic_cst": None, "interaction_cst": None, "prepare": False, "max_levels": 255}
 BEFORE |= {"forbidden": None, "required_rules": None, "event": None, "positive_class": None}
 BEFORE |= {"min_samples_leaf": None, "slopes": False, "keep_folds": False, "nested": False}
+BEFORE |= {"target_stability": 0.9, "stability_weight": 1.0}
 
 
 def rows_of(path: Path) -> tuple[Any, dict[str, Any]]:
