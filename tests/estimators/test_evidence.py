@@ -11,9 +11,9 @@ from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, load
 from pysirus._data.column import DataError
 from pysirus._learn.resample import FOREST, Resampling
 from pysirus._learn.tuning.folds import derive
+from pysirus._learn.tuning.forward import periods_of
 from pysirus._parameters import ParameterError
 from pysirus._use.evidence import GAIN, expected_return, next_return
-from pysirus.estimators.evidence import periods_of
 
 QUICK = {"n_rules": 4, "n_trees": 200, "random_state": 1}
 
@@ -164,7 +164,7 @@ def test_periods_are_lists_over_time_and_errors_forward_in_time(model, rows):
 def test_many_times_are_cut_into_ten_periods():
     names, place = periods_of(np.arange(400))
     assert len(names) == 10 and names[0] == "0 to 39" and set(np.bincount(place)) == {40}
-    with pytest.raises(DataError, match="at least two periods"):
+    with pytest.raises(DataError, match="At least 2 periods"):
         periods_of(np.zeros(50))
     with pytest.raises(DataError, match="has 3 rows"):
         periods_of(np.repeat([0, 1], [50, 3]))

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pysirus._families.of_model import BY_LOSS
 from pysirus._model.held_out import HeldOut
 from pysirus._model.keys import key, keys_of, option, record
-from pysirus._model.kinds import ANYTHING, items, number, one_of, text, whole
+from pysirus._model.kinds import ANYTHING, LABEL, items, number, one_of, text, whole
 from pysirus._model.reference import Reference
 from pysirus._terms.fitted import FittedTerm
 
@@ -36,11 +36,12 @@ class ColumnRoles:
     weights: str | None = option("The column of sample weights.")
     exposure: str | None = option("The column of the exposure of counts; the model predicts counts per unit.")
     groups: str | None = option("The column of groups that stayed in one fold.")
+    time: str | None = option("The column of times, of folds that look forward.")
 
     @property
     def says_more(self) -> bool:
         """Whether there is more to remember than the target, whose name a model has anyway."""
-        return any(name is not None for name in (self.weights, self.exposure, self.groups))
+        return any(name is not None for name in (self.weights, self.exposure, self.groups, self.time))
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ class Facts(Mapping[str, Any]):
         "The kinds of lists that tuning compared, the chosen one first."
     )
     out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("What held-out rows say of it.")
+    last_time: Annotated[Any, LABEL] = option("The last time of the training rows, where folds look forward in time.")
     reference: Annotated[Mapping[str, Any], record(Reference)] | None = option(
         "Sums over the training rows, which later rows are compared with."
     )

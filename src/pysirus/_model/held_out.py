@@ -6,7 +6,7 @@ file, all of it is checked: the names of metrics, the number of numbers, and tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.keys import key, option, record
-from pysirus._model.kinds import fixed, items, line, map_of, nullable, number
+from pysirus._model.kinds import fixed, items, line, map_of, nullable, number, one_of
 from pysirus._model.parse import ensure, number_line, read_line
-from pysirus._text.format import format_number
+from pysirus._text.format import format_number, text_table
 
 Floats = NDArray[np.float64]
 
@@ -110,6 +110,30 @@ def _weights(text: str, count: int, place: str) -> Floats:
 
 
 @dataclass(frozen=True)
+class Forward:
+    """How lists that were learned from the rows before a period predict it."""
+
+    period: str = key("The period.")
+    n_before: int = key("Rows before it.", low=0)
+    n_rows: int = key("Rows of it.", low=0)
+    metric: Annotated[str, one_of(*METRICS)] = key("What was measured.")
+    value: float | None = key("The metric; null where the target does not vary.")
+    standard_error: float | None = key("Its standard error, or null.")
+
+
+def forward_rows(forward: Sequence[Forward]) -> tuple[list[str], list[list[str]]]:
+    """A header and a row for each period."""
+    rows = [[own.period, f"{own.n_before:,}", f"{own.n_rows:,}", _measured(own)] for own in forward]
+    return ["period", "rows before", "rows", METRICS[forward[0].metric]], rows
+
+
+def _measured(own: Forward) -> str:
+    return (
+        "" if own.value is None else " ± ".join(filter(None, metric_texts(own.metric, own.value, own.standard_error)))
+    )
+
+
+@dataclass(frozen=True)
 class HeldOut:
     """What held-out rows say of lists like that of a model: each row was predicted by a list of the other folds."""
 
@@ -127,6 +151,7 @@ class HeldOut:
     confusion: Annotated[Any, items(line(_short_line))] = option(
         "For each class a line: the weight of its rows by the class that was predicted."
     )
+    forward: tuple[Forward, ...] = key("Of folds that look forward in time: each period that was held out.", absent=())
 
     @property
     def learned(self) -> bool | None:
@@ -155,11 +180,14 @@ class HeldOut:
     def how(self) -> str:
         """How the metrics came about, in words."""
         repeats = f", {self.n_repeats} times" if self.n_repeats > 1 else ""
+        if self.forward:
+            return f"out of time: {self.n_folds} periods, each predicted from the rows before it{repeats}"
         return f"{self.n_folds}-fold cross-validation{repeats}"
 
     def __str__(self) -> str:
         doubt = f"\n\n{self.doubt}" if self.doubt else ""
-        return f"{self.how}\n\n{format_metrics(self.metrics)}{doubt}"
+        forward = f"\n\n{text_table(*forward_rows(self.forward))}" if self.forward else ""
+        return f"{self.how}\n\n{format_metrics(self.metrics)}{forward}{doubt}"
 
     @staticmethod
     def build(own: dict[str, Any], place: str, n_classes: int) -> HeldOut:

@@ -112,6 +112,9 @@ class TuningKeys:
     rules: Rules = key("The longest list, with outputs.")
     sizes: tuple[SizeKeys, ...] = key("The model of the first 1, 2, 3, ... rules.")
     n_folds: int | None = option("Folds of all repetitions.", low=2)
+    shared: Share | None = option(
+        "Of folds that look forward in time: the share of the rows of a fold that an earlier one has."
+    )
     target_stability: Frequency = key("The stability of the ideal point.", absent=IDEAL.stability)
     stability_weight: float = key("How much stability counts beside the error.", absent=IDEAL.weight, low=0)
 

@@ -152,6 +152,7 @@ class Tuning:
     rules: RuleSet  # the longest list, with outputs; a model of size k has the first k
     sizes: tuple[Size, ...]
     n_folds: int | None = None  # of all repetitions; None where it was not remembered
+    shared: float | None = None  # of folds that look forward: the share of a fold's rows that an earlier one has too
 
     def rules_of(self, size: Size) -> RuleSet:
         """The rules of a size, with their weights and in how many folds lists of that size have them."""
@@ -203,6 +204,9 @@ class Tuning:
             if n_rules > 1
             else f"the one rule would be selected again in {100 * stability:.0f} of 100 cases"
         )
+        if self.shared is not None:
+            forward = f"between forward folds, {100 * self.shared:.0f}% shared"
+            return f"Learned up to an earlier period, {again} (stability {stability:.2f} {forward})."
         common = (1 - 2 * self.changed) / (1 - self.changed)  # of the rows of two folds
         folds = f" between folds, {100 * common:.0f}% shared" if 0 < self.changed < 0.5 else ""
         return f"If {share} of the rows were replaced, {again} (stability {stability:.2f}{folds})."

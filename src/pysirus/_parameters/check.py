@@ -221,3 +221,34 @@ def support(value: float) -> float:
 def yes_or_no(name: str, value: Any) -> None:
     """True or False."""
     check_choice(name, value, (True, False))
+
+
+def share_or_one(name: str, value: Any) -> None:
+    """Numbers above 0, up to 1."""
+    if isinstance(value, bool) or value != 1:
+        check_real(name, value, 0, 1, also=", or 1")
+
+
+def folds_or_forward(text: str) -> int | str:
+    """A number of folds, or the word for those that look forward in time."""
+    if text == "forward":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"a number of folds, or forward, got '{text}'.") from None
+
+
+def columns_tried(text: str) -> int | float | str:
+    """A number of columns, a share of them, or how it follows from their number."""
+    if text in FEATURES:
+        return text
+    try:
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
+
+
+def share_of_rows(name: str, value: Any) -> None:
+    """A share of the rows, a number of them, or None."""
+    to_share(name, value, 1)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pysirus._parameters.check import (
-    FEATURES,
     Check,
     Option,
     check_choice,
@@ -20,11 +19,14 @@ from pysirus._parameters.check import (
     check_jobs,
     check_real,
     check_support,
+    columns_tried,
     count_or_auto,
+    folds_or_forward,
     parameter,
+    share_of_rows,
     share_or_count,
+    share_or_one,
     support,
-    to_share,
     yes_or_auto,
     yes_or_no,
 )
@@ -53,27 +55,6 @@ def between(low: float, high: float, none: bool = False) -> Check:
     return lambda name, value: check_real(name, value, low, high, none)
 
 
-def share_or_one(name: str, value: Any) -> None:
-    """Numbers above 0, up to 1."""
-    if isinstance(value, bool) or value != 1:
-        check_real(name, value, 0, 1, also=", or 1")
-
-
-def columns_tried(text: str) -> int | float | str:
-    """A number of columns, a share of them, or how it follows from their number."""
-    if text in FEATURES:
-        return text
-    try:
-        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        raise ValueError(f"a number such as 3, a share such as 0.5, sqrt or log2, got '{text}'.") from None
-
-
-def share_of_rows(name: str, value: Any) -> None:
-    """A share of the rows, a number of them, or None."""
-    to_share(name, value, 1)
-
-
 @dataclass(eq=False, repr=False)
 class ListSize:
     """How many rules are kept."""
@@ -100,9 +81,19 @@ class Folds:
 
     cv: Any = parameter(
         10,
-        "int, splitter or iterable, default=10",
-        "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together.",
-        option=Option("--folds", "N", "Folds of the cross-validation.", None, type=int),
+        'int, splitter, iterable or "forward", default=10',
+        "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together. "
+        '"forward", with ``time`` in ``fit``: each period of the later half of the rows is predicted from those before '
+        "it.",
+        option=Option(
+            "--folds",
+            "N|forward",
+            "Folds of the cross-validation. forward: periods, each predicted from the rows before it (--periods).",
+            None,
+            "--cv",
+            type=str,
+            parse=folds_or_forward,
+        ),
     )
     n_repeats: int | str = parameter(
         "auto",

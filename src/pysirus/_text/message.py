@@ -15,7 +15,7 @@ from typing import Any
 from pysirus._text.format import one_line
 
 OPEN, BETWEEN, SHUT = "\x0e", "\x1f", "\x0f"  # which no text in a message has: control characters are written out
-PYTHON_ROLES = {"target": "y", "weights": "sample_weight", "groups": "groups"}
+PYTHON_ROLES = {"target": "y", "weights": "sample_weight", "groups": "groups", "time": "time"}
 ROLE_WORDS = {"weights": "sample weights"}
 
 
@@ -67,7 +67,7 @@ TERMS: dict[str, type[Term]] = {
 }
 Door = Callable[[Term], str]
 
-TARGET, WEIGHTS, GROUPS = Role("target"), Role("weights"), Role("groups")
+TARGET, WEIGHTS, GROUPS, TIME = Role("target"), Role("weights"), Role("groups"), Role("time")
 OR_NONE = InPython(" or None")
 FEWER = f"{InPython(': model.with_rules(k)')}{InCommand('n_rules', 'N')}"  # rules
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pysirus._model.held_out import Forward, forward_rows
 from pysirus._model.model import Model
 from pysirus._stability.measures import NAMES, Estimate, Stability, near_matrix
 from pysirus._terms.fitted import FittedTerm
@@ -58,18 +59,6 @@ class TermEvidence:
     def threshold_text(self) -> str:
         """The intervals of its thresholds, in words."""
         return "; ".join(f"{name} {_between((low, high))}" for name, low, high in self.thresholds)
-
-
-@dataclass(frozen=True)
-class Forward:
-    """How lists that are learned before a period predict it."""
-
-    period: str
-    n_before: int
-    n_rows: int
-    metric: str
-    value: float
-    standard_error: float | None
 
 
 @dataclass(frozen=True)
@@ -161,10 +150,6 @@ class Evidence:
         header = ["between", *(words.get(name, "columns corrected") for name in names)]
         return header, [[own.between, *(str(own.measures.get(name, "")) for name in names)] for own in every]
 
-    def _forward_rows(self) -> tuple[list[str], list[list[str]]]:
-        rows = [[own.period, f"{own.n_before:,}", f"{own.n_rows:,}", _metric(own)] for own in self.forward]
-        return ["period", "rows before", "rows", self.forward[0].metric.replace("_", " ")], rows
-
     @property
     def head(self) -> str:
         """What was done, in a line."""
@@ -190,7 +175,7 @@ class Evidence:
         return lines
 
     def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
-        return [self._rows(), self._stability_rows(), *([self._forward_rows()] if self.forward else [])]
+        return [self._rows(), self._stability_rows(), *([forward_rows(self.forward)] if self.forward else [])]
 
     def __str__(self) -> str:
         first, *others = (text_table(*own) for own in self._tables())
@@ -210,10 +195,6 @@ def _between(pair: Interval | None) -> str:
         return ""
     low, high = (format_threshold(value, rounded=True) if value >= 1e4 else format_number(value, 3) for value in pair)
     return low if low == high else f"{low} to {high}"
-
-
-def _metric(own: Forward) -> str:
-    return f"{own.value:.3f}" + ("" if own.standard_error is None else f" ± {own.standard_error:.3f}")
 
 
 # ------------------------------------------------------------------------------------------------------------ figures

@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
-from pysirus._data.frame import without_weightless
+from pysirus._data.frame import take, without_weightless
 from pysirus._families.read import check_weights, name_of, read_weights
 from pysirus._families.row_metrics import Metrics, Predicted
-from pysirus._model.held_out import format_metrics
+from pysirus._learn.tuning.forward import read_times
+from pysirus._model.held_out import format_metrics, metrics_line
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._runtime.sums import times
 from pysirus._text.format import one_line
+from pysirus._text.message import TIME, setting
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,18 @@ class Score:
         What is predicted.
     weighted_by : str or None
         The name of the weights; None where every row counts once.
+    later : Score or None
+        The same of the rows that are later than all training rows, where the model knows their times.
+    after : str or float, optional
+        The last time of the training rows, where the times of these rows are known too.
     """
 
     metrics: Metrics
     n_rows: int
     target: str
     weighted_by: str | None = None
+    later: Score | None = None
+    after: str | float | None = None
 
     def __getitem__(self, name: str) -> float:
         return self.metrics[name][0]
@@ -61,13 +70,28 @@ class Score:
 
     def __str__(self) -> str:
         weighted = "" if self.weighted_by is None else f", weighted by {one_line(self.weighted_by)}"
-        return f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}\n\n{format_metrics(self.metrics)}"
+        head = f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}"
+        return "\n\n".join(
+            [head, format_metrics(self.metrics), *([self.out_of_time] if self.after is not None else [])]
+        )
+
+    @property
+    def out_of_time(self) -> str:
+        """What the rows say that are later than the training rows, in a line."""
+        after = f"{self.after:g}" if isinstance(self.after, float) else one_line(str(self.after))
+        if self.later is None:
+            return f"out of time: no row is after {after}, the last time of the training rows"
+        return f"out of time: {self.later.n_rows:,} rows after {after}, {metrics_line(self.later.metrics)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         metrics = {name: {"value": value, "standard_error": error} for name, (value, error) in self.metrics.items()}
         weighted = {} if self.weighted_by is None else {"weighted_by": self.weighted_by}
-        return {"target": self.target, "n_rows": self.n_rows, **weighted, "metrics": metrics}
+        told = {"target": self.target, "n_rows": self.n_rows, **weighted, "metrics": metrics}
+        if self.after is not None:
+            told["after"] = self.after
+            told["later"] = None if self.later is None else self.later.to_dict()
+        return told
 
 
 class Rows(NamedTuple):
@@ -92,6 +116,24 @@ def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
     found = score_parts(model, [Rows(X, y, sample_weight)])
     weighted_by = None if sample_weight is None else name_of(sample_weight) or "sample_weight"
     return replace(found, weighted_by=weighted_by)
+
+
+def with_later(model: Model, found: Score, rows: Rows, time: Any) -> Score:
+    """The score of some rows, and of those of them that are later than all training rows."""
+    last = model.facts.last_time
+    if last is None:
+        raise ParameterError(
+            f"The model does not know the times of its training rows: tune with {setting('cv', 'forward')}."
+        )
+    when = read_times(time, len(rows.y))
+    kind = when.dtype.kind
+    if isinstance(last, str) != (kind in "UOM"):
+        raise DataError(f"{TIME} is of another kind than in training, where the last one is {last!r}.")
+    late = when > (np.datetime64(last) if kind == "M" else last)
+    if not late.any():
+        return replace(found, after=last)
+    some = (None if data is None else take(data, late) for data in (rows.X, rows.y, rows.weights))
+    return replace(found, after=last, later=score_parts(model, [Rows(*some)]))
 
 
 def score_parts(model: Model, parts: Iterable[Rows]) -> Score:

@@ -118,6 +118,15 @@ Groups = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Periods = Annotated[
+    str | None,
+    typer.Option(
+        "--periods",
+        metavar="COL",
+        help="With --folds forward, the column of times: numbers, dates, or text that begins with the year.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Increasing = Annotated[
     list[str] | None,
     typer.Option(

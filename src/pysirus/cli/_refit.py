@@ -63,7 +63,7 @@ def _rows_of(rules: Model, estimator: Any, table: str) -> Training | FileTrainin
         categorical=categorical or None,
         weights=None if roles is None else roles.weights,
         exposure=None if roles is None else roles.exposure,
-        groups=None if roles is None else roles.groups,
+        groups=None if roles is None else roles.groups or roles.time,
         strict=not estimator.prepare,
         task=task,
     )

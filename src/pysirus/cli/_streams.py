@@ -39,6 +39,7 @@ OPTIONS: dict[str, str] = {
 OPTIONS |= {"memory": "--memory", "max_rows": "--max-rows", "categorical_features": "--categorical"}
 OPTIONS |= {"monotonic_cst": "--increasing/--decreasing", "drop": "--drop", "event": "--event"}
 OPTIONS |= {"sample_weight": "--sample-weight", "rules": "--add", "full": "`pysirus show MODEL --full`"}
+OPTIONS |= {"time": "--periods", "groups": "--groups"}
 OPTIONS |= {"tolerance": "--tolerance", "training": "--training"}
 OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
 OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", "by")} | {

@@ -68,7 +68,7 @@ class Training(NamedTuple):
 
     def fit(self, estimator: Any) -> None:
         """Learn from the table, whose columns the model remembers."""
-        folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
+        folds = estimator._told_of_folds(self.groups)
         if self.event is not None:
             estimator.set_params(event=self.event)
         with naming(target=str(getattr(self.target, "name", "") or "")):
@@ -102,7 +102,7 @@ class FileTraining(NamedTuple):
 
     def fit(self, estimator: Any) -> None:
         """Learn from the files."""
-        folds = {} if self.groups is None or not estimator._is_tuned else {"groups": self.groups}
+        folds = estimator._told_of_folds(self.groups)
         options: dict[str, Any] = {"sample_weight": self.weights, "drop": self.drop, "memory": self.memory}
         if self.exposure is not None:
             options["exposure"] = self.exposure

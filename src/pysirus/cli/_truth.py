@@ -17,7 +17,7 @@ from pysirus._text.format import format_number, one_line
 from pysirus._use.groups import GroupMetrics, group_metrics
 from pysirus._use.score import Rows
 from pysirus.cli._predict import features_of
-from pysirus.cli._table import is_files, open_table, times_of, weights_of
+from pysirus.cli._table import check_named, is_files, open_table, times_of, weights_of
 from pysirus.engine.backends.known import known_columns
 
 
@@ -126,6 +126,13 @@ class Columns:
         y, weights = self.response(table)
         features = features_of(table if rules.named else table.drop_columns(list(dict.fromkeys(self.names))), rules)
         return Rows(features, y, weights, name)
+
+
+def periods_in(table: pa.Table, rules: Model, given: str | None) -> Any:
+    """The times of rows: a column that was named, or the model's own where the table has it."""
+    own = None if rules.roles is None else rules.roles.time
+    name = given or (own if own in table.column_names else None)
+    return None if name is None else check_named(table, name, "time")
 
 
 def score_groups(rules: Model, table: str, truth: Columns, by: str) -> GroupMetrics:

@@ -52,6 +52,7 @@ def tune(
     drop: options.Drop = None,
     weights: options.Weights = None,
     groups: options.Groups = None,
+    periods: options.Periods = None,
     increasing: options.Increasing = None,
     decreasing: options.Decreasing = None,
     exposure: options.Exposure = None,
@@ -66,12 +67,18 @@ def tune(
     Example: [bold]pysirus tune houses.csv --target price --model houses.json --plot path.png[/bold]
 
     Larger than memory: [bold]pysirus tune 'houses/*.parquet' --target price --memory 2GB[/bold]
+
+    Forward in time: [bold]pysirus tune credit.csv --target paid --cv forward --time month[/bold]
     """
+    from pysirus._learn.tuning.forward import check_forward
     from pysirus.cli._query import queried
     from pysirus.cli._table import Roles
 
     table = queried(table, sql)
     strict = not parameters["prepare"]
+    if parameters.get("cv") == "forward" and event is None:  # --time is of survival otherwise
+        periods, time = periods or time, None
+    groups = check_forward(parameters.get("cv"), groups, periods)
     roles = Roles(categorical, drop, weights, task, exposure, increasing, decreasing, strict, time, event, groups)
     manner = options.manner_of(json, quiet, model)
     learn_tuned(table, target, roles, parameters, memory=memory, model=model, plot=plot, manner=manner)

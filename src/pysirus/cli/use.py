@@ -79,6 +79,12 @@ def score(
     event: Annotated[
         str | None, typer.Option("--event", metavar="COL", help="Survival: the column of events. Default: the model's.")
     ] = None,
+    periods: Annotated[
+        str | None,
+        typer.Option(
+            "--periods", metavar="COL", help="The column of times of a model tuned forward. Default: its own."
+        ),
+    ] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="COL", help="Compare the groups of rows that this column makes.")
     ] = None,
@@ -101,13 +107,13 @@ def score(
 
     from pysirus._data.frame import rows_that_count
     from pysirus._text.message import naming
-    from pysirus._use.score import Rows, score_parts
+    from pysirus._use.score import Rows, score_parts, with_later
     from pysirus.cli._parts import score_files
     from pysirus.cli._query import queried
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
-    from pysirus.cli._truth import Truth, score_groups
+    from pysirus.cli._truth import Truth, periods_in, score_groups
     from pysirus.engine.backends.known import known_columns
 
     table = queried(table, sql)
@@ -125,9 +131,12 @@ def score(
             found = score_files(rules, table, truth)
         else:
             text, numbers = truth.kinds(rules)
-            rows = truth.read(rules, open_table(table, rules, text=text, known=known_columns(rules, numbers)))
+            opened = open_table(table, rules, text=text, known=known_columns(rules, numbers))
+            rows = truth.read(rules, opened)
             with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
                 found = score_parts(rules, [Rows(*taken)])
+            if (time_column := periods_in(opened, rules, periods)) is not None:
+                found = with_later(rules, found, rows, time_column)
     found = replace(found, weighted_by=truth.weighted_by)
     if json:
         print_json(found.to_dict())

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import sub
+from itertools import chain, repeat
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from pysirus._families.fixed_point import Scale
 from pysirus._families.integer_rows import IntegerRows
 from pysirus._families.responses import Response
 from pysirus._learn.tuning.folds import StratifiedFolds, check_enough, check_known, derive, fold_of_groups
+from pysirus._learn.tuning.forward import FORWARD, Periods, forward_folds, learns_from, read_times
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._text.message import Parameter
 from pysirus.engine.fingerprints import Fingerprinted, Fingerprints
@@ -59,11 +59,15 @@ class Answers(Generic[Key, Answer]):
 
 @dataclass(frozen=True)
 class Repetition:
-    """The folds of one repetition of the cross-validation: stratified, or one for each group."""
+    """The folds of one repetition of the cross-validation: stratified, by groups, or forward in time.
+
+    Rows are in blocks, mostly those that each fold holds out. Looking forward, the last block is of no fold.
+    """
 
     deal: StratifiedFolds
     ranks: Mapping[int, tuple[int, ...]]  # rows of each stratum before a part, by the number of its first row
-    by_group: NDArray[np.unsignedinteger[Any]] | None = None  # [row], where groups stay together
+    by_group: NDArray[np.unsignedinteger[Any]] | None = None  # [row]: the block of each, where groups stay together
+    forward: bool = False  # whether a fold learns from the blocks before its own
 
     @property
     def n_folds(self) -> int:
@@ -71,26 +75,40 @@ class Repetition:
         return self.deal.n_folds
 
     @property
-    def sizes(self) -> list[int]:
-        """How many rows each fold holds out."""
-        if self.by_group is None:
-            return self.deal.fold_sizes
-        sizes: list[int] = np.bincount(self.by_group, minlength=self.n_folds).tolist()
-        return sizes
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.n_folds + self.forward
+
+    def learns(self, fold: int, block: int) -> bool:
+        """Whether a fold learns from the rows of a block."""
+        return bool(learns_from(block, fold, self.n_folds)) if self.forward else fold != block
+
+    def sums(self, answers: Sequence[Any]) -> list[Any]:
+        """For each fold the sum of the answers of the blocks that it learns from; None is no answer."""
+        if not self.forward:
+            return sums_without(answers)
+        found = [answers[-1]]
+        for answer in answers[: self.n_folds - 1]:
+            found.append(sum_of_some([found[-1], answer]))
+        return found
 
     def of_rows(self, first_row: int, response: Response) -> NDArray[np.unsignedinteger[Any]]:
-        """The folds that hold out the rows of a part."""
+        """The blocks of the rows of a part."""
         if self.by_group is None:
             return self.deal.of_rows(response, self.ranks[first_row])
         return self.by_group[first_row : first_row + response.n_rows]
 
+    def blocks(self, first_row: int, response: Response) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Of the rows of a part those of each block, where there are any."""
+        own = self.of_rows(first_row, response)
+        for block in range(self.n_blocks):
+            rows = np.flatnonzero(own == block)
+            if len(rows):
+                yield block, rows
+
     def held_out(self, first_row: int, response: Response) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """Of the rows of a part those that each fold holds out, where there are any."""
-        folds = self.of_rows(first_row, response)
-        for fold in range(self.n_folds):
-            rows = np.flatnonzero(folds == fold)
-            if len(rows):
-                yield fold, rows
+        return ((block, rows) for block, rows in self.blocks(first_row, response) if block < self.n_folds)
 
 
 def sums_without(answers: Sequence[Any]) -> list[Any]:
@@ -121,28 +139,29 @@ class FoldQuery:
 
 @dataclass(frozen=True)
 class GroupQuery:
-    """Which group is each row in?"""
+    """Which group is each row in, or of which time is it?"""
 
     read: PartReader
+    of_times: bool = False
 
     def __call__(self, part: Part) -> Fingerprinted[Answers[int, NDArray[Any]]] | None:
         response, fingerprints = self.read.response(part)
         groups = np.asarray(part.weighing().groups)
         with naming(part):
-            check_known(groups)
+            (read_times if self.of_times else check_known)(groups)
         return Fingerprinted(Answers({part.number: groups}), fingerprints) if response.n_rows else None
 
 
 @dataclass(frozen=True)
 class FoldStatsQuery(FoldQuery):
-    """Within which limits do the rows that each fold holds out answer and weigh?"""
+    """Within which limits do the rows of each block answer and weigh?"""
 
     def __call__(self, part: Part) -> Fingerprinted[Answers[int, ResponseStats]] | None:
         response, fingerprints = self.read.response(part)
         if not response.n_rows:
             return None
-        held_out = self.folds.held_out(self.first_row(part), response)
-        extents = {fold: stats_of(part.number, response.take(rows)) for fold, rows in held_out}
+        blocks = self.folds.blocks(self.first_row(part), response)
+        extents = {block: stats_of(part.number, response.take(rows)) for block, rows in blocks}
         return Fingerprinted(Answers(extents), fingerprints)
 
 
@@ -161,19 +180,21 @@ class ScaledFoldQuery(FoldQuery):
             own = (scale.moment_weight_exponent, scale.whole, scale.repeated)
         return (*own, scale.low, scale.high) if column in self.labels else own
 
-    def scales_by_key(self, fold: int, column: int | None = None) -> dict[ScaleKey, Scale]:
-        """The scales of the folds that learn from what a fold holds out, by their keys."""
+    def scales_by_key(self, block: int, column: int | None = None) -> dict[ScaleKey, Scale]:
+        """The scales of the folds that learn from a block, by their keys."""
         return {
-            self.scale_key(other, column): self.scales[other] for other in range(self.folds.n_folds) if other != fold
+            self.scale_key(fold, column): self.scales[fold]
+            for fold in range(self.folds.n_folds)
+            if self.folds.learns(fold, block)
         }
 
     def pieces(self, part: Part) -> tuple[list[tuple[int, Any, Response]], Fingerprints]:
-        """Of each fold the columns and the response that it holds out."""
+        """The columns and the response of each block."""
         table, response, fingerprints = self.read(part)
         if not response.n_rows:
             return [], fingerprints
-        held_out = self.folds.held_out(self.first_row(part), response)
-        return [(fold, table.take(rows), response.take(rows)) for fold, rows in held_out], fingerprints
+        blocks = self.folds.blocks(self.first_row(part), response)
+        return [(block, table.take(rows), response.take(rows)) for block, rows in blocks], fingerprints
 
 
 @dataclass(frozen=True)
@@ -218,12 +239,16 @@ class FoldZooms(ScaledFoldQuery):
 # ------------------------------------------------------------------------------------------------------------- folds
 
 
-def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> Iterator[Repetition]:
-    """The folds of one repetition after the other, as they are drawn in memory."""
+def draw_repetitions(
+    cv: Any, n_repeats: int, parts: PartRows, seed: int
+) -> tuple[Periods | None, Iterator[Repetition]]:
+    """The folds of one repetition after the other, as they are drawn in memory; and periods that are held out."""
+    if isinstance(cv, str) and cv == FORWARD:
+        return _forward(n_repeats, parts, seed)
     if isinstance(cv, bool) or not isinstance(cv, numbers.Integral):
         raise ParameterError(
-            f"{Parameter('cv')} must be a number of folds for files, Dask and Spark, got {cv!r}: folds are drawn by "
-            "row number."
+            f"{Parameter('cv')} must be a number of folds, or 'forward', for files, Dask and Spark, got {cv!r}: folds "
+            "are drawn by row number."
         )
     check_integer("cv", cv, 2)
     n_folds, stats = int(cv), parts.stats
@@ -233,23 +258,38 @@ def draw_repetitions(cv: Any, n_repeats: int, parts: PartRows, seed: int) -> Ite
     )
     if not parts.rows.grouped:
         check_enough(n_folds, stats.n_rows)
-        return drawn
-    found = parts.detector(parts.rows.map_reduce_response(GroupQuery(parts.read))).by_key
-    groups = np.concatenate([found[part] for part in sorted(found)])
+        return None, drawn
+    groups = _beside(parts, GroupQuery(parts.read))
     grouped = (replace(own, by_group=fold_of_groups(groups, n_folds, own.deal.seed)) for own in drawn)
-    return chain([next(grouped)], grouped)  # whether there are enough groups is said before anything is grown
+    return None, chain([next(grouped)], grouped)  # whether there are enough groups is said before anything is grown
+
+
+def _beside(parts: PartRows, query: GroupQuery) -> NDArray[Any]:
+    """The groups, or times, of all rows."""
+    found = parts.detector(parts.rows.map_reduce_response(query)).by_key
+    return np.concatenate([found[part] for part in sorted(found)])
+
+
+def _forward(n_repeats: int, parts: PartRows, seed: int) -> tuple[Periods, Iterator[Repetition]]:
+    """Folds that learn from the rows before each period, the same in every repetition."""
+    folds = forward_folds(read_times(_beside(parts, GroupQuery(parts.read, of_times=True))))
+    ranks = {sum(own): own for own in parts.stats.ranks.values()}
+    deal = StratifiedFolds(folds.n_folds, seed, parts.stats.sizes)
+    return folds.periods, repeat(Repetition(deal, ranks, folds.fold, forward=True), n_repeats)
 
 
 def fold_stats(parts: PartRows, folds: Repetition) -> tuple[ResponseStats, ...]:
     """What is known of the responses of the rows that each fold learns from."""
     whole = parts.stats
     query = FoldStatsQuery(parts.read, folds, whole.first_rows)
-    held_out = parts.detector(parts.rows.map_reduce_response(query)).by_key
+    blocks = parts.detector(parts.rows.map_reduce_response(query)).by_key
     found, none = [], (0,) * len(whole.sizes)
-    for fold, others in enumerate(sums_without([held_out.get(fold) for fold in range(folds.n_folds)])):
-        gone = held_out[fold].strata
-        strata = {part: tuple(map(sub, own, gone.get(part, none))) for part, own in whole.strata.items()}
-        found.append(replace(others, strata=strata))
+    for fold, own in enumerate(folds.sums([blocks.get(block) for block in range(folds.n_blocks)])):
+        learned = [blocks[block].strata for block in blocks if folds.learns(fold, block)]
+        strata = {
+            part: tuple(map(sum, zip(none, *(some[part] for some in learned if part in some)))) for part in whole.strata
+        }
+        found.append(replace(own, strata=strata))
     return tuple(found)
 
 
@@ -300,7 +340,9 @@ class FoldSummaries:
         return self.parts.stats.first_rows
 
     def _without_each(self, keys: Sequence[ScaleKey], found: Mapping[Any, Any], column: tuple[int, ...]) -> list[Any]:
-        """For every fold the sum of what the others have answered, on its own scale."""
-        folds = range(self.folds.n_folds)
-        in_way = {key: sums_without([found.get((*column, fold, key)) for fold in folds]) for key in dict.fromkeys(keys)}
-        return [in_way[key][fold] for fold, key in zip(folds, keys)]
+        """For every fold the sum of the blocks that it learns from, on its own scale."""
+        blocks = range(self.folds.n_blocks)
+        in_way = {
+            key: self.folds.sums([found.get((*column, block, key)) for block in blocks]) for key in dict.fromkeys(keys)
+        }
+        return [in_way[key][fold] for fold, key in enumerate(keys)]

@@ -25,6 +25,7 @@ from pysirus.engine.train import BinningScheme
 
 MAX_BINS = 256
 NO_FOLD = 255  # of a row that no fold on this grid holds out
+BEFORE = 254  # of a row that all folds on it learn from, where they look forward
 Table = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
 
 
@@ -102,14 +103,22 @@ class GridFolds:
     def __call__(self, first_row: int, response: Response) -> NDArray[np.uint8]:
         folds = self.folds.of_rows(first_row, response)
         here = (folds >= self.first) & (folds < self.end)
-        return np.where(here, folds - self.first, NO_FOLD).astype(np.uint8)
+        own = np.where(here, folds - self.first, NO_FOLD)
+        if self.folds.forward:
+            own = np.where((folds < self.first) | (folds == self.folds.n_folds), BEFORE, own)
+        return own.astype(np.uint8)
+
+
+def learned_rows(marks: NDArray[np.uint8], fold: int, forward: bool) -> NDArray[np.intp]:
+    """The rows that a fold on a grid learns from, by their marks."""
+    return np.flatnonzero((marks < fold) | (marks == BEFORE) if forward else marks != fold)
 
 
 def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[BinningScheme]) -> list[tuple[int, int, tuple[Cuts, ...]]]:
     """Folds in groups, first and end, each as large as one grid can serve: mostly all of them."""
     groups, first = [], 0
     while first < len(folds):
-        end = min(len(folds), first + NO_FOLD)
+        end = min(len(folds), first + BEFORE)
         while (grid := grid_of(whole, folds[first:end])) is None:
             if end == first + 1:
                 raise ParameterError(

@@ -28,7 +28,7 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.row_values import PackedValues, values_in
 from pysirus.engine.fingerprints import Fingerprinted
 from pysirus.engine.folds import Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
-from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids
+from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids, learned_rows
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part, ShardDataset
 from pysirus.engine.read import PartRows, ResponseStats
@@ -42,12 +42,13 @@ class FoldRows:
     """A view: of a shard on the grid the rows that a fold learns from, in its own bins, numbered among themselves."""
 
     fold: int  # among those on the grid
+    forward: bool
     scale: Scale  # of these rows
     first_rows: Mapping[int, int]  # by number of the first row of the shard
     reading: GridReading
 
     def __call__(self, shard: Shard) -> Shard | None:
-        rows = np.flatnonzero(shard.bins[-1] != self.fold)
+        rows = learned_rows(shard.bins[-1], self.fold, self.forward)
         if not len(rows):
             return None
         response = replace(shard.response.take(rows), part_of=self.scale)
@@ -128,7 +129,9 @@ class FoldTuning:
             learners = []
             for fold in range(first, end):
                 first_rows = _renumbered(self.parts.stats, extents[fold])
-                rows = FoldRows(fold - first, scales[fold], first_rows, GridReading.of(grid, schemes[fold]))
+                rows = FoldRows(
+                    fold - first, folds.forward, scales[fold], first_rows, GridReading.of(grid, schemes[fold])
+                )
                 seed = derive(self.plan.settings.seed, number, fold)
                 learners.append(partial(self._learn, rows, schemes[fold], seed, n_trees, end - first))
             learned += self._on_grid(GridFolds(folds, first, end), grid, learners)

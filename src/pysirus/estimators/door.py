@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -27,7 +27,7 @@ from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._text.message import Parameter
-from pysirus._use.score import Rows, Score, score, score_parts
+from pysirus._use.score import Rows, Score, score, score_parts, with_later
 
 if TYPE_CHECKING:
     from pysirus.estimators.in_parts import InParts
@@ -50,6 +50,7 @@ class Given:
     memory: int = MEMORY
     scratch: str | os.PathLike[str] | None = None
     row_id: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)  # of roles, where they are not those of ROLES
 
     @property
     def names(self) -> dict[str, str]:
@@ -87,7 +88,7 @@ class Given:
                 f"{what} is the name '{name}', but X is an array without names. Give a data frame, or the values."
             )
         for role, name in names.items():
-            check_name(frame.columns, name, ROLES[role])
+            check_name(frame.columns, name, self.words.get(role, ROLES[role]))
         for name in self.pair:
             check_name(frame.columns, name, "times and events")
         for name in drop:
@@ -203,7 +204,7 @@ def _from_source(estimator: InParts, given: Given) -> None:
     with opened(given.X, how) as rows:
         if rows.table is None:
             options: dict[str, Any] = {"memory": given.memory, "scratch": given.scratch, "drop": drop}
-            options |= {role: name for role, name in given.names.items() if role != "y"}
+            options |= {given.words.get(role, role): name for role, name in given.names.items() if role != "y"}
             estimator.fit_files(list(rows.files), given.names.get("y", ""), **options)
         else:
             there = [name for name in drop if name in rows.table.column_names]
@@ -271,14 +272,22 @@ def truth_of(model: Model, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows]
             yield Rows(features, *rates_of(table, names["y"], exposure, weights))
 
 
-def score_anywhere(model: Model, X: Any, y: Any, sample_weight: Any) -> Score:
-    """Predictions of rows, wherever they lie, compared with their targets."""
+def score_anywhere(model: Model, X: Any, y: Any, sample_weight: Any, time: Any = None) -> Score:
+    """Predictions of rows, wherever they lie, compared with their targets; of tables also out of time."""
     if is_dask(X) or is_spark(X):
         raise DataError(
             f"metrics takes rows in memory or in files, found a {type(X).__name__}. Compare its predictions."
         )
     if is_elsewhere(X):
+        if time is not None:
+            raise ParameterError(f"{Parameter('time')} takes rows in memory: read the table first.")
         found = score_parts(model, truth_of(model, X, y, sample_weight))
         return replace(found, weighted_by=sample_weight)
     X, y, sample_weight, _ = Given(X, y, sample_weight).split()
-    return score(model, X, y, sample_weight)
+    found, frame = score(model, X, y, sample_weight), as_frame(X)
+    if time is None and model.roles is not None and frame is not None and model.roles.time in frame.columns:
+        time = model.roles.time
+    if isinstance(time, str) and frame is not None:
+        check_name(frame.columns, time, "time")
+        time = frame[time]
+    return found if time is None else with_later(model, found, Rows(X, y, sample_weight), time)

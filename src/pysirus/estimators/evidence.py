@@ -19,19 +19,20 @@ from pysirus._families.row_metrics import Predicted
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.resample import Resampling, continuous_columns, fit_samples
 from pysirus._learn.tuning.folds import check_groups
+from pysirus._learn.tuning.forward import periods_of, read_times
+from pysirus._learn.tuning.held_out import forward_metric
+from pysirus._model.held_out import Forward
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._stability.dice import Universe
 from pysirus._stability.measures import Stability, measure
 from pysirus._text.message import Parameter, setting
-from pysirus._use.evidence import Evidence, Forward, expected_return, next_return, terms_evidence
+from pysirus._use.evidence import Evidence, expected_return, next_return, terms_evidence
 
 if TYPE_CHECKING:
     from pysirus.estimators.sirus import SirusBase
 
 N_FOLDS = 10
-MOST_PERIODS = 24  # values of time that are periods by themselves; of more, rows in order are cut into N_FOLDS
-LEAST_ROWS = 20  # of a period
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def gather(
     settings = replace(settings, continuous=continuous_columns(cuts))
     rows = _Rows(estimator, table, response, settings, estimator._universe_of(cuts), retune)
     if when is not None:
-        return _over_time(model, rows, when[kept])
+        return _over_time(model, rows, read_times(when, len(kept))[kept])
     grouped = None if groups is None else check_groups(groups, len(kept))[kept]
     return _of_halves(model, rows, Resampling(response, grouped, settings.seed), n_resamples)
 
@@ -109,17 +110,14 @@ def own_columns(X: Any, model: Model) -> Any:
     return frame.select(list(model.columns)).to_native()
 
 
-def _column(X: Any, time: Any) -> NDArray[Any]:
+def _column(X: Any, time: Any) -> Any:
     """The times of rows: a column by its name, or as they are given."""
     if not isinstance(time, str):
-        return np.asarray(time)
+        return time
     frame = nw.from_native(X, eager_only=True)
     if time not in frame.columns:
         check_column(frame.to_arrow(), time, "time")
-    found = frame[time]
-    if found.is_null().any():
-        raise DataError(f"Column '{time}', the time, has missing values. Fill it in, or drop these rows.")
-    return np.asarray(found.to_numpy())
+    return frame[time]
 
 
 def _of_halves(model: Model, rows: _Rows, draw: Resampling, n_resamples: int) -> Evidence:
@@ -183,36 +181,7 @@ def _over_time(model: Model, rows: _Rows, when: NDArray[Any]) -> Evidence:
 
 def _forward(rows: _Rows, name: str, model: Model, n_before: int, test: NDArray[np.intp]) -> Forward:
     """What a model of earlier rows makes of a period."""
-    response = rows.response.take(test)
+    response, family = rows.response.take(test), model.family
     values = model.decision(recode_table(rows.table.take(test), model.features)).reshape(len(test), -1)
-    found = model.family.score_metrics(Predicted(values, response.truth, model.family.metric_weights(response)))
-    metric = model.family.score_metric
-    value, error = found.get(metric, (float("nan"), None))
-    return Forward(name, n_before, len(test), metric, value, error)
-
-
-def periods_of(when: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """The names of periods in their order, and the period of each row.
-
-    Each value is a period by itself, up to 24 of them. Of more, the rows in their order are cut into ten periods of
-    about the same size; rows of one value stay together.
-    """
-    values, place, counts = np.unique(when, return_inverse=True, return_counts=True)
-    place = place.reshape(-1)
-    names = [str(value) for value in values]
-    if len(values) > MOST_PERIODS:
-        upto = np.cumsum(counts) - counts
-        group = np.minimum(upto * N_FOLDS // len(when), N_FOLDS - 1)
-        _, group = np.unique(group, return_inverse=True)
-        ends = [np.flatnonzero(group == k) for k in range(int(group.max()) + 1)]
-        names = [f"{names[own[0]]} to {names[own[-1]]}" for own in ends]
-        place = group[place]
-    sizes = np.bincount(place)
-    if len(names) < 2:
-        raise DataError("Evidence over time takes at least two periods, found one value of time.")
-    if sizes.min() < LEAST_ROWS:
-        few = names[int(sizes.argmin())]
-        raise DataError(
-            f"The period '{few}' has {sizes.min()} rows, and a list takes at least {LEAST_ROWS}: use longer periods."
-        )
-    return names, place
+    predicted = Predicted(values, response.truth, family.metric_weights(response))
+    return forward_metric(name, n_before, [predicted], family)

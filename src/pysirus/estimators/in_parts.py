@@ -38,6 +38,10 @@ class InParts(SirusBase):
     def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
         """What puts rows into bins and learns from them; refuses before that what it cannot do."""
 
+    def _told_of_folds(self, groups: Any) -> dict[str, Any]:
+        """What ``fit`` takes of rows that stay together; nothing where there are no folds."""
+        return {}
+
     def _fit_parts(
         self: Self,
         rows: RowDataset,
@@ -137,7 +141,7 @@ class InParts(SirusBase):
         def find_recipe() -> ColumnRecipe | None:
             return date_recipe(rows.features, rows.date_columns(labels))
 
-        columns = {role: given.get(role) for role in ("weights", "groups")}
+        columns = {"weights": given.get("weights"), "groups": given.get("groups"), "time": given.get("groups")}
         with within(memory), naming(target=target, **columns):
             name = target if exposure is None else rate_name(target, exposure)
             self._fit_parts(rows, name, options, settings, find_recipe)

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -23,6 +23,7 @@ from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.select import Limits
 from pysirus._learn.stages import LEAST_ROWS
 from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, Split, TuningPlan, draw_folds, fit_folds
+from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward, forward_folds, read_times
 from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
 from pysirus._learn.weighing import weighing_of
@@ -181,6 +182,7 @@ class TunedSirus(InParts, Folds):
         sample_weight: Any = None,
         groups: Any = None,
         *,
+        time: Any = None,
         exposure: Any = None,
         drop: Sequence[str] = (),
         memory: int = MEMORY,
@@ -203,6 +205,10 @@ class TunedSirus(InParts, Folds):
             Sample weights, or the name of their column.
         groups : array of shape (n_rows,) or str, optional
             Rows of the same group stay in the same fold. A column that is named here is no feature.
+        time : array of shape (n_rows,) or str, optional
+            With ``cv="forward"``: numbers, dates, or text that begins with the year. Each time is a period (of more
+            than 24 ten periods are made), and each period of the later half of the rows is predicted from the rows
+            before it. A column that is named here is no feature.
         exposure : array of shape (n_rows,) or str, optional
             Of counts, what they were collected over: what is learned are counts per unit of it, with the exposure
             (times the weights) as weight. A column that is named here is no feature.
@@ -221,7 +227,9 @@ class TunedSirus(InParts, Folds):
         -------
         self : estimator
         """
-        enter(self, Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id))
+        groups = check_forward(self.cv, groups, time)
+        roles = {"groups": "time"} if self._forward else {}
+        enter(self, Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id, roles))
         return self
 
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
@@ -229,15 +237,32 @@ class TunedSirus(InParts, Folds):
         calibrated = self._calibrated
         table, response, target = self._read(X, y, sample_weight)
         kept = self._counting(y, sample_weight, table.n_rows)
-        seed = settings.seed
-        splits = draw_folds(self.cv, self._most_repeats, response=response, groups=groups, kept=kept, seed=seed)
+        seed, periods = settings.seed, None
+        splits: Iterator[list[Split]]
+        if self._forward:
+            folds = forward_folds(read_times(groups, len(kept))[kept])
+            splits, periods = repeat(folds.splits(), self._most_repeats), folds.periods
+        else:
+            splits = draw_folds(self.cv, self._most_repeats, response=response, groups=groups, kept=kept, seed=seed)
         first = next(splits)  # what is wrong with the folds is said before anything is grown
         n_forests = 1 + (1 if self.n_repeats == "auto" else self._most_repeats) * len(first)
         settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
-        self._keep(self._tune(table, response, target, settings, chain([first], splits)))
+        self._keep(self._tune(table, response, target, settings, chain([first], splits), periods))
         self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
         if calibrated is not None:
-            calibrated.calibrate(X, y, sample_weight, groups=groups, nested=self.nested)
+            together = None if self._forward else groups
+            calibrated.calibrate(X, y, sample_weight, groups=together, nested=self.nested)
+
+    @property
+    def _forward(self) -> bool:
+        """Whether folds look forward in time."""
+        return isinstance(self.cv, str) and self.cv == FORWARD
+
+    def _told_of_folds(self, groups: Any) -> dict[str, Any]:
+        return {} if groups is None else {"time" if self._forward else "groups": groups}
+
+    def _remember(self, roles: ColumnRoles) -> None:
+        super()._remember(replace(roles, groups=None, time=roles.groups) if self._forward and roles.groups else roles)
 
     @property
     def _calibrated(self) -> Calibrated | None:
@@ -249,10 +274,16 @@ class TunedSirus(InParts, Folds):
         return self
 
     def _tune(
-        self, table: Table, response: Response, target: str, settings: Settings, splits: Iterable[Sequence[Split]]
+        self,
+        table: Table,
+        response: Response,
+        target: str,
+        settings: Settings,
+        splits: Iterable[Sequence[Split]],
+        periods: Periods | None = None,
     ) -> Fitted:
         """Tuning on rows in memory."""
-        plan = self._plan(settings)
+        plan = replace(self._plan(settings), periods=periods)
         folds = partial(fit_folds, table, response, splits, plan)
         return tune(partial(bin_rows, table, response, target), folds, plan)
 
@@ -285,6 +316,7 @@ class TunedSirus(InParts, Folds):
         *,
         sample_weight: str | None = None,
         groups: str | None = None,
+        time: str | None = None,
         exposure: str | None = None,
         drop: Sequence[str] = (),
         memory: int = 1 << 30,
@@ -293,7 +325,7 @@ class TunedSirus(InParts, Folds):
     ) -> Tuned:
         """Choose the number of rules and learn them from files that need not fit into memory, as ``fit`` does.
 
-        All folds share the passes over the files. ``cv`` must be a number of folds.
+        All folds share the passes over the files. ``cv`` must be a number of folds, or "forward".
 
         Parameters
         ----------
@@ -306,6 +338,8 @@ class TunedSirus(InParts, Folds):
             The column of sample weights.
         groups : str, optional
             A column, which is no feature: rows of the same group stay in the same fold.
+        time : str, optional
+            With ``cv="forward"``: the column of times, which is no feature.
         exposure : str, optional
             Of counts, the column of what they were collected over: what is learned are counts per unit of it, with the
             exposure (times the weights) as weight. It is no feature.
@@ -323,7 +357,8 @@ class TunedSirus(InParts, Folds):
         self : estimator
         """
         options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
-        return self._fit_files(paths, target, weights=sample_weight, exposure=exposure, groups=groups, **options)
+        options["groups"] = check_forward(self.cv, groups, time)
+        return self._fit_files(paths, target, weights=sample_weight, exposure=exposure, **options)
 
     def _settings(self) -> Settings:
         return replace(super()._settings(), draws_few=True)
@@ -334,8 +369,8 @@ class TunedSirus(InParts, Folds):
 
         if self.keep_folds:
             raise ParameterError(f"{Parameter('keep_folds')} takes rows in memory: fit without it, and calibrate.")
-        plan = self._plan(settings)
-        repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
+        periods, repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
+        plan = replace(self._plan(settings), periods=periods)
         folds = partial(fit_folds_of_parts, parts, plan, options, repetitions)
         return partial(tune, fit_folds=folds, plan=plan)
 
@@ -351,8 +386,10 @@ class TunedSirus(InParts, Folds):
 
     @property
     def _most_repeats(self) -> int:
-        """How often folds are drawn at most."""
-        return MOST_REPEATS if self.n_repeats == "auto" else int(self.n_repeats)
+        """How often folds are drawn at most. Those that look forward are always the same, with other forests."""
+        if self.n_repeats != "auto":
+            return int(self.n_repeats)
+        return MOST_REPEATS if not self._forward else 2 if self._criterion == "error" else 1
 
     def _plan(self, settings: Settings) -> TuningPlan:
         return TuningPlan(

@@ -241,10 +241,12 @@ class Actions(Decisions):
         return coverage(model, model.align(X))
 
     @overload
-    def metrics(self, X: Any, y: Any, sample_weight: Any = None) -> Score: ...
+    def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, time: Any = None) -> Score: ...
     @overload
     def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any) -> GroupMetrics: ...
-    def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, by: Any = None) -> Score | GroupMetrics:
+    def metrics(
+        self, X: Any, y: Any, sample_weight: Any = None, *, by: Any = None, time: Any = None
+    ) -> Score | GroupMetrics:
         """How well rows are predicted: accuracy, AUC, log loss and more for classes, R² and errors for regression.
 
         Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
@@ -259,6 +261,9 @@ class Actions(Decisions):
             Their weights, or the name of their column.
         by : str or array of shape (n_rows,), optional
             A column of X, which need not be a feature, or a value for each row: compares groups of rows.
+        time : str or array of shape (n_rows,), optional
+            Of a model that was tuned with ``cv="forward"`` the times of the rows, by default its column of times where
+            X has it. The metrics of rows that are later than all training rows are then given too.
 
         Returns
         -------
@@ -272,7 +277,7 @@ class Actions(Decisions):
 
         if by is not None:
             return group_metrics(self._as_model(), X, y, sample_weight, by)
-        return score_anywhere(self._as_model(), X, y, sample_weight)
+        return score_anywhere(self._as_model(), X, y, sample_weight, time)
 
     def monitor(
         self,

@@ -26,6 +26,7 @@ from pysirus._learn.grow import NO_PATHS, Settings, bin_rows, has_splits
 from pysirus._learn.select import Limits, select_rules
 from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages
 from pysirus._learn.training import Training
+from pysirus._learn.tuning.forward import Periods
 from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
 from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._learn.weighing.base import Weighing
@@ -109,7 +110,9 @@ def _given_folds(cv: Any, kept: NDArray[np.bool_]) -> list[Split] | None:
     elif isinstance(cv, numbers.Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
         return None
     elif isinstance(cv, str) or not isinstance(cv, Iterable):
-        raise ParameterError(f"{Parameter('cv')} must be a number of folds, a splitter or a list of folds, got {cv!r}.")
+        raise ParameterError(
+            f"{Parameter('cv')} must be a number of folds, a splitter, a list of folds or 'forward', got {cv!r}."
+        )
     else:
         listed = cv
     number = np.cumsum(kept) - 1
@@ -184,6 +187,7 @@ class TuningPlan:
     slopes: bool | str = False  # whether staged lists may hold them; "auto": both are compared
     post_treatment: str = "sample"
     min_samples_leaf: int | float | None = None
+    periods: Periods | None = None  # where folds look forward in time
     watch: Callable[..., None] | None = None  # is given the model and what lists of a p0 predict of held-out rows
 
     @property

@@ -13,7 +13,8 @@ from pysirus._families.base import Family
 from pysirus._families.gain import FoldRows
 from pysirus._families.responses import Response
 from pysirus._families.row_metrics import Predicted, all_folds, blocks_of, spread_of, weights_or_ones
-from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, HeldOut, bins_of
+from pysirus._learn.tuning.forward import Periods
+from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, Forward, HeldOut, bins_of
 from pysirus._runtime.sums import scores_of
 from pysirus._terms.fitted import bounds_of, outputs_of, units_of
 from pysirus._weights.row_values import PackedValues
@@ -92,6 +93,25 @@ def evaluate(repetitions: Sequence[Sequence[FoldPrediction]], family: Family, n_
         [FoldRows(f.index, f.response.weights, f.response.truth, f.values, np.atleast_1d(f.mean)) for f in every]
     )
     return replace(found, gain=None if gain is None else (gain.share, gain.signal))
+
+
+def forward_of(
+    repetitions: Sequence[Sequence[FoldPrediction]], family: Family, periods: Periods
+) -> tuple[Forward, ...]:
+    """The metric of each period that was held out, averaged over repetitions."""
+    found = []
+    for period, n_before, folds in zip(periods.names, periods.n_before, zip(*repetitions)):
+        rows = [Predicted(f.values, f.response.truth, family.metric_weights(f.response)) for f in folds]
+        found.append(forward_metric(period, n_before, rows, family))
+    return tuple(found)
+
+
+def forward_metric(period: str, n_before: int, predicted: Sequence[Predicted], family: Family) -> Forward:
+    """How well the rows of a period were predicted, once or several times, by what was learned before it."""
+    name = family.score_metric
+    pairs = [pair for rows in predicted if (pair := family.score_metrics(rows).get(name)) is not None]
+    found = _average(pairs) if pairs else (None, None)
+    return Forward(period, n_before, len(predicted[0].truth), name, *found)
 
 
 def held_out_of(repetitions: Sequence[Sequence[Predicted]], family: Family, n_rules: int) -> HeldOut:

@@ -31,7 +31,7 @@ from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan
-from pysirus._learn.tuning.held_out import FoldPrediction, Use, evaluate, predictions_of
+from pysirus._learn.tuning.held_out import FoldPrediction, Use, evaluate, forward_of, predictions_of
 from pysirus._learn.tuning.path import (
     Steps,
     average,
@@ -332,6 +332,10 @@ def _model_of_choice(
         plan.watch(model, predict)
     every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
     facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
+    if plan.periods is not None:
+        found = replace(found, forward=forward_of(predicted, family, plan.periods))
+        facts = replace(facts, last_time=plan.periods.last)
+        model = replace(model, tuning=replace(model.tuned, shared=plan.periods.shared))
     facts = replace(facts, out_of_fold=found.to_facts())
     return replace(model, facts=facts), predicted[0]
 

@@ -68,7 +68,7 @@ class FileRows:
         if weights is not None:
             check_name(schema.names, weights, "sample weights")
         if groups is not None:
-            check_name(schema.names, groups, "groups")
+            check_name(schema.names, groups, "groups or times")
         if exposure is not None:
             check_name(schema.names, exposure, "exposure")
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
