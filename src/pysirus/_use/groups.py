@@ -9,7 +9,7 @@ of a group and that of all rows is, exactly, the sum of such differences over th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,7 +168,8 @@ class GroupMetrics:
         told = dict(zip((group.name for group in self.groups), drivers))
         return {"target": self.model.target, "by": self.by, "groups": rows, **self.differences, "drivers": told}
 
-    def _table(self) -> str:
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The header and the lines of what prints: one for each group, and one for all rows."""
         family, classes = self.model.family, self.whole.selected is not None
         shown = [name for name in dict.fromkeys((family.score_metric, family.edit_metric)) if name in METRICS]
         header = ["group", "rows", *(["selected"] if classes else []), "observed", "predicted", "observed - predicted"]
@@ -183,7 +184,22 @@ class GroupMetrics:
                 value, error = ("", "") if pair is None else metric_texts(name, *pair)
                 texts.append(f"{value} ± {error}" if error else value)
             lines.append(texts)
-        return text_table([*header, *(METRICS[name] for name in shown)], lines)
+        return [*header, *(METRICS[name] for name in shown)], lines
+
+    @property
+    def meaning(self) -> str:
+        """What the columns of the table are, in a line."""
+        head = f"{one_line(self.model.target)} by {one_line(self.by)}, {self.whole.n_rows:,} rows; 95% intervals"
+        if self.model.classes is None:
+            return head
+        label = one_line(format_label(self.model.labels[self.model.positive]))
+        return f"{head}; selected: decided for {label}, observed and predicted: its share"
+
+    def notes(self) -> list[str]:
+        """Which groups are small, the differences between groups, and the terms that make them, each in a line."""
+        small = [f"* fewer than {SMALL} rows: the intervals say little"] if any(g.is_small for g in self.groups) else []
+        told = ", ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in self.differences.items())
+        return [*small, f"differences: {told}", *self._driver_lines()]
 
     def _driver_lines(self) -> list[str]:
         """The terms that move the mean score of each group most."""
@@ -197,13 +213,9 @@ class GroupMetrics:
         return lines
 
     def __str__(self) -> str:
-        head = f"{one_line(self.model.target)} by {one_line(self.by)}, {self.whole.n_rows:,} rows; 95% intervals"
-        if self.model.classes is not None:
-            label = one_line(format_label(self.model.labels[self.model.positive]))
-            head += f"; selected: decided for {label}, observed and predicted: its share"
-        small = [f"* fewer than {SMALL} rows: the intervals say little"] if any(g.is_small for g in self.groups) else []
-        told = ", ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in self.differences.items())
-        return "\n".join([head, "", self._table(), *small, "", f"differences: {told}", *self._driver_lines()])
+        notes = self.notes()
+        gap = [*notes[:1], ""] if notes[0].startswith("*") else [""]
+        return "\n".join([self.meaning, "", text_table(*self.table()), *gap, *notes[len(gap) - 1 :]])
 
     __repr__ = __str__
 
@@ -234,6 +246,8 @@ def _labels(X: Any, by: Any, n_rows: int) -> tuple[str, list[str]]:
         if frame is None or by not in frame.columns:
             raise ParameterError(f"{Parameter('by')} must be a column of X or one value for each row, got {by!r}.")
         name, values = by, frame[by].to_list()
+    elif isinstance(by, Mapping) and len(by) == 1:
+        ((name, values),) = by.items()
     else:
         name, values = str(getattr(by, "name", None) or "group"), np.asarray(by, dtype=object).ravel().tolist()
     if len(values) != n_rows:

@@ -69,6 +69,10 @@ class NearestChange:
         told = {"to": self.to, "changes": self.changes, "before": self.before, "distance": self.distance}
         return {**told, "category_step": self.category_step}
 
+    def lines(self) -> list[list[str]]:
+        """Each changed column, what it is now, and what is needed."""
+        return [[name, *(self._text(name, own[name]) for own in (self.before, self.changes))] for name in self.changes]
+
     def _text(self, name: str, value: Any) -> str:
         if value is None or value != value:
             return "missing"
@@ -79,7 +83,7 @@ class NearestChange:
     def __str__(self) -> str:
         if not self.changes:
             return f"nothing has to change: it is {self.to} already"
-        rows = [[name, *(self._text(name, own[name]) for own in (self.before, self.changes))] for name in self.changes]
+        rows = self.lines()
         count = "1 column" if len(rows) == 1 else f"{len(rows)} columns"
         head = f"for {self.to}, the smallest change is of {count}, a distance of {self.distance:.3g} in quantiles"
         return f"{head}\n{text_table(['column', 'now', 'needed'], rows)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -202,12 +202,32 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading of the report.")] = None,
     max_rows: Annotated[int, typer.Option(metavar="N", help="At most N rows go into the file.")] = 1000,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COL", help="Add how the groups that this column makes are treated.")
+    ] = None,
+    change_to: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="Add the nearest change of rows to this class, or to '>= 20', '20 to 30'."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--fixed", metavar="COL,...", help="--change-to: columns that stay as they are.")
+    ] = None,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--row", metavar="N", help="--change-to: these rows alone. Default: 20 that are decided otherwise."
+        ),
+    ] = None,
 ) -> None:
     """Write a report that opens in a browser: one HTML file, no network.
 
     Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
+
+    Groups and changes: [bold]pysirus report credit.json test.csv --by sex --change-to good --fixed age[/bold]
     """
     for given, option in (
+        (by, "--by"),
+        (change_to, "--change-to"),
         (label, "--label"),
         (target, "--target"),
         (weights, "--sample-weight"),
@@ -230,14 +250,39 @@ def report(
     if table is not None:
         truth = Truth(target, weights, exposure=exposure)
         text, numbers = truth.of(loaded).kinds(loaded)
-        rows = open_table(table, loaded, text=text, known=known_columns(loaded, numbers))
+        groups = [by] if by is not None and by not in loaded.columns else []
+        known = known_columns(loaded, numbers)
+        rows = open_table(table, loaded, labels=groups, text=[*text, *groups], known=known)
         options["X"], options["data"] = features_of(rows, loaded), Path(table).name
         if label is not None:
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()
         options |= truth.shown(loaded, rows)
+        options |= _asked_of_rows(rows, by, change_to, fixed, row)
     loaded.report(output, title=title, max_rows=max_rows, **options)
     tell_aside(f"Report written to {output}")
+
+
+def _asked_of_rows(
+    rows: Any, by: str | None, change_to: str | None, fixed: list[str] | None, row: list[int] | None
+) -> dict[str, object]:
+    """What a report is to say of groups and of changes."""
+    from pysirus._data.read import check_column
+    from pysirus.cli._table import names_of
+
+    if change_to is None and (fixed or row):
+        raise typer.BadParameter("is about nearest changes: say --change-to too.", param_hint="--fixed and --row")
+    wrong = [k for k in row or () if not 1 <= k <= rows.num_rows]
+    if wrong:
+        raise typer.BadParameter(f"the table has rows 1 to {rows.num_rows}, got {wrong[0]}.", param_hint="--row")
+    found: dict[str, object] = {}
+    if by is not None:
+        check_column(rows, by, "option --by")
+        found["by"] = {by: rows[by].to_pylist()}
+    if change_to is not None:
+        numbers = None if row is None else [k - 1 for k in row]
+        found["change"] = {"to": change_to, "fixed": names_of(rows, fixed, "--fixed"), "rows": numbers}
+    return found
 
 
 @app.command()

@@ -114,7 +114,8 @@ class Actions(Decisions):
         y : array, optional
             Their targets, shown next to the predictions.
         **options
-            ``sample_weight``, ``labels``, ``title``, ``data`` and ``max_rows``; see ``pysirus.report.report``.
+            ``sample_weight``, ``labels``, ``title``, ``data``, ``max_rows``, ``by`` (groups) and ``change`` (what would
+            have changed decisions); see ``pysirus.report.report``.
 
         Returns
         -------

@@ -26,6 +26,8 @@ def report(
     title: str | None = None,
     data: str | None = None,
     max_rows: int = 1000,
+    by: Any = None,
+    change: Any = None,
 ) -> str:
     """Write a report of a model.
 
@@ -49,6 +51,13 @@ def report(
         A description of the training data.
     max_rows : int, default=1000
         Maximum number of rows in the file.
+    by : str, array or dict, optional
+        A column of ``X``, a value for each row, or these by a name: adds how groups are treated, as
+        ``model.metrics(by=...)`` says it.
+    change : label, range or dict, optional
+        A wanted decision: adds the nearest change of the first 20 rows that are decided otherwise. A dict takes the
+        arguments of ``nearest_change``, ``to``, ``fixed``, ``directions`` and ``category_step``, and ``rows``, their
+        numbers from 0.
 
     Returns
     -------
@@ -61,7 +70,7 @@ def report(
     for name, texts in (("title", [title]), ("data", [data]), ("labels", () if labels is None else labels)):
         if (wrong := next((text for text in texts if not is_unicode(text)), None)) is not None:
             raise ParameterError(f"{Parameter(name)} must be valid Unicode, got {wrong!r}.")
-    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows))
+    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, by=by, change=change))
     if path is not None:
         write_text(path, text)
     return written(text, "report", path)  # type: ignore[no-any-return]

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import html
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pysirus._data.column import DataError
-from pysirus._data.frame import rows_that_count
+from pysirus._data.frame import as_frame, rows_that_count
 from pysirus._data.table import Table
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.doubts import doubts
 from pysirus._model.held_out import METRICS, Bins, metric_texts
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._terms.constraints import WORDS, side_of
 from pysirus._text.format import format_date
-from pysirus._text.message import say
+from pysirus._text.message import Parameter, say
 from pysirus._use.coverage import SHOWN_PAIRS, coverage
 from pysirus._use.effect import Effect, effect, level_counts, level_groups
 from pysirus._use.explain import feature_importance
+from pysirus._use.groups import group_metrics
+from pysirus._use.nearest_change import nearest_change
 from pysirus._use.score import score, training_metrics
+from pysirus._use.wanted import read_wish
+
+MOST_CHANGES = 20  # rows whose nearest change is shown, where none are named
 
 
 def short(values: Any) -> Any:
@@ -75,9 +82,75 @@ def coverage_data(model: Model, table: Table) -> dict[str, Any]:
     }
 
 
+def groups_data(model: Model, X: Any, y: Any, weights: Any, by: Any) -> dict[str, Any]:
+    """How groups of rows are treated."""
+    if X is None or y is None:
+        raise ParameterError(f"{Parameter('by')} compares groups of rows: the rows and their targets are needed too.")
+    found = group_metrics(model, X, y, weights, by)
+    header, rows = found.table()
+    return {"by": found.by, "meaning": found.meaning, "header": header, "rows": rows, "notes": found.notes()}
+
+
+def changes_data(model: Model, X: Any, table: Table | None, labels: Sequence[str], asked: Any) -> dict[str, Any]:
+    """The nearest change of some rows: those that are named by number, else the first that are decided otherwise."""
+    if table is None:
+        raise ParameterError(f"{Parameter('change')} is about rows: they are needed too.")
+    asked = dict(asked) if isinstance(asked, Mapping) else {"to": asked}
+    rows = asked.pop("rows", None)
+    wrong = [k for k in rows or () if not isinstance(k, (int, np.integer)) or not 0 <= k < table.n_rows]
+    if wrong:
+        raise ParameterError(
+            f"{Parameter('change')} names the row {wrong[0]!r}; there are rows 0 to {table.n_rows - 1}."
+        )
+    wish = read_wish(model, asked.get("to"))
+    order = range(table.n_rows) if rows is None else rows
+    chosen = [k for k in order if rows is not None or not wish.holds(model, table.take(np.array([k])))]
+    chosen = chosen[:MOST_CHANGES] if rows is None else chosen
+    frame, told = as_frame(X), {}
+    for k in chosen:
+        row = np.asarray(X)[k : k + 1] if frame is None else frame[k : k + 1].to_native()
+        found = nearest_change(model, row, X=X, **asked)
+        told[str(k)] = None if found is None else found.lines()
+    fixed = asked.get("fixed") or ()
+    limits = [f"{', '.join([fixed] if isinstance(fixed, str) else fixed)} fixed"] if fixed else []
+    limits += [f"{name} only {way}" for name, way in (asked.get("directions") or {}).items()]
+    return {"to": wish.text, "limits": "; ".join(limits), "rows": told, "names": {k: labels[int(k)] for k in told}}
+
+
 def checks_html(data: dict[str, Any]) -> str:
-    """Both as sections of the page, without scripts; about the chosen list."""
-    return _obeys_html(data.get("obeys")) + _coverage_html(data.get("coverage"))
+    """Sections of the page without scripts, about the chosen list."""
+    parts = _obeys_html(data.get("obeys")), _coverage_html(data.get("coverage")), _groups_html(data.get("groups"))
+    return "".join([*parts, _changes_html(data.get("changes"))])
+
+
+def _groups_html(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    notes = "".join(f"<p>{html.escape(line)}</p>" for line in found["notes"])
+    return (
+        '<section id="groups" aria-labelledby="groups-title">'
+        f'<h2 id="groups-title">Groups: {html.escape(found["by"])}</h2>'
+        f'<p class="note">{html.escape(found["meaning"])}. Differences are those of fairlearn.</p>'
+        f"{_table(found['header'], found['rows'])}{notes}</section>"
+    )
+
+
+def _changes_html(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    rows = []
+    for k, changes in found["rows"].items():
+        name = found["names"][k]
+        none = "no change of the columns that may change" if changes is None else "nothing: it is so already"
+        rows += [[name if i == 0 else "", *line] for i, line in enumerate(changes or [[none, "", ""]])]
+    limits = f" Limits: {html.escape(found['limits'])}." if found["limits"] else ""
+    return (
+        '<section id="changes" aria-labelledby="changes-title">'
+        f'<h2 id="changes-title">What would make it {html.escape(found["to"])}</h2>'
+        '<p class="note">The smallest change of each row for which the model would have decided so: fewest columns, '
+        f"then the nearest in quantiles of these rows.{limits} It says what the model does, not that the change would "
+        f"help.</p>{_table(['Row', 'Column', 'Now', 'Needed'], rows)}</section>"
+    )
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:

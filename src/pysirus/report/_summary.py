@@ -22,7 +22,7 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE
 from pysirus._text.format import apart, format_date, format_number
 from pysirus._use.edit import trail_lines, with_rules
-from pysirus.report._sections import coverage_data, effects, obeys, quality, short
+from pysirus.report._sections import changes_data, coverage_data, effects, groups_data, obeys, quality, short
 
 MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced
@@ -141,6 +141,12 @@ def _truth(model: Model, y: Any, n_rows: int) -> list[str]:
     return [model.family.truth_text(truth, _number_text) for truth in truths]
 
 
+def _names(table: Table | None, labels: Any) -> list[str]:
+    """What rows are called: by their labels or by number."""
+    n_rows = 0 if table is None else table.n_rows
+    return [str(name) for name in (range(1, n_rows + 1) if labels is None else _as_list(labels, "labels", n_rows))]
+
+
 def _rows(
     model: Model, rules: Iterable[FittedTerm], table: Table, y: Any, labels: Any, max_rows: int
 ) -> dict[str, Any]:
@@ -151,11 +157,11 @@ def _rows(
     others = [i for i in range(len(table.columns)) if i not in used]
     shown = [i for i in used + others if i not in table.absent][:MAX_FEATURES_IN_ROWS]
     fired = np.array([rule.holds(kept) for rule in rules], dtype=bool).reshape(len(rules), kept.n_rows)
-    names = [str(i) for i in range(1, table.n_rows + 1)] if labels is None else _as_list(labels, "labels", table.n_rows)
+    names = _names(table, labels)
     truth = None if y is None else _truth(model, y, table.n_rows)[: kept.n_rows]
     return {
         "total": table.n_rows,
-        "labels": [str(name) for name in names[: kept.n_rows]],
+        "labels": names[: kept.n_rows],
         "columns": [table.columns[i].name for i in shown],
         "values": [list(row) for row in zip(*(_cells(kept.columns[i]) for i in shown))],
         "fired": ["".join("1" if hit else "0" for hit in row) for row in fired.T],
@@ -216,6 +222,8 @@ def summary(
     title: str | None = None,
     data: str | None = None,
     max_rows: int = 1000,
+    by: Any = None,
+    change: Any = None,
 ) -> dict[str, Any]:
     """All that a report shows, as plain data; see ``pysirus.report.report`` for the parameters."""
     check_integer("max_rows", max_rows, 1)
@@ -235,6 +243,7 @@ def summary(
         "target": model.target,
         "classes": [str(label) for label in model.classes or ()] or None,
         "positive": model.positive,
+        "decides": None if model.decision_rule is None else short(model.decision_rule.weights),
         "errorName": model.family.error_name.replace("-", "−"),
         "link": model.link,
         "scaleName": model.family.scale if model.family.is_scored else "",
@@ -255,5 +264,7 @@ def summary(
         "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),
         "obeys": obeys(model),
         "coverage": None if table is None else coverage_data(model, table),
+        "groups": None if by is None else groups_data(model, X, y, sample_weight, by),
+        "changes": None if change is None else changes_data(model, X, table, _names(table, labels), change),
         "made": _made(model, data),
     }

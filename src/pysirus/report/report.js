@@ -324,18 +324,25 @@ function showRow() {
   let text = hazard ? `hazard ${factor(end)} that of an average row` : `predicted ${format(scored ? respond([end], 0) : end, 5)}`;
   if (data.classes) {
     const shares = data.classes.map((_, c) => predicted(row, c));
-    const best = d3.maxIndex(shares);
-    text = `predicted ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
+    const best = d3.maxIndex(shares, (share, c) => share * (data.decides ? data.decides[c] : 1));
+    text = `${data.decides ? "decided" : "predicted"} ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
   }
   if (data.rows.truth) text += `, true ${data.rows.truth[row]}`;
   const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${data.rows.values[row][c] || "missing"}`)));
   const box = element("div");
-  byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box);
+  byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box, ...changeOf(row));
   const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
   const ends = scored ? ["start", "end"].map((which) => respondAt(row, k, which)) : null;
   const texts = ends && ends.map((value) => data.classes ? `${(100 * value).toFixed(1)}%` : hazard ? factor(value) : format(value, 4));
   box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860), texts));
   byId("row").dataset.prediction = scored ? ends[1] : end;
+}
+
+function changeOf(row) {
+  const found = data.changes?.rows[row];
+  if (found === undefined) return [];
+  const steps = found === null ? ["no change of the columns that may change"] : found.map(([name, now, then]) => `${name} from ${now} to ${then}`);
+  return [element("p", { id: "row-change" }, `For ${data.changes.to}: ${steps.join(", ") || "nothing has to change"}.`)];
 }
 
 function pickRow(row) {
