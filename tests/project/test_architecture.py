@@ -44,6 +44,7 @@ ROOMS = [
     "spark",
     "datasets",
     "_public",
+    "workbench",
     "cli",
     "__main__",
 ]

@@ -12,6 +12,8 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from itertools import count
 from os import sep
 from pathlib import Path
 from types import FrameType
@@ -77,12 +79,29 @@ def tell(text: str, style: str | None = None) -> None:
     console.print(wrapped(text, console.width) if console.is_terminal else text, style=style, markup=False)
 
 
+Heard = Callable[[str, float, float], None]  # told what is done, how much of it, and of how much
+_listener: ContextVar[Heard | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Heard) -> Iterator[None]:
+    """Tell a function of progress instead of drawing bars: for a page, or another process."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
 Grown = Callable[[int, float], None]  # told of the trees so far, and of their estimated stability
 
 
 @contextmanager
 def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Grown | None]:
     """A bar of trees against a fixed number, or of estimated stability against its goal; None when not verbose."""
+    if (listener := _listener.get()) is not None:
+        yield lambda trees, stability: listener("trees", trees if n_trees else stability, n_trees or goal)
+        return
     if not verbose:
         yield None
         return
@@ -107,6 +126,10 @@ def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Grown
 @contextmanager
 def show_folds(verbose: int, doing: str = "tuning ", what: str = "folds") -> Iterator[Callable[[int], None]]:
     """A bar of folds, with the time left: to be told of each that is done, and of how many; silent when not verbose."""
+    if (listener := _listener.get()) is not None:
+        done = count(1)
+        yield lambda n_folds: listener(what, next(done), n_folds)
+        return
     if not verbose:
         yield lambda n_folds: None
         return

@@ -10,11 +10,11 @@ import typer
 
 from pysirus._runtime.console import error_console, wrapped
 from pysirus._text.message import SafeTextError
-from pysirus.cli import decide, edit, evidence, fit, monitor, prove, ship, use
+from pysirus.cli import decide, edit, evidence, fit, monitor, prove, ship, use, workbench
 from pysirus.cli._options import app
 from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, as_typed, open_streams, printing, silence
 
-COMMANDS = (fit, use, evidence, edit, ship, decide, monitor, prove)  # importing a command's file adds it
+COMMANDS = (fit, use, evidence, edit, ship, decide, monitor, prove, workbench)  # importing a command's file adds it
 
 # typer brings its own copy of click's exceptions, or imports click's: either way this is their base
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")

@@ -24,6 +24,10 @@ def edit(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
     ] = None,
+    rules: Annotated[
+        int | None,
+        typer.Option("--rules", metavar="N", help="Take the first N rules; of a tuned model also more than it has."),
+    ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option("--without", metavar="RULE", help="Remove a rule: its number in the list, from 1, or its text."),
@@ -56,9 +60,9 @@ def edit(
     """
     if output is None:
         raise typer.BadParameter("the model file to write is missing.", param_hint="--output / -o")
-    if not without and not add and not reason:
+    if rules is None and not without and not add and not reason:
         raise typer.BadParameter(
-            "say what to change: --without RULE, --add RULE or --reason RULE=TEXT.", param_hint="--without"
+            "say what to change: --rules N, --without RULE, --add RULE or --reason RULE=TEXT.", param_hint="--without"
         )
     if add and table is None:
         raise typer.BadParameter("takes the training rows: give the TABLE after the model.", param_hint="--add")
@@ -73,6 +77,8 @@ def edit(
     found: Any = model_of(loaded)
     signed = _note(note, by)
     X, y, sample_weight = (None, None, None) if table is None else training_rows(table, found, weights)
+    if rules is not None:
+        found = edits.with_rules(found, rules)
     if without:
         found = edits.without(found, [_which(text, len(found.rules)) for text in without], X, y, sample_weight, signed)
     if add:

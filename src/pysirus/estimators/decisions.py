@@ -72,6 +72,25 @@ class Decisions(ABC):
 
         return reasons(self._as_model(), X, k, direction=direction, outcome=outcome, reference=reference, by=by)
 
+    def rows(self, X: Any) -> Any:
+        """The rows of a file, query or stream with the columns that the model reads, as it reads them.
+
+        Parameters
+        ----------
+        X : path, Arrow stream or query
+            The source; see docs/sources.md.
+
+        Returns
+        -------
+        rows : pyarrow.Table
+            For ``explain``, ``reasons`` and ``nearest_change``.
+        """
+        import pyarrow as pa
+
+        from pysirus.estimators.door import rows_of
+
+        return pa.concat_tables(rows_of(self._as_model(), X))
+
     def nearest_change(
         self,
         row: Any,

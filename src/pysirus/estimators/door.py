@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
-from pysirus._data.frame import as_frame
+from pysirus._data.frame import as_frame, rows_that_count
 from pysirus._data.read import check_name
 from pysirus._families.read import rate_name, rates_of
 from pysirus._model.facts import ColumnRoles
@@ -270,6 +270,28 @@ def truth_of(model: Model, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows]
             yield Rows(features, table[names["y"]], None if weights is None else table[weights])
         else:
             yield Rows(features, *rates_of(table, names["y"], exposure, weights))
+
+
+def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Rows in memory, beside their targets and weights, for methods that look at all of them more than once.
+
+    Of a file all columns are read as the model knows them. Rows without a target are left out, as in training.
+    """
+    if X is None or not is_elsewhere(X):
+        return Given(X, y, sample_weight).split()[:3] if isinstance(y, (str, tuple)) else (X, y, sample_weight)
+    if is_dask(X) or is_spark(X):
+        raise DataError(f"Give rows in memory or in files, found a {type(X).__name__}.")
+    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.door import Reading, batches_of
+
+    given = Given(X, y, sample_weight, exposure=model.exposure)
+    names = given.names_only("a path" if is_path(X) else "a query or a stream")
+    labels = any(isinstance(label, str) for label in model.family.classes or ())
+    text = [names["y"]] if labels else []
+    numbers = [name for name in names.values() if name not in text]
+    table = pa.concat_tables(batches_of(X, None, Reading(text=text, known=known_columns(model, numbers))))
+    with rows_that_count(*replace(given, X=table).split()[:3], need_target=True) as taken:
+        return taken
 
 
 def score_anywhere(model: Model, X: Any, y: Any, sample_weight: Any, time: Any = None) -> Score:

@@ -146,10 +146,10 @@ class Actions(Decisions):
         ----------
         rules : Rule, int, str or a list of these
             The rules, their numbers in the printed list (from 1), or their text as it prints.
-        X : data frame or array of shape (n_rows, n_columns), optional
+        X : data frame, array or path, optional
             The training rows, to fit the weights exactly.
-        y : array of shape (n_rows,), optional
-            Their targets.
+        y : array of shape (n_rows,) or str, optional
+            Their targets, or the name of their column; for survival the names of times and events in a tuple.
         sample_weight : array of shape (n_rows,), optional
             Their weights; those of ``class_weight`` included.
         note, by : str, optional
@@ -162,8 +162,10 @@ class Actions(Decisions):
             the removed rules, and ``edits``.
         """
         from pysirus._use.edit import Note, without
+        from pysirus.estimators.door import in_memory
 
-        return self._keep_recipe(without(self._as_model(), rules, X, y, sample_weight, Note(note, by)))
+        model = self._as_model()
+        return self._keep_recipe(without(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by)))
 
     def adding(
         self, rules: Any, X: Any, y: Any, sample_weight: Any = None, *, note: str | None = None, by: str | None = None
@@ -183,10 +185,10 @@ class Actions(Decisions):
         rules : str, Rule or a list of these
             The rules, as text such as ``"age < 25 & sport = True"`` or, with a fixed effect, ``"+2 if age < 25"``
             (docs/constraints.md has the grammar).
-        X : data frame or array of shape (n_rows, n_columns)
+        X : data frame, array or path
             The training rows.
-        y : array of shape (n_rows,)
-            Their targets.
+        y : array of shape (n_rows,) or str
+            Their targets, or the name of their column; for survival the names of times and events in a tuple.
         sample_weight : array of shape (n_rows,), optional
             Their weights; those of ``class_weight`` included.
         note, by : str, optional
@@ -198,8 +200,10 @@ class Actions(Decisions):
             Its ``facts`` have the trail, ``edits``, with the error on these rows before and after.
         """
         from pysirus._use.edit import Note, adding
+        from pysirus.estimators.door import in_memory
 
-        return self._keep_recipe(adding(self._as_model(), rules, X, y, sample_weight, Note(note, by)))
+        model = self._as_model()
+        return self._keep_recipe(adding(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by)))
 
     def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
         """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.
@@ -220,8 +224,10 @@ class Actions(Decisions):
             For a tuned model, ``facts`` has the held-out ``cv_error`` and ``cv_stability`` of lists of this size.
         """
         from pysirus._use.edit import with_rules
+        from pysirus.estimators.door import in_memory
 
-        return self._keep_recipe(with_rules(self._as_model(), n_rules, X, y, sample_weight), n_rules)
+        model = self._as_model()
+        return self._keep_recipe(with_rules(model, n_rules, *in_memory(model, X, y, sample_weight)), n_rules)
 
     def coverage(self, X: Any) -> Coverage:
         """How the rules share rows out: how many each covers, which fire together, which contradict each other.
@@ -274,10 +280,10 @@ class Actions(Decisions):
             differences between groups, and the terms that make them.
         """
         from pysirus._use.groups import group_metrics
-        from pysirus.estimators.door import score_anywhere
+        from pysirus.estimators.door import in_memory, score_anywhere
 
         if by is not None:
-            return group_metrics(self._as_model(), X, y, sample_weight, by)
+            return group_metrics(self._as_model(), *in_memory(self._as_model(), X, y, sample_weight), by)
         return score_anywhere(self._as_model(), X, y, sample_weight, time)
 
     def monitor(

@@ -127,8 +127,7 @@ function drawEffect(effect, domain, values, width, lines = null) {
 
 /* The steps from the average to one prediction; `steps` are {text, fired, value}. `texts` are what the scores at both
    ends stand for, where steps are points of a score. */
-function drawWaterfall(start, steps, end, name, width, texts = null) {
-  const first = data.aggregation === "mean" ? "mean of the training rows" : "average training row";
+function drawWaterfall(start, steps, end, name, width, texts = null, first = "average training row") {
   let level = start;
   const rows = steps.map((step) => { const from = level; level += step.value; return { ...step, from, to: level }; });
   const narrow = width < 560;

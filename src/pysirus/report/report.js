@@ -334,7 +334,7 @@ function showRow() {
   const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
   const ends = scored ? ["start", "end"].map((which) => respondAt(row, k, which)) : null;
   const texts = ends && ends.map((value) => data.classes ? `${(100 * value).toFixed(1)}%` : hazard ? factor(value) : format(value, 4));
-  box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860), texts));
+  box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860), texts, data.aggregation === "mean" ? "mean of the training rows" : undefined));
   byId("row").dataset.prediction = scored ? ends[1] : end;
 }
 

@@ -1,0 +1,81 @@
+/* Step 5: one row and its reasons, what would change its decision, groups, and the price of mistakes. */
+import { ask, button, choice, codeBox, el, field, t } from "./dom.js";
+import { edit } from "./rules.js";
+
+export function showDecide(box, app) {
+  box.append(lookup(app), prices(app), groups(app), el("p", { class: "next" }, button(t("decide.next"), () => app.go("ship"), { class: "primary" })));
+}
+
+/* -------------------------------------------------------------------------------------------------------- one row */
+
+function lookup(app) {
+  const found = el("div", { class: "scroll", id: "found" }), result = el("div", { id: "row", "aria-live": "polite" });
+  const search = field(t("decide.search"), "", () => { clearTimeout(search.timer); search.timer = setTimeout(() => list(search.querySelector("input").value), 250); }, { type: "search", id: "search" });
+  async function list(text) {
+    const told = await app.attempt(() => ask("rows", { search: text }));
+    if (!told) return;
+    const heads = ["#", ...told.columns].map((name) => el("th", { scope: "col" }, name));
+    found.replaceChildren(told.rows.length ? el("table", { class: "rows" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, told.rows.map(([number, ...cells]) =>
+      el("tr", {}, el("th", { scope: "row" }, button(String(number), () => explain(app, number, result), { class: "quiet", "aria-label": t("decide.row", { n: number }) })), cells.map((cell) => el("td", {}, cell)))))) : el("p", { class: "note" }, t("decide.none")));
+  }
+  list("");
+  return el("section", {}, el("h3", {}, t("decide.one")), search, found, result);
+}
+
+async function explain(app, row, result, outcome = null) {
+  const told = await app.attempt(() => ask("row", { row, outcome }));
+  if (!told) return;
+  const { steps } = told, scored = app.list.link !== "identity";
+  const bars = steps.reasons.map((own) => ({ text: own.text, fired: true, value: own.contribution }));
+  const shares = told.prediction.shares ? el("p", {}, Object.entries(told.prediction.shares).map(([name, share]) => el("span", { class: "badge" }, `${name} ${(100 * share).toFixed(1)}%`))) : "";
+  const figure = el("figure", {});
+  const reasons = el("ol", { class: "reasons" }, told.reasons.reasons.map((own) => el("li", {}, own.text, el("small", {}, ` ${own.contribution >= 0 ? "+" : "−"}${format(Math.abs(own.contribution), 3)}`))));
+  result.replaceChildren(el("h4", { tabindex: "-1" }, t("decide.predicted", { n: row, text: told.prediction.text })), shares, el("p", { class: "note" }, t("decide.reasons")), reasons, figure, codeBox(told.code), change(app, row));
+  figure.append(drawWaterfall(steps.base, bars, steps.score, scored ? steps.scale : app.list.target, Math.min(860, result.clientWidth || 600), null, t("decide.average")));
+  result.scrollIntoView({ block: "nearest" });
+}
+
+/* The smallest change that leads to another decision. */
+function change(app, row) {
+  const { list } = app, result = el("div", { id: "changed", "aria-live": "polite" }), chosen = { to: list.classes ? list.classes[0] : "", fixed: new Set() };
+  const wanted = list.classes ? choice(t("decide.wanted"), list.classes.map((name) => [name, name]), chosen.to, (value) => { chosen.to = value; }, { id: "wanted" })
+    : field(t("decide.wanted-number"), "", (value) => { chosen.to = value; }, { placeholder: ">= 20", id: "wanted" });
+  const fixed = el("fieldset", { class: "checks" }, el("legend", {}, t("decide.fixed")), list.used.map((name) => el("label", {}, el("input", { type: "checkbox", onchange: (event) => chosen.fixed[event.target.checked ? "add" : "delete"](name) }), ` ${name}`)));
+  const find = button(t("decide.find"), async (event) => {
+    const told = await app.attempt(() => ask("change", { row, to: chosen.to, fixed: [...chosen.fixed] }), event.target);
+    if (!told) return;
+    result.replaceChildren(told.found ? el("table", { class: "beside" }, el("thead", {}, el("tr", {}, ["", t("decide.now"), t("decide.needed")].map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, Object.entries(told.changes).map(([name, [now, then]]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, now || "–"), el("td", {}, then)))))
+      : el("p", {}, t("decide.no-change")), codeBox(told.code));
+  }, { id: "find-change" });
+  return el("section", { class: "panel" }, el("h4", {}, t("decide.change")), el("div", { class: "fields" }, wanted, find), fixed, result);
+}
+
+/* --------------------------------------------------------------------------------------------------- costs and groups */
+
+function prices(app) {
+  const { list } = app;
+  if (!list.classes || list.classes.length !== 2) return "";
+  const made = list.edits.find((own) => own.method === "decide"), costs = Object.fromEntries(list.classes.map((name) => [name, made ? made.value[name] : 1]));
+  return el("section", {}, el("h3", {}, t("decide.costs")), el("p", { class: "note" }, t("decide.costs-note")), el("div", { class: "fields" },
+    list.classes.map((name) => field(t("decide.cost-of", { name }), costs[name], (value) => { costs[name] = value; }, { type: "number", min: "0", step: "any" })),
+    button(t("decide.set"), () => edit(app, { method: "costs", costs: Object.fromEntries(Object.entries(costs).map(([name, value]) => [name, Number(value)])) }), { id: "set-costs" }),
+    made ? button(t("decide.likely"), () => edit(app, { method: "costs", costs: {} })) : ""));
+}
+
+function groups(app) {
+  const result = el("div", { id: "groups", "aria-live": "polite" }), place = el("div", {});
+  ask("grouping").then((told) => place.replaceChildren(told.columns.length ? choice(t("decide.by"), [["", t("target.choose")], ...told.columns.map((name) => [name, name])], "", async (by) => {
+    const found = by ? await app.attempt(() => ask("groups", { by })) : null;
+    if (found) result.replaceChildren(groupTable(found), codeBox(found.code));
+  }, { id: "by" }) : el("p", { class: "note" }, t("decide.no-groups")))).catch((error) => app.complain(error.message));
+  return el("section", {}, el("h3", {}, t("decide.groups")), el("p", { class: "note" }, t("decide.groups-note")), place, result);
+}
+
+function groupTable(found) {
+  const shown = (value) => (value === null || value === undefined ? "–" : format(Math.abs(value) < 1e-9 ? 0 : value, 3)), rate = (own, name) => (own[name] === undefined ? null : `${shown(own[name])} (${shown(own[`${name}_low`])} – ${shown(own[`${name}_high`])})`);
+  const names = ["selected", "true_positive", "false_positive"].filter((name) => found.groups[0][name] !== undefined);
+  const heads = [found.by, t("rules.rows"), t("decide.observed"), t("decide.expected"), t("decide.gap"), ...names.map((name) => t(`decide.${name}`))];
+  return el("div", { class: "scroll" }, el("table", { class: "rows" }, el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, found.groups.map((own) => el("tr", { class: own.small ? "out" : "" }, el("th", { scope: "row" }, String(own.group)), [own.rows.toLocaleString(), shown(own.observed), shown(own.predicted), rate(own, "gap"), ...names.map((name) => rate(own, name))].map((cell) => el("td", {}, cell)))))));
+}

@@ -1,0 +1,82 @@
+/* Elements, words and requests. Data is put on the page as text, never as markup. */
+import { WORDS } from "./words.js";
+
+let language = "en";
+export function speak(code) { language = WORDS[code] ? code : "en"; document.documentElement.lang = language; }
+export const spoken = () => language;
+
+/* A text of the page, with values in place of {names}. */
+export function t(key, values = {}) {
+  const text = WORDS[language][key] ?? WORDS.en[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/* An element; attributes that begin with "on" are listeners, true sets an attribute without a value, false leaves it out. */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "value") node.value = value;
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+export const button = (label, onclick, more = {}) => el("button", { type: "button", onclick, ...more }, label);
+
+export function choice(label, options, value, onchange, more = {}) {
+  const box = el("select", { onchange: (event) => onchange(event.target.value), ...more },
+    options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
+  return el("label", { class: "field" }, el("span", {}, label), box);
+}
+
+export function field(label, value, oninput, more = {}) {
+  return el("label", { class: "field" }, el("span", {}, label), el("input", { type: "text", value: value ?? "", oninput: (event) => oninput(event.target.value), ...more }));
+}
+
+/* Bars of a number, or the most frequent categories. */
+export function picture(shown) {
+  if (!shown) return el("span", { class: "none" }, "–");
+  if (shown.levels) {
+    const most = Math.max(1, ...shown.levels.map(([, n]) => n));
+    const rows = shown.levels.slice(0, 4).map(([name, n]) => el("span", { class: "level" }, el("span", { class: "level-name" }, name),
+      el("span", { class: "bar" }, sized(el("i"), n / most)), el("span", { class: "level-n" }, n.toLocaleString(language))));
+    const more = shown.of > 4 ? [el("span", { class: "soft" }, t("more", { n: shown.of - 4 }))] : [];
+    return el("div", { class: "levels-picture" }, rows, more);
+  }
+  const top = Math.max(1, ...shown.bars);
+  const bars = shown.bars.map((n) => { const bar = el("i"); bar.style.height = `${Math.max(n ? 4 : 0, 100 * n / top)}%`; return bar; });
+  return el("div", { class: "numbers-picture" }, el("div", { class: "histogram", role: "img", "aria-label": t("range", shown) }, bars),
+    el("div", { class: "ends" }, el("span", {}, shown.from), el("span", { class: "soft" }, t("middle", { middle: shown.middle })), el("span", {}, shown.to)));
+}
+
+export function sized(bar, share) { bar.style.width = `${(100 * Math.max(0, Math.min(1, share || 0))).toFixed(1)}%`; return bar; }
+
+/* Python and the command line for a step, to copy. */
+export function codeBox(code, open = false) {
+  const both = (Array.isArray(code) ? code : [code]).filter((own) => own);
+  const python = both.map((own) => own.python).filter(Boolean).join("\n"), command = both.map((own) => own.command).filter(Boolean).join("\n");
+  return el("details", { class: "code", open }, el("summary", {}, t("code")), ...[["Python", python], [t("command"), command]].filter(([, text]) => text).map(([name, text]) =>
+    el("div", {}, el("div", { class: "code-head" }, el("b", {}, name), button(t("copy"), (event) => copy(text, event.target))), el("pre", { tabindex: "0" }, text))));
+}
+
+async function copy(text, where) {
+  await navigator.clipboard.writeText(text);
+  where.textContent = t("copied");
+}
+
+/* Ask the session for something; a refusal is an error with its message. */
+export async function ask(action, given = {}) {
+  return answer(await fetch(`api/${action}`, { method: "POST", headers: { "X-Workbench": "1", "Content-Type": "application/json" }, body: JSON.stringify(given) }));
+}
+
+export async function upload(file) {
+  return answer(await fetch("upload", { method: "POST", headers: { "X-Workbench": "1", "X-Name": encodeURIComponent(file.name) }, body: file }));
+}
+
+async function answer(response) {
+  const told = await response.json();
+  if (told.error) throw new Error(told.error);
+  return told;
+}

@@ -1,0 +1,162 @@
+/* Step 4: the list with its evidence; its length along the front; rules struck and added; two lists side by side. */
+import { ask, button, codeBox, el, sized, t } from "./dom.js";
+import { completions } from "./words.js";
+import { direction } from "./tune.js";
+
+export function showRules(box, app) {
+  const { list, front } = app;
+  if (list.stale) box.append(el("p", { class: "said", role: "note" }, t("rules.stale"), " ", button(t("tune.again"), () => app.go("tune"))));
+  for (const text of [...list.said, ...list.doubts]) box.append(el("p", { class: "said", role: "note" }, text));
+  box.append(lengths(app), el("section", { "aria-labelledby": "list-title" }, el("h3", { id: "list-title" }, t("rules.list", { n: list.list.length, target: list.target })), rules(app), trail(app), adding(app)),
+    sideBySide(app), effects(app),
+    el("p", { class: "next" }, button(t("rules.next"), () => app.go("decide"), { class: "primary" })));
+  drawFront(app, front);
+}
+
+/* An edit, and the list as it is then; the page stays where it is. */
+export async function edit(app, given) {
+  const list = await app.attempt(() => ask("edit", given));
+  if (!list) return false;
+  app.list = list;
+  const top = scrollY;
+  app.go(app.step);
+  scrollTo(0, top);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------- the length */
+
+const sizeNow = (app) => { const at = app.front.sizes.findIndex((size) => size.nRules === app.length); return at < 0 ? app.front.chosen : at; };
+
+function lengths(app) {
+  const { front, list } = app, last = [...list.edits].reverse().find((own) => own.method === "with_rules");
+  app.length = last ? last.value : front.sizes[front.chosen].nRules;
+  const now = sizeNow(app), size = front.sizes[now];
+  const slider = el("input", { type: "range", class: "range", id: "length", min: 0, max: front.sizes.length - 1, value: now, "aria-valuetext": t("rules.value", { n: size.nPositive }),
+    oninput: (event) => describe(front.sizes[event.target.value]), onchange: (event) => edit(app, { method: "length", n_rules: front.sizes[event.target.value].nRules }) });
+  const said = el("dl", { class: "metrics", "aria-live": "polite" });
+  const describe = (own) => said.replaceChildren(...[[t("rules.rules"), own.nPositive], [front.errorName, number(own.error, 3)], [t("rules.stability"), number(own.stability, 2)]]
+    .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
+  describe(size);
+  const changed = list.edits.some((own) => own.method === "without" || own.method === "adding");
+  const back = now === front.chosen ? [] : [button(t("rules.back"), () => edit(app, { method: "length", n_rules: front.sizes[front.chosen].nRules }))];
+  return el("section", {}, el("div", { class: "control" }, el("label", { for: "length" }, t("rules.length")), slider, back), said, el("p", { class: "note" }, changed ? t("rules.before") : now === front.chosen ? front.reason : size.sentence), el("figure", {}, el("figcaption", {}, t("rules.front")), el("div", { id: "front" })));
+}
+
+const number = (value, digits) => (value === null || value === undefined ? "–" : format(value, digits));
+
+function drawFront(app, front) {
+  const place = document.getElementById("front");
+  if (!front.path) return;
+  place.replaceChildren(drawPareto(front, sizeNow(app), (i) => edit(app, { method: "length", n_rules: front.sizes[i].nRules }), Math.min(760, place.clientWidth || 600)));
+}
+
+/* --------------------------------------------------------------------------------------------------------- the list */
+
+function rules(app) {
+  const { list } = app, top = Math.max(...list.list.map((own) => Math.abs(own.weight)), 1e-12);
+  const word = (text) => el("span", { class: "word" }, text);
+  const bar = (name, share, text) => el("span", {}, el("span", { class: "name" }, name), el("span", { class: "value" }, text), el("span", { class: "bar" }, sized(el("i"), share)));
+  return el("ol", { id: "rule-list", class: "cards-list" }, list.list.map((own, i) => el("li", { class: "rule" },
+    el("div", {}, el("span", { class: "number" }, `#${i + 1}`), own.line ? el("p", { class: "sentence" }, own.line)
+      : el("p", { class: "sentence" }, word(t("rules.if")), own.text, word(t("rules.then")), el("span", { class: "output" }, own.then), word(t("rules.else")), el("span", { class: "output" }, own.else),
+        own.given ? el("span", { class: "badge" }, t("rules.given")) : "", own.stage > 1 ? el("span", { class: "badge" }, t("rules.correction")) : "")),
+    el("div", { class: "side" }, el("p", { class: "bars" }, bar(t("rules.rows"), own.share, own.rows), own.returned ? bar(t("rules.returned"), own.returned.split(" of ")[0] / own.returned.split(" of ")[1], own.returned) : bar(t("rules.returned"), 0, "–"),
+      bar(own.adds ? t("rules.adds") : t("rules.weight"), Math.abs(own.weight) / top, own.adds || number(own.weight, 2))),
+    button(t("rules.strike"), (event) => strike(app, own, event.target), { class: "quiet", "aria-label": t("rules.strike-name", { text: own.text }) })))));
+}
+
+/* A rule is struck with a reason, which stands in the model's trail. */
+function strike(app, own, where) {
+  const card = where.closest(".rule");
+  if (card.querySelector("form")) return;
+  const why = el("input", { type: "text", id: "why", placeholder: t("rules.why-hint") }), who = el("input", { type: "text", value: app.by });
+  const form = el("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); app.by = who.value; edit(app, { method: "strike", rule: own.text, note: why.value, by: who.value }); } },
+    el("label", { class: "field wide" }, el("span", {}, t("rules.why")), why), el("label", { class: "field" }, el("span", {}, t("who")), who),
+    el("button", { type: "submit", class: "primary" }, t("rules.strike")), button(t("cancel"), () => form.remove()));
+  card.append(form);
+  why.focus();
+}
+
+function trail(app) {
+  const { list } = app;
+  if (!list.edits.length) return el("p", { class: "note" }, t("rules.untouched"));
+  return el("div", { class: "trail" }, el("ol", {}, list.trail.map((line) => el("li", {}, line))), button(t("undo"), () => edit(app, { method: "undo" }), { id: "undo" }));
+}
+
+/* A rule in words, with completion and a check while it is typed. */
+function adding(app) {
+  const said = el("p", { class: "soft", role: "status", id: "rule-said" }), options = el("ul", { id: "completions", role: "listbox", "aria-label": t("rules.completions") });
+  const why = el("input", { type: "text" }), who = el("input", { type: "text", value: app.by });
+  let timer = null, at = -1;
+  const input = el("input", { type: "text", id: "rule", autocomplete: "off", spellcheck: "false", role: "combobox", "aria-expanded": "false", "aria-controls": "completions", "aria-autocomplete": "list", placeholder: t("rules.add-hint"), oninput: typed,
+    onkeydown: (event) => {
+      const items = [...options.children];
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); at = (at + (event.key === "ArrowDown" ? 1 : items.length - 1)) % Math.max(1, items.length); mark(items); }
+      else if (event.key === "Enter" && at >= 0 && items[at]) { event.preventDefault(); items[at].click(); }
+      else if (event.key === "Escape") close();
+    }, onfocus: typed });
+  const mark = (items) => items.forEach((item, i) => { item.setAttribute("aria-selected", String(i === at)); item.id = `completion-${i}`; if (i === at) { input.setAttribute("aria-activedescendant", item.id); item.scrollIntoView({ block: "nearest" }); } });
+  const close = () => { options.replaceChildren(); input.setAttribute("aria-expanded", "false"); at = -1; };
+  function typed() {
+    const found = completions(input.value, app.list.features, app.table.columns);
+    at = -1;
+    options.replaceChildren(...found.map(([text, whole]) => el("li", { role: "option", "aria-selected": "false", onclick: () => { input.value = whole; input.focus(); typed(); } }, text)));
+    input.setAttribute("aria-expanded", String(found.length > 0));
+    clearTimeout(timer);
+    timer = setTimeout(check, 250);
+  }
+  async function check() {
+    if (!input.value.trim()) { said.textContent = ""; return; }
+    const told = await ask("check", { text: input.value }).catch(() => null);
+    if (told) said.textContent = told.fine ? t("rules.covers", { rows: told.rows.toLocaleString(), of: told.of.toLocaleString() }) : told.problem.split("\n")[0];
+    said.classList.toggle("wrong", Boolean(told && !told.fine));
+  }
+  return el("form", { class: "adding", onsubmit: (event) => { event.preventDefault(); app.by = who.value; edit(app, { method: "add", rule: input.value, note: why.value, by: who.value }); } },
+    el("h3", {}, t("rules.add")), el("label", { class: "field wide" }, el("span", {}, t("rules.add-label")), input), options, said,
+    el("div", { class: "fields" }, el("label", { class: "field wide" }, el("span", {}, t("rules.why")), why), el("label", { class: "field" }, el("span", {}, t("who")), who), el("button", { type: "submit" }, t("rules.add"))));
+}
+
+/* -------------------------------------------------------------------------------------------------- two lists, effects */
+
+function sideBySide(app) {
+  const { list } = app, name = el("input", { type: "text", value: t("rules.first-name", { n: list.kept.length + 1 }), "aria-label": t("rules.keep-name") }), result = el("div", { id: "compared" });
+  const keep = button(t("rules.keep"), () => app.attempt(async () => { list.kept = (await ask("keep", { name: name.value })).kept; app.go("rules"); }), { id: "keep" });
+  const compare = async (own) => { const told = await app.attempt(() => ask("compare", { name: own })); if (told) result.replaceChildren(beside(told), codeBox(told.code)); };
+  return el("details", { id: "two-lists", open: list.kept.length > 0 }, el("summary", {}, t("rules.two")), el("p", { class: "note" }, t("rules.two-note")), el("div", { class: "control" }, name, keep, list.kept.map((own) => button(t("rules.compare", { name: own }), () => compare(own), { class: "compare" }))), result);
+}
+
+function beside(told) {
+  const text = (own) => (own ? own.rule : "");
+  const rows = [...told.kept.map((pair) => ["=", pair.old, pair.new]), ...told.shifted.map((pair) => ["~", pair.old, pair.new]), ...told.removed.map((own) => ["−", own, null]), ...told.added.map((own) => ["+", null, own])];
+  const words = { "=": t("rules.kept"), "~": t("rules.shifted"), "−": t("rules.removed"), "+": t("rules.added") };
+  return el("div", { class: "scroll" }, el("p", {}, t("rules.in-common", { share: Math.round(100 * told.stability) })), el("table", { class: "beside" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, ""), el("th", { scope: "col" }, told.name), el("th", { scope: "col" }, t("rules.now")))),
+    el("tbody", {}, rows.map(([mark, old, now]) => el("tr", { class: { "−": "went", "+": "came" }[mark] || "" }, el("td", {}, words[mark]), el("td", {}, text(old)), el("td", {}, text(now)))))));
+}
+
+function effects(app) {
+  const { list } = app, found = list.effects[list.chosen] || [];
+  if (!found.length) return "";
+  const k = list.positive || 0, at = (value) => (Array.isArray(value) ? (list.link === "softmax" ? (value.length === 2 ? value[k] - value[1 - k] : value[k]) : value[k]) : value);
+  const charts = el("div", { class: "small-charts" });
+  const all = found.flatMap((own) => own.values.map(at)), low = Math.min(...all), high = Math.max(...all), room = (high - low || 1) * 0.05;
+  for (const own of found) {
+    const ends = own.ends ? own.ends.map((pair) => pair.map(at)) : null;
+    const signs = own.numeric ? direction(own.feature, list.directions[own.feature] || 0, (sign) => constrain(app, { directions: { [own.feature]: sign } })) : "";
+    const figure = el("figure", {}, el("figcaption", {}, el("b", {}, own.feature), ` ${Math.round(100 * own.gap)}% `, signs, button(t("tune.leave"), () => constrain(app, { drop: [own.feature] }), { class: "quiet" })));
+    try { figure.append(drawEffect(own, [low - room, high + room], own.values.map(at), 300, ends)); } catch (error) { figure.append(el("p", { class: "soft" }, String(error.message))); }
+    charts.append(figure);
+  }
+  return el("details", { open: true }, el("summary", {}, t("rules.effects")), el("p", { class: "note" }, t("rules.effects-note")), charts);
+}
+
+async function constrain(app, given) {
+  const told = await app.attempt(() => ask("constrain", given));
+  if (!told) return;
+  app.directions = told.directions;
+  const state = await ask("state");
+  Object.assign(app, { table: state.table, aim: state.aim });
+  Object.assign(app.list, { stale: told.stale, directions: told.directions });
+  app.go("rules");
+}

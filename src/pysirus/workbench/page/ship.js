@@ -1,0 +1,31 @@
+/* Step 6: who vouches for the list, and the files that leave the page. */
+import { ask, button, codeBox, el, field, t } from "./dom.js";
+
+export function showShip(box, app) {
+  const place = el("section", {});
+  box.append(sign(app), place, el("section", {}, el("h3", {}, t("ship.steps")), el("p", { class: "note" }, t("ship.steps-note")), codeBox([{ python: app.list.python, command: app.list.shell }], true)));
+  ask("offered").then((told) => place.replaceChildren(el("h3", {}, t("ship.files")), el("p", { class: "note" }, t(told.signed ? "ship.is-signed" : "ship.not-signed")),
+    el("ul", { class: "files" }, told.files.map((name) => el("li", {}, el("a", { href: `files/${name}`, download: true }, t(`file.${name}`)), el("small", {}, t(`file.${name}.why`))))),
+    el("p", { class: "next" }, el("a", { class: "primary button", id: "all", href: "files/all", download: true }, t("ship.all"))))).catch((error) => app.complain(error.message));
+}
+
+function sign(app) {
+  const given = { by: app.by, note: "", key: "" }, result = el("div", { id: "signed", "aria-live": "polite" }), name = el("span", { class: "soft", id: "key-said" }, t("ship.no-key"));
+  const file = el("input", { type: "file", accept: ".pem", id: "key", onchange: async (event) => { given.key = await event.target.files[0].text(); name.textContent = event.target.files[0].name; } });
+  const make = button(t("ship.make-key"), () => app.attempt(async () => {
+    given.key = (await ask("key")).key;
+    name.textContent = t("ship.new-key");
+    el("a", { href: URL.createObjectURL(new Blob([given.key], { type: "application/x-pem-file" })), download: "key.pem" }).click();
+  }), { id: "make-key" });
+  const go = button(t("ship.sign"), () => app.attempt(async () => {
+    if (!given.key) throw new Error(t("ship.need-key"));
+    const told = await ask("sign", given);
+    app.by = given.by;
+    app.list.shell = `${app.list.shell.replace(/pysirus sign [^\n]*\n/g, "")}${told.code.command}\n`;
+    app.go("ship");
+    document.getElementById("signed").replaceChildren(...told.signatures.map((text) => el("p", { class: "stamp" }, `✓ ${text}`)), codeBox(told.code));
+  }, go), { class: "primary", id: "sign" });
+  return el("section", { class: "panel" }, el("h3", {}, t("ship.vouch")), el("p", { class: "note" }, t("ship.vouch-note")),
+    el("div", { class: "fields" }, field(t("who"), given.by, (value) => { given.by = value; }, { id: "by" }), field(t("ship.note-label"), "", (value) => { given.note = value; }, { id: "note" })),
+    el("div", { class: "control" }, el("label", { class: "field" }, el("span", {}, t("ship.key")), file), make, name), go, result);
+}

@@ -1,0 +1,187 @@
+"""What was chosen on the page in, the Python and the command line that do the same out.
+
+A fit and the edits after it are data (``Plan``, ``Edit``), which the session runs and which are written as code.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ESTIMATORS = {"classes": "SirusClassifierCV", "survival": "SirusSurvivalCV"}
+LOSSES = {"counts": "poisson", "amounts": "gamma", "zeros": "tweedie"}
+KINDS = ("number", "classes", "counts", "amounts", "zeros", "survival")
+MODEL = "{stem}.json"
+
+
+class Step(NamedTuple):
+    """A step of the session: what it was, and how it is written."""
+
+    what: str
+    python: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is to be predicted."""
+
+    kind: str  # one of KINDS
+    target: str  # of survival the times
+    event: str | None = None
+    event_value: Any = None
+    exposure: str | None = None
+    positive: Any = None
+    weights: str | None = None
+    groups: str | None = None
+
+    @property
+    def y(self) -> str | tuple[str, str]:
+        """The target as ``fit`` takes it."""
+        return self.target if self.event is None else (self.target, self.event)
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that are no features."""
+        return {name for name in (self.target, self.event, self.exposure, self.weights, self.groups) if name}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a list is learned: the target, what is known of columns, and settings of the estimator."""
+
+    aim: Aim
+    categorical: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    directions: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def estimator(self) -> str:
+        """The name of its class."""
+        return ESTIMATORS.get(self.aim.kind, "SirusRegressorCV")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the estimator is made with."""
+        given: dict[str, Any] = {"random_state": 0, **self.settings}
+        given |= {"loss": LOSSES[self.aim.kind]} if self.aim.kind in LOSSES else {}
+        given |= {"event": self.aim.event_value} if self.aim.event_value is not None else {}
+        given |= {"positive_class": self.aim.positive} if self.aim.positive is not None else {}
+        given |= {"categorical_features": list(self.categorical)} if self.categorical else {}
+        return given | ({"monotonic_cst": dict(self.directions)} if self.directions else {})
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What ``fit`` is called with besides the table and the target."""
+        aim = self.aim
+        named = {"sample_weight": aim.weights, "groups": aim.groups, "exposure": aim.exposure}
+        return {name: value for name, value in (*named.items(), ("drop", list(self.drop))) if value}
+
+    def step(self, file: str, to: str) -> Step:
+        """As code; the command writes the model to a file."""
+        made, given = keywords(self.parameters), keywords(self.given)
+        fit = ", ".join([repr(file), repr(self.aim.y), *([given] if given else [])])
+        python = f"from pysirus import {self.estimator}\n\nmodel = {self.estimator}({made}).fit({fit})"
+        return Step("tune", python, command("tune", file, *self._options(), "--model", to))
+
+    def _options(self) -> Iterable[str]:
+        aim = self.aim
+        if aim.event is None:
+            yield from ("--target", aim.target)
+        else:
+            value = "" if aim.event_value is None else f"={aim.event_value}"
+            yield from ("--time", aim.target, "--event", f"{aim.event}{value}")
+        if aim.kind == "classes":
+            yield from ("--task", "classification")
+        named: tuple[tuple[str, Any], ...] = (
+            ("--loss", LOSSES.get(aim.kind)),
+            ("--exposure", aim.exposure),
+            ("--positive", aim.positive),
+            ("--sample-weight", aim.weights),
+            ("--groups", aim.groups),
+        )
+        for option, given in named:
+            if given is not None:
+                yield from (option, str(given))
+        for name, sign in self.directions.items():
+            yield from ("--increasing" if sign > 0 else "--decreasing", name)
+        for option, names in (("--categorical", self.categorical), ("--drop", self.drop)):
+            for name in names:
+                yield from (option, name)
+        from pysirus._parameters.table import PARAMETERS
+
+        for name, value in {"random_state": 0, **self.settings}.items():
+            yield from (PARAMETERS[name].metadata["option"].name, str(value))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of a list: ``with_rules``, ``without``, ``adding`` or ``decide``."""
+
+    method: str
+    value: Any
+    note: str | None = None
+    by: str | None = None
+
+    def apply(self, model: Any, rows: tuple[Any, Any, Any]) -> Any:
+        """The edited model."""
+        if self.method == "with_rules":
+            return model.with_rules(self.value)
+        if self.method == "decide":
+            return model.decide(self.value)
+        said = {name: text for name, text in (("note", self.note), ("by", self.by)) if text}
+        return getattr(model, self.method)(self.value, *rows, **said)
+
+    def step(self, file: str, aim: Aim, name: str, to: str) -> Step:
+        """As code; the command reads one model file and writes another."""
+        own: list[Any] = []
+        python = f"model = model.{self.method}({self.value!r}"
+        if self.method == "with_rules":
+            return Step("length", f"{python})", command("edit", name, "--rules", self.value, "-o", to))
+        if self.method == "decide":
+            costs = ",".join(f"{label}={cost:g}" for label, cost in self.value.items())
+            return Step("decide", f"{python})", command("decide", name, "--costs", costs, "-o", to))
+        said = {"sample_weight": aim.weights, "note": self.note, "by": self.by}
+        kept = keywords({key: value for key, value in said.items() if value})
+        python += ", " + ", ".join([repr(file), repr(aim.y), *([kept] if kept else [])]) + ")"
+        own += ["--without" if self.method == "without" else "--add", self.value]
+        own += [text for key, text in (("--note", self.note), ("--by", self.by)) if text for text in (key, text)]
+        return Step(self.method, python, command("edit", name, file, *own, "-o", to))
+
+
+def model_file(file: str) -> str:
+    """The name of the model that is learned from a file."""
+    return MODEL.format(stem=Path(file).name.split(".")[0] or "model")
+
+
+def all_steps(plan: Plan, edits: Sequence[Edit], file: str) -> list[Step]:
+    """A fit and the edits after it; commands write a file each, the last one the model."""
+    last = model_file(file)
+    files = [f"{Path(last).stem}-{number}.json" for number in range(1, len(edits) + 1)] + [last]
+    edited = (edit.step(file, plan.aim, *names) for edit, names in zip(edits, pairwise(files)))
+    return [plan.step(file, files[0]), *edited]
+
+
+def python_script(steps: Sequence[Step], file: str) -> str:
+    """All steps as a script that writes the model file."""
+    return "\n".join([*(step.python for step in steps if step.python), f"model.save({model_file(file)!r})"]) + "\n"
+
+
+def shell_script(steps: Sequence[Step]) -> str:
+    """All steps as commands."""
+    return "\n".join(step.command for step in steps if step.command) + "\n"
+
+
+def keywords(given: Mapping[str, Any]) -> str:
+    """Arguments by name, as Python writes them."""
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+
+
+def command(*words: Any) -> str:
+    """A command line of pysirus."""
+    return shlex.join(["pysirus", *map(str, words)])

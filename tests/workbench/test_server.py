@@ -1,0 +1,111 @@
+"""What the server answers, and what it refuses: other hosts, other pages, large files, unknown steps."""
+
+import json
+
+import pytest
+
+pytest.importorskip("starlette", reason="the workbench is served by starlette")
+pytest.importorskip("httpx", reason="starlette's test client needs httpx")
+
+from starlette.testclient import TestClient
+
+from pysirus.workbench.server import Page, free_port
+
+OWN = {"X-Workbench": "1"}
+TOKEN = "token"
+
+
+@pytest.fixture
+def page(session):
+    return Page(session, 80, TOKEN)
+
+
+@pytest.fixture
+def client(page):
+    return TestClient(page.app, base_url="http://127.0.0.1:80", headers={"Host": "127.0.0.1:80"})
+
+
+def ask(client, action, **given):
+    return client.post(f"/{TOKEN}/api/{action}", content=json.dumps(given), headers=OWN)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1:81"}, 421),
+        ({"Host": "127.0.0.1.evil.example:80"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "https://127.0.0.1:80"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"X-Workbench": "0"}, 403),
+    ],
+)
+def test_requests_of_others_are_refused_with_a_message(client, headers, status):
+    found = client.post(f"/{TOKEN}/api/state", content="{}", headers={**OWN, **headers})
+    assert found.status_code == status and found.json()["error"].endswith(".")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/state", "/other/", f"/{TOKEN}x/", "/token/../x", f"/{TOKEN}/job.py"])
+def test_addresses_without_the_token_lead_nowhere(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_token_is_long_and_never_the_same(session):
+    first, second = Page(session, 1), Page(session, 1)
+    assert len(first.token) >= 32 and first.token != second.token and first.url.startswith("http://127.0.0.1:1/")
+
+
+def test_pages_let_nothing_be_loaded_from_elsewhere(client):
+    found = client.get(f"/{TOKEN}/")
+    assert found.status_code == 200 and "app.js" in found.text
+    policy = found.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self';") and "frame-ancestors 'none'" in policy
+    assert found.headers["referrer-policy"] == "no-referrer" and found.headers["x-content-type-options"] == "nosniff"
+    for name in ("app.js", "words.js", "workbench.css", "report.css", "charts.js", "vendor/d3.min.js"):
+        assert client.get(f"/{TOKEN}/{name}").status_code == 200, name
+
+
+def test_uploads_are_limited_and_names_are_no_paths(client, session, monkeypatch, tmp_path):
+    monkeypatch.setattr("pysirus.workbench.server.MOST_BYTES", 200)
+    big = client.post(f"/{TOKEN}/upload", content=b"a,b\n" + b"1,2\n" * 100, headers=OWN)
+    assert big.status_code == 413 and "Take a sample" in big.json()["error"]
+    chunks = client.post(f"/{TOKEN}/upload", content=iter([b"a,b\n"] * 100), headers=OWN)  # says no length
+    assert chunks.status_code == 413
+    name = "..%2F..%2Fetc%2F%3Cimg%20src%3Dx%3E.csv"
+    small = client.post(f"/{TOKEN}/upload", content=b"a,b\n1,2\n3,4\n", headers={**OWN, "X-Name": name})
+    assert small.status_code == 200 and small.json()["name"] == "<img src=x>.csv"
+    assert session.path == tmp_path / "table.csv"
+    empty = client.post(f"/{TOKEN}/upload", content=b"", headers=OWN)
+    assert empty.status_code == 400 and "is empty" in empty.json()["error"]
+
+
+def test_steps_answer_and_complain_in_words(client, page):
+    assert ask(client, "nothing").status_code == 404
+    assert client.post(f"/{TOKEN}/api/aim", content="[1]", headers=OWN).status_code == 400
+    assert client.post(f"/{TOKEN}/api/aim", content="x" * (1 << 21), headers=OWN).status_code == 413
+    assert "unexpected keyword" in ask(client, "aim", kind="number", target="size", folder="/").json()["error"]
+    assert "tune first" in ask(client, "rules").json()["error"]
+    assert ask(client, "aim", kind="number", target="size").json()["features"][0] == "income"
+    found = ask(client, "tune").json()
+    assert found["front"]["sizes"] and found["list"]["code"][0]["python"].startswith("from pysirus import")
+    assert ask(client, "edit", method="close").status_code == 400
+    assert ask(client, "edit", method="length", n_rules=2).json()["length"] == 2
+    page.progress = {"state": "running"}
+    assert ask(client, "rules").status_code == 409 and ask(client, "progress").status_code == 200
+
+
+def test_files_are_handed_out_under_their_names(client):
+    ask(client, "aim", kind="number", target="size")
+    ask(client, "tune")
+    found = client.get(f"/{TOKEN}/files/script")
+    assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''people.steps.py"
+    assert "SirusRegressorCV" in found.text
+    assert client.get(f"/{TOKEN}/files/passwords").status_code == 400
+
+
+def test_port_that_is_taken_is_an_error_that_says_so():
+    with free_port() as own, pytest.raises(OSError, match=r"Port \d+ cannot be used"):
+        free_port(own.getsockname()[1])

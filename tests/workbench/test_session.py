@@ -1,0 +1,195 @@
+"""The workbench without its page: every step, and that the code it writes makes the same model."""
+
+import io
+import json
+import runpy
+import shutil
+import threading
+import time
+import zipfile
+
+import pytest
+
+from pysirus import DataError, load
+from pysirus._parameters import ParameterError
+from pysirus.cli import main
+from pysirus.workbench import shipped, views
+from pysirus.workbench.job import Stopped
+from pysirus.workbench.job import main as run_job
+from pysirus.workbench.session import Session
+
+AIMS = [
+    ("number", "size", {}),
+    ("classes", "status", {"positive": "bad"}),
+    ("counts", "claims", {"exposure": "age"}),
+    ("amounts", "amount", {"weights": "age"}),
+    ("survival", "time", {"event": "event", "event_value": "1"}),
+]
+
+
+def run_python(session, people, folder):
+    """The model file that the recorded script writes, in a folder that has the table alone."""
+    folder.mkdir()
+    shutil.copy(people, folder / "people.csv")
+    (folder / "steps.py").write_text(session.script()["python"], encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        runpy.run_path("steps.py")
+    return (folder / "people.json").read_bytes()
+
+
+@pytest.mark.parametrize(("kind", "target", "more"), AIMS)
+def test_recorded_python_writes_the_same_model_file(session, people, tmp_path, kind, target, more):
+    session.aim(kind, target, **more)
+    session.constrain({"income": -1} if kind == "classes" else {}, ["job"] if kind == "number" else [])
+    session.tune()
+    session.length(4)
+    session.strike(views.listing(session)["list"][0]["text"], 'it\'s "not" allowed', "A. Smith")
+    session.add("income < 1000 & age < 50" if kind == "number" else "income < 1000 & size < 0")
+    session.save(tmp_path / "own.json")
+    assert run_python(session, people, tmp_path / "again") == (tmp_path / "own.json").read_bytes()
+
+
+def test_recorded_python_of_an_untouched_list_writes_its_estimator(tuned, people, tmp_path):
+    tuned.save(tmp_path / "own.json")
+    assert run_python(tuned, people, tmp_path / "again") == (tmp_path / "own.json").read_bytes()
+    assert type(load(tmp_path / "own.json")).__name__ == "SirusClassifierCV"
+
+
+def test_recorded_commands_write_the_same_rules(tuned, people, tmp_path, monkeypatch):
+    tuned.length(5)
+    tuned.strike(views.listing(tuned)["list"][1]["text"], by="A")
+    tuned.costs({"bad": 5, "good": 1})
+    shutil.copy(people, tmp_path / "people.csv")
+    monkeypatch.chdir(tmp_path)
+    import shlex
+
+    for line in tuned.script()["shell"].splitlines():
+        with pytest.raises(SystemExit) as left:
+            main(shlex.split(line)[1:])
+        assert left.value.code == 0, line
+    again = load(tmp_path / "people.json")
+    assert str(again) == str(tuned.model) and again.decision_rule == tuned.model.decision_rule
+
+
+def test_table_says_what_was_understood(session):
+    told = {own["name"]: own for own in session.understood()["columns"]}
+    assert told["income"]["kind"] == "number" and sum(told["income"]["picture"]["bars"]) == 240
+    assert told["job"]["kind"] == "categories" and told["job"]["picture"]["of"] == 3
+    assert json.dumps(told)  # plain data
+    as_labels = {own["name"]: own for own in session.column("event", "categories")["columns"]}
+    assert as_labels["event"]["kind"] == "categories" and as_labels["event"]["forced"]
+    left = {own["name"]: own["used"] for own in session.column("age", "leave out")["columns"]}
+    assert not left["age"] and left["income"]
+
+
+def test_table_that_is_too_large_is_refused_with_a_way_out(session, tmp_path, monkeypatch):
+    monkeypatch.setattr("pysirus.workbench.session.MOST_BYTES", 1000)
+    with pytest.raises(DataError, match="Take a sample"):
+        session.open(session.path)
+
+
+def test_targets_have_the_kinds_that_their_values_allow(session):
+    kinds = {own["name"]: own["kinds"] for own in session.targets()}
+    assert kinds["status"] == ["classes"] and kinds["size"] == ["number"]
+    assert kinds["claims"][:2] == ["number", "counts"] and "amounts" in kinds["amount"]
+    assert kinds["event"][0] == "classes" and "survival" in kinds["time"]
+    with pytest.raises(DataError, match="cannot be taken so"):
+        session.aim("counts", "size")
+    with pytest.raises(ParameterError, match="two roles"):
+        session.aim("counts", "claims", exposure="claims")
+    with pytest.raises(ParameterError, match="event goes with survival"):
+        session.aim("survival", "time")
+
+
+def test_edits_are_undone_and_replayed_on_another_length(tuned):
+    whole = str(tuned.model)
+    tuned.length(6)
+    texts = [own["text"] for own in views.listing(tuned)["list"]]
+    tuned.strike(texts[-1], "why", "me")
+    assert texts[-1] not in [own["text"] for own in views.listing(tuned)["list"]]
+    assert "why" in views.listing(tuned)["trail"][0]
+    tuned.length(2)  # the struck rule is not in it
+    assert [own.method for own in tuned.edits] == ["with_rules"]
+    tuned.undo()
+    assert str(tuned.model) == whole and not tuned.edits
+    with pytest.raises(ValueError, match="no rule"):
+        tuned.strike("income < 3")
+    assert not tuned.edits
+
+
+def test_directions_and_exclusions_ask_for_another_tuning(tuned):
+    assert not tuned.is_stale
+    assert tuned.constrain({"income": 1}, ["age"])["stale"]
+    tuned.tune()
+    assert not tuned.is_stale and "age" not in tuned.model.columns
+    assert tuned.model.constraints is not None
+    tuned.constrain({"income": 0})
+    assert tuned.is_stale and not tuned.directions
+
+
+def test_rules_in_words_are_checked_while_they_are_typed(tuned):
+    assert tuned.check_rule("income < 1000")["rows"] == tuned.check_rule("income < 1000 ")["rows"] > 0
+    assert "no column is called 'salary'" in tuned.check_rule("salary < 3")["problem"]
+
+
+def test_row_is_explained_changed_and_grouped(tuned):
+    rows = views.some_rows(tuned, "none")["rows"]
+    assert rows and all("none" in row for row in rows)
+    told = views.explained(tuned, rows[0][0])
+    steps = told["steps"]
+    total = steps["base"] + steps["rest"] + sum(own["contribution"] for own in steps["reasons"])
+    assert total == pytest.approx(steps["score"])
+    other = "good" if told["prediction"]["text"] == "bad" else "bad"
+    found = views.changed(tuned, rows[0][0], other)
+    assert found["found"] and "--to" in found["code"]["command"]
+    groups = views.groups(tuned, "job")["groups"]
+    assert [own["group"] for own in groups] == ["clerk", "cook", "none", "all rows"] and groups[-1]["rows"] == 240
+    assert json.dumps(views.listing(tuned)) and json.dumps(views.front(tuned))
+
+
+def test_two_lists_stand_side_by_side(tuned):
+    tuned.keep("first")
+    tuned.length(3)
+    told = views.compared(tuned, "first")
+    assert len(told["kept"]) + len(told["shifted"]) >= 1 and told["code"]["command"].startswith("pysirus diff")
+
+
+def test_signature_fits_the_exported_file_until_the_next_edit(tuned, tmp_path):
+    pytest.importorskip("cryptography")
+    told = shipped.signed(tuned, "A. Smith", shipped.new_key(), "validated")
+    assert told["signatures"][0].startswith("signed by A. Smith")
+    assert not list(tmp_path.glob("key*"))  # the key is not kept
+    name, content = shipped.archive(tuned)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert name == "people.zip" and {"people.json", "people.sql", "people.xlsx"} <= set(archive.namelist())
+        assert "A. Smith" in archive.read("people.json").decode()
+        assert "pysirus sign" in archive.read("people.steps.sh").decode()
+    tuned.length(3)
+    assert tuned.signed is None and b"signatures" not in shipped.file_of(tuned, "model")[1]
+    with pytest.raises(ParameterError, match="no private key"):
+        shipped.signed(tuned, "A", b"nonsense")
+
+
+def test_worker_tells_of_progress_and_stops(people, tmp_path):
+    session = Session(tmp_path, {"n_trees": 60, "n_repeats": 1, "max_rules": 8})
+    session.open(people, "people.csv")
+    session.aim("number", "size")
+    heard = []
+    session.tune(heard.append)
+    assert {own["doing"] for own in heard if "doing" in own} == {"trees", "folds"}
+    slow = Session(tmp_path, {"n_trees": 10_000_000})
+    slow.open(people)
+    slow.aim("number", "size")
+    threading.Timer(1.0, slow.stop).start()
+    began = time.monotonic()
+    with pytest.raises(Stopped):
+        slow.tune()
+    assert time.monotonic() - began < 20 and slow.learned is None
+
+
+def test_job_says_what_is_wrong_and_leaves_no_file(people, tmp_path, monkeypatch, capsys):
+    job = {"estimator": "SirusRegressorCV", "parameters": {}, "table": str(people), "y": "nothing", "given": {}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({**job, "to": str(tmp_path / "model.json")})))
+    assert run_job() == 0
+    assert "'nothing'" in json.loads(capsys.readouterr().out)["error"] and not list(tmp_path.iterdir())
