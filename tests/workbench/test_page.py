@@ -10,6 +10,7 @@ from hostile import MARKUP, make_table
 from pysirus.workbench.server import Page, free_port
 from walk import Story, Walk
 
+pytest.importorskip("starlette", reason="the workbench is served by starlette")
 uvicorn = pytest.importorskip("uvicorn", reason="the workbench is served by uvicorn")
 
 

@@ -1,6 +1,7 @@
 """What the server answers, and what it refuses: other hosts, other pages, large files, unknown steps."""
 
 import json
+import sys
 
 import pytest
 
@@ -109,3 +110,9 @@ def test_files_are_handed_out_under_their_names(client):
 def test_port_that_is_taken_is_an_error_that_says_so():
     with free_port() as own, pytest.raises(OSError, match=r"Port \d+ cannot be used"):
         free_port(own.getsockname()[1])
+
+
+def test_missing_library_is_an_error_that_names_the_extra(session, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    with pytest.raises(ImportError, match=r"pip install pysirus\[workbench\]"):
+        Page(session, 80)

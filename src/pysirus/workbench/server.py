@@ -16,23 +16,18 @@ import webbrowser
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pysirus._text.message import SafeTextError, say
 from pysirus.workbench import shipped, views
 from pysirus.workbench.job import Stopped
 from pysirus.workbench.session import MOST_BYTES, Session
 
-MISSING = "The workbench needs starlette and uvicorn: pip install pysirus[workbench]."
-try:
-    from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
+if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
-    from starlette.routing import Route
-except ImportError as error:
-    raise ImportError(MISSING) from error
+    from starlette.responses import Response
 
+MISSING = "The workbench needs starlette and uvicorn: pip install pysirus[workbench]."
 ENDING = re.compile(r"\.(csv|tsv|txt|xlsx|xlsm|parquet)(\.(gz|bz2|zst|lz4|br))?$")  # of a table, as it is kept
 MOST_JSON = 1 << 20  # bytes of a request that is no file
 HEADERS = {
@@ -65,6 +60,11 @@ class Page:
     """The page of a session: its addresses, and who may ask for them."""
 
     def __init__(self, session: Session, port: int, token: str | None = None) -> None:
+        try:
+            from starlette.applications import Starlette
+            from starlette.routing import Route
+        except ImportError as error:
+            raise ImportError(MISSING) from error
         self.session, self.port = session, port
         self.token = secrets.token_urlsafe(24) if token is None else token
         self.progress: dict[str, Any] = {"state": "idle"}
@@ -90,6 +90,7 @@ class Page:
 
     def _guarded(self, answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
         """An answer, to those alone who may ask."""
+        from starlette.responses import JSONResponse
 
         async def guarded(request: Request) -> Response:
             try:
@@ -124,9 +125,13 @@ class Page:
     # -------------------------------------------------------------------------------------------------------- answers
 
     async def _index(self, request: Request) -> Response:
+        from starlette.responses import Response
+
         return Response(_asset("index.html"), media_type="text/html")
 
     async def _asset(self, request: Request) -> Response:
+        from starlette.responses import Response
+
         path = request.path_params["path"]
         if not any(path in names for names in ASSETS.values()):
             raise Refusal(404, "There is no such file.")
@@ -135,6 +140,9 @@ class Page:
     async def _upload(self, request: Request) -> Response:
         """A table: its bytes, and its name in a header, which is a name and no path."""
         from urllib.parse import unquote
+
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import JSONResponse
 
         said = int(request.headers.get("content-length") or 0)
         name = Path(unquote(request.headers.get("x-name", "table.csv")).replace("\\", "/")).name or "table.csv"
@@ -156,6 +164,9 @@ class Page:
         return JSONResponse(await run_in_threadpool(self.session.open, path, name))
 
     async def _act(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import JSONResponse
+
         name = request.path_params["action"]
         if name not in ACTIONS:
             raise Refusal(404, f"There is no step '{name}'.")
@@ -183,6 +194,9 @@ class Page:
             return ACTIONS[name](self, **given)
 
     async def _file(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import Response
+
         what = request.path_params["what"]
         write = shipped.archive if what == "all" else lambda own: shipped.file_of(own, what)
         name, content = await run_in_threadpool(write, self.session)
@@ -290,8 +304,10 @@ def free_port(port: int = 0) -> socket.socket:
 
 def serve(session: Session, *, port: int = 0, browser: bool = True, tell: Callable[[str], None] = print) -> None:
     """Answer until Ctrl-C; ``tell`` is told the address."""
-    import uvicorn
-
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise ImportError(MISSING) from error
     listening = free_port(port)
     page = Page(session, listening.getsockname()[1])
     server = uvicorn.Server(uvicorn.Config(page.app, log_level="critical", access_log=False, lifespan="off"))
