@@ -294,9 +294,10 @@ void split_node(const Block& block, int number, int group) {
     draw_candidates(block.table, block.recipe, keys, open, block.memory.candidates);
   Node<Sum> node;
   node.cells = histogram_of<Sum>(block, number, group);
-  const Best best = best_split(block.table, block.recipe, block.memory, keys, node);
-  if (number == 0 && block.recipe.lines.first)
-    find_lines(block.table, block.recipe, block.memory, keys, node, best, open, block.trees.line + group * kLanes);
+  const Best best =
+      number == 0 && block.recipe.lines.first
+          ? best_split(block.table, block.recipe, block.memory, keys, node, open, block.trees.line + group * kLanes)
+          : best_split(block.table, block.recipe, block.memory, keys, node);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (best.split[lane] == kNoSplit) continue;
     // What rounding can make of a zero: 2^-100 leaves room for n up to 2^32.

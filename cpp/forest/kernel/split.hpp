@@ -63,14 +63,23 @@ inline void add_cell(Running<Sum>* total, const Lanes<Sum>* cell, int n_sums) {
   for (int k = 0; k <= n_sums; ++k) total[k] += running(cell[k]);
 }
 
+// What goes along with a search, and is told n_L and D of every prefix of bins: nothing.
+struct Alone {
+  void enter(std::int32_t, const f64x&) {}
+  void add(int, const f64x&) {}
+};
+
 // Where a side is empty D is zero and so are n_L n_R: zero over zero is NaN, which is not better than anything.
-template <class Sum>
+template <class Sum, class Along = Alone>
 [[gnu::always_inline]]
-inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sums, std::int64_t split, Best& best) {
+inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sums, std::int64_t split, Best& best,
+                      std::int32_t bin = 0, Along&& along = {}) {
   const f64x n_left = convert<double>(left[0]), n_right = convert<double>(node.total[0] - left[0]);
   f64x score{};
+  along.enter(bin, n_left);
   for (int k = 1; k <= n_sums; ++k) {
     const f64x d = convert<double>(left[k]) * n_right - convert<double>(node.total[k] - left[k]) * n_left;
+    along.add(k, d);
     score = k == 1 ? d * d : score + d * d;
   }
   score /= n_left * n_right;
@@ -78,9 +87,9 @@ inline void try_split(const Node<Sum>& node, const Running<Sum>* left, int n_sum
 }
 
 // Tries the cuts of a feature, lowest cut first.
-template <int kSums, class Sum>
+template <int kSums, class Sum, class Along = Alone>
 inline void search_feature(const Table& table, const Recipe& recipe, const Node<Sum>& node, std::int32_t feature,
-                           const Lanes<Sum>* cell, Best& best) {
+                           const Lanes<Sum>* cell, Best& best, Along&& along = {}) {
   const int n_sums = kSums ? kSums : table.n_sums;
   Running<Sum> left[1 + (kSums ? kSums : kMaxBins)], with_missing[1 + (kSums ? kSums : kMaxBins)];
   const std::int32_t n_cuts = n_known_bins(table, feature) - 1;
@@ -90,19 +99,19 @@ inline void search_feature(const Table& table, const Recipe& recipe, const Node<
   if (!missing) {
     for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += 1 + n_sums) {
       add_cell(left, cell, n_sums);
-      try_split(node, left, n_sums, first + cut, best);
+      try_split(node, left, n_sums, first + cut, best, cut, along);
     }
     return;
   }
   // Missing values that are not there leave a cut as good as it was: the same split is not better.
   for (std::int32_t cut = 0; cut < n_cuts; ++cut, cell += 1 + n_sums) {
     add_cell(left, cell, n_sums);
-    try_split(node, left, n_sums, first + cut, best);
+    try_split(node, left, n_sums, first + cut, best, cut, along);
     for (int k = 0; k <= n_sums; ++k) with_missing[k] = left[k] + running(missing[k]);
     try_split(node, with_missing, n_sums, first + n_cuts + cut, best);
   }
   add_cell(left, cell, n_sums);
-  try_split(node, left, n_sums, first + 2 * n_cuts, best);
+  try_split(node, left, n_sums, first + 2 * n_cuts, best, n_cuts, along);
 }
 
 inline std::int32_t feature_of(const Table& table, const Recipe& recipe, std::int64_t split) {
@@ -128,16 +137,16 @@ inline std::uint16_t win_ties(const Table& table, const Recipe& recipe, const st
   return static_cast<std::uint16_t>(won);
 }
 
-// Tries all candidates. Between features that are equally good the draw decides.
-template <int kSums, class Sum>
+// Tries all candidates. Between features that are equally good the draw decides. `search` tries a feature.
+template <class Search>
 inline Best search_splits(const Table& table, const Recipe& recipe, const Memory& memory,
-                          const std::uint64_t* node_keys, const Node<Sum>& node) {
+                          const std::uint64_t* node_keys, const Search& search) {
   Best best;
   for (std::int32_t feature = 0; feature < table.n_features; ++feature) {
     const std::uint16_t allowed = memory.candidates[feature];
     if (!allowed) continue;
     Best found;
-    search_feature<kSums>(table, recipe, node, feature, node.cells + memory.cell_offset[feature], found);
+    search(feature, found);
     const Order order = compare(found.score, best.score);
     std::uint16_t better = order.greater & allowed;
     if (const std::uint16_t tied = order.equal & allowed)
@@ -150,14 +159,22 @@ inline Best search_splits(const Table& table, const Recipe& recipe, const Memory
 }
 
 template <class Sum>
-inline Best best_split(const Table& table, const Recipe& recipe, const Memory& memory, const std::uint64_t* node_keys,
-                       Node<Sum>& node) {
+inline void sum_up(const Table& table, Node<Sum>& node) {
   const Lanes<Sum>* cell = node.cells;
   for (int k = 0; k <= table.n_sums; ++k) node.total[k] = Running<Sum>{};
   for (std::int32_t bin = 0; bin < table.n_bins[0]; ++bin, cell += 1 + table.n_sums)
     add_cell(node.total, cell, table.n_sums);
-  return table.n_sums == 1 ? search_splits<1>(table, recipe, memory, node_keys, node)
-                           : search_splits<0>(table, recipe, memory, node_keys, node);
+}
+
+template <class Sum>
+inline Best best_split(const Table& table, const Recipe& recipe, const Memory& memory, const std::uint64_t* node_keys,
+                       Node<Sum>& node) {
+  sum_up(table, node);
+  return search_splits(table, recipe, memory, node_keys, [&](std::int32_t feature, Best& found) {
+    const Lanes<Sum>* cells = node.cells + memory.cell_offset[feature];
+    table.n_sums == 1 ? search_feature<1>(table, recipe, node, feature, cells, found)
+                      : search_feature<0>(table, recipe, node, feature, cells, found);
+  });
 }
 
 }  // namespace pysirus::PYSIRUS_ISA
