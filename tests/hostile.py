@@ -10,6 +10,7 @@ import pandas as pd
 
 from hand_made import grafted
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, SirusSurvival
+from sampled import FULL
 
 MARKUP = "<script>window.hacked = 1</script>"
 COLOUR = 'größe "μ" \'<img src=x onerror="window.hacked=2">\''
@@ -48,8 +49,8 @@ def make_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 @cache
 def new_rows() -> pd.DataFrame:
-    """1,000 rows, with levels that training never saw and missing values where training had none."""
-    X, _ = make_table(1000, seed=1)
+    """1,000 rows, 2,000 in full runs, with levels that are new and missing values where training had none."""
+    X, _ = make_table(2000 if FULL else 1000, seed=1)
     X.loc[5:60, COLOUR] = "never <i>seen</i>"
     X.loc[X.index % 7 == 0, "=cmd|'/c calc'!A1"] = np.nan
     return X

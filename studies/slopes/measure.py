@@ -62,14 +62,18 @@ def measure(problem: Problem, name: str, repetition: int) -> Result:
     result: Result = {"error": [_error(model, problem, *fold) for model, fold in zip(fitted, folds)]}
     if not method.has_terms:
         return result
-    halves = samples(len(problem.y), 2, repetition)
-    halved = [_fit(method, problem, train, seed) for train, _ in halves]
-    return {
-        **result,
+    result |= {
         "size": [len(model.rules_) for model in fitted],
         "slopes": [sum(term.kind == "Slope" for term in model.rules_) for model in fitted],
         "folds": _shared([model.rules_ for model in fitted]),
         "folds_columns": _shared([_columns(model) for model in fitted]),
+    }
+    if not method.with_halves:
+        return result
+    halves = samples(len(problem.y), 2, repetition)
+    halved = [_fit(method, problem, train, seed) for train, _ in halves]
+    return {
+        **result,
         "half_error": [_error(model, problem, *half) for model, half in zip(halved, halves)],
         "halves": _shared([model.rules_ for model in halved]),
         "halves_columns": _shared([_columns(model) for model in halved]),

@@ -27,6 +27,7 @@ import pysirus
 from pysirus import SirusRegressor, SirusRegressorCV
 
 N_TERMS = 10
+N_INNER = 2  # repetitions of the folds of tuning: the same for all, so that they choose from the same figures
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Method:
     make: Callable[[int], Any]  # seed -> estimator
     has_terms: bool = False
     n_repetitions: int = 10
+    with_halves: bool = True  # whether lists of disjoint halves are compared too
 
     def missing(self) -> str | None:
         """Why it cannot be run here; None when it can."""
@@ -57,7 +59,8 @@ def _in_stages(slopes: bool) -> Callable[[int], Any]:
 
 
 def _tuned(slopes: bool | str) -> Callable[[int], Any]:
-    return lambda seed: SirusRegressorCV(n_stages="auto", slopes=slopes, random_state=seed, n_jobs=1)
+    given = {"n_stages": "auto", "slopes": slopes, "n_repeats": N_INNER}
+    return lambda seed: SirusRegressorCV(**given, random_state=seed, n_jobs=1)
 
 
 def _numbers() -> Any:
@@ -92,9 +95,9 @@ def _shapes(seed: int) -> Any:
 METHODS = {
     "rules": Method(f"rules, {N_TERMS} terms", "pysirus", _in_stages(False), True),
     "slopes": Method(f"rules and slopes, {N_TERMS} terms", "pysirus", _in_stages(True), True),
-    "tuned-rules": Method("rules, tuned", "pysirus", _tuned(False), True, 2),
-    "tuned-slopes": Method("rules and slopes, tuned", "pysirus", _tuned(True), True, 2),
-    "auto": Method('tuned, slopes="auto"', "pysirus", _tuned("auto"), True, 2),
+    "tuned-rules": Method("rules, tuned", "pysirus", _tuned(False), True, 2, False),
+    "tuned-slopes": Method("rules and slopes, tuned", "pysirus", _tuned(True), True, 2, False),
+    "auto": Method('tuned, slopes="auto"', "pysirus", _tuned("auto"), True, 2, False),
     "linear": Method("linear model with ridge", "scikit-learn", _linear),
     "forest": Method("random forest", "scikit-learn", _forest, False, 2),
     "ebm": Method("EBM", "interpret-core", _shapes, False, 2),

@@ -108,7 +108,7 @@ def test_sql_in_sqlite_predicts_the_same(model):
     if model.model_.link != "identity" and not engines.has_math(connection):
         pytest.skip("this SQLite has no math functions")
     assert_frame_equal(model, found, tolerance=0)
-    assert len(pd.read_sql("SELECT * FROM data", connection)) == 1000  # nothing was dropped
+    assert len(pd.read_sql("SELECT * FROM data", connection)) == len(new_rows())  # nothing was dropped
 
 
 @pytest.mark.parametrize(

@@ -85,3 +85,14 @@ def test_latex_is_the_table_of_the_paper(ozone):
     assert r"    \# & Frequency & Rule & Weight & Rows \\" in lines
     assert any(line.strip().startswith(r"1 & 0.28 & \textbf{if} temp $< 66$ \textbf{then} $7.0$") for line in lines)
     assert r"  \caption{Ozone}" in lines and r"  \label{tab:ozone}" in lines
+
+
+@pytest.mark.parametrize("kind", ["slopes", "sloped scores", "sloped counts", "sloped survival"])
+def test_every_row_has_a_cell_for_each_column_also_where_a_slope_is(kind):
+    model = make_model(kind)
+    assert any(term.kind == "Slope" for term in model.rules_)
+    rows = [row for row in model.export("html").split("<tr>")[1:] if "colspan" not in row]
+    assert {row.count("</td>") + row.count("</th>") for row in rows} == {rows[0].count("</th>")}
+    lines = [line.replace(r"\&", "") for line in model.export("latex").splitlines()]
+    cells = {line.count(" & ") for line in lines if re.match(r" +(\\#|\d+) & ", line)}
+    assert len(cells) == 1 and not any(re.search(r"\{-\}\d", line) for line in lines if " per " in line)

@@ -63,9 +63,10 @@ def rule_rows(model: Model) -> list[RuleRow]:
         stage = str(rule.stage) if staged else ""
         often = rule.frequency_text if rule.given else format_number(rule.frequency, 2)
         if rule.line_values:
-            told = [format_number(rule.weight or 0.0, 2)] if read is None else [rule.adds_by(read)]
             own = support[number - 1]
-            numbers = [*told, *("" for _ in names[len(told) + len(own) :]), *own]
+            told = [""] * (len(names) - len(own))
+            told[:1] = [format_number(rule.weight or 0.0, 2) if read is None else rule.adds_by(read)] if told else []
+            numbers = [*told, *own]
             return RuleRow(str(number), often, (), "", "", tuple(numbers), stage, shown.rule_text(rule, named=False))
         inside, outside = shown.output_texts(rule) if read is None else model.family.mean_texts(rule)
         return RuleRow(

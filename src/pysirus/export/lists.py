@@ -75,7 +75,7 @@ def _line(row: RuleRow) -> str:
     rule = rf"\textbf{{if}} {conditions} \textbf{{then}} {_value(row.inside)} \textbf{{else}} {_value(row.outside)}"
     rule = _slope(row.line) if row.line else rule
     stage = f"{row.stage} & " if row.stage else ""
-    numbers = "".join(f" & {_cell(text)}" for text in row.numbers)
+    numbers = "".join(f" & {_slope(text) if row.line and ' to ' in text else _cell(text)}" for text in row.numbers)
     return rf"{row.number} & {stage}{row.frequency} & {rule}{numbers} \\"
 
 

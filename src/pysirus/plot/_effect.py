@@ -61,7 +61,7 @@ def effect(
         return _heat_map(ax, found, values, what)
     (axis,) = found.axes
     if axis.is_numeric and (axis.edges or not axis.has_missing or X is not None):
-        _steps(ax, axis, values, _limits(axis, model, X), ends)
+        _steps(ax, axis, values, _limits(axis, model, X, 0.35 if ends is None else 0.08), ends)
     elif not axis.is_numeric and len(axis.labels) - axis.has_missing > MOST_LEVELS:
         return _level_rows(ax, axis, values, what)
     else:
@@ -89,8 +89,8 @@ def _told(values: Any, model: Any, k: int, predicted: bool) -> Any:
     return model.family.of_class(values, k)
 
 
-def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:
-    """The ends of the axis: those of the data, else a margin around the thresholds."""
+def _limits(axis: Axis, model: Any, X: Any, share: float) -> tuple[float, float]:
+    """The ends of the axis: those of the data, else a margin around thresholds, less around the range of a slope."""
     if X is not None:
         values = model.align(X).columns[axis.index].values.astype(float)
         if np.isfinite(values).any():
@@ -98,7 +98,7 @@ def _limits(axis: Axis, model: Any, X: Any) -> tuple[float, float]:
     if not axis.edges:
         return 0.0, 1.0
     low, high = axis.edges[0], axis.edges[-1]
-    margin = 0.35 * (high - low) or (365.0 if axis.column.is_date else 0.5 * abs(low)) or 1.0
+    margin = share * (high - low) or (365.0 if axis.column.is_date else 0.5 * abs(low)) or 1.0
     return low - margin, high + margin
 
 
