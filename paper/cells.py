@@ -7,6 +7,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import Pool
@@ -15,25 +16,20 @@ from typing import Any
 
 import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from studies.results import RESULTS
 
-import pysirus
-from paper import theorem
-from paper.methods import METHODS, REPEAT_THEMSELVES, Result
+from paper import samples, theorem
+from paper.methods import METHODS, N_REPETITIONS, Result
 from paper.problems import Problem, load
 from pysirus._runtime.output import write_text
 
 # seconds of one repetition on Housing, and how many times as long a dataset takes: for the time left, not for results
-SECONDS = {
-    "sirus": 5,
-    "sirus-stages": 15,
-    "sirus-sparse": 12,
-    "sirus-50": 2,
-    "sirus-50-depth-3": 14,
-    "rulefit": 25,
-    "node-harvest": 14,
-}
-SECONDS |= {"cart": 4, "forest": 12, "forest-quantiles": 9}
+SECONDS = {"sirus": 5, "sirus-stages": 15, "sirus-sparse": 12, "sirus-50": 2, "sirus-50-depth-3": 14, "rulefit": 35}
+SECONDS |= {"node-harvest": 30, "cart": 4, "forest": 12, "forest-quantiles": 9}
+# the same of one list, by form
+SECONDS_A_LIST = {"sirus": 1.2, "stages": 5.0, "slopes": 6.5, "rulefit": 1.1, "node-harvest": 1.0}
 LENGTH = {"prostate": 0.4, "machine": 0.4, "bones": 0.4, "ozone": 0.7, "mpg": 0.7, "diabetes": 0.9, "abalone": 7.0}
+LISTS = {"folds": 10, "bootstraps": 10, "halves": 1}  # of a job, in samples of the full size
 
 
 @dataclass(frozen=True)
@@ -42,62 +38,77 @@ class Job:
 
     name: str
     dataset: str | None
-    method: str
+    method: str  # or a form of list, with the kind of samples
     repetition: int
+    kind: str = ""
 
     @property
     def cost(self) -> float:
         """Seconds it is expected to take."""
         if self.dataset is None:
             return theorem.seconds(int(self.method))
-        return SECONDS[self.method] * LENGTH.get(self.dataset, 1.0)
+        seconds = SECONDS[self.method] if not self.kind else SECONDS_A_LIST.get(self.method, 0.5) * LISTS[self.kind]
+        return seconds * LENGTH.get(self.dataset, 1.0)
 
 
-def jobs(n_repetitions: int, datasets: Sequence[str], methods: Sequence[str]) -> list[Job]:
-    """Everything to compute, the first repetition of all tables first."""
+def n_repetitions(method: str, kind: str, quick: bool) -> int:
+    """How often a cell is computed: repetitions of folds, or pairs of halves."""
+    if quick:
+        return 1
+    if not kind:
+        return N_REPETITIONS[method]
+    return {"folds": 2 if method.endswith(str(samples.N_TERMS)) else 1, "bootstraps": 1, "halves": 10}[kind]
+
+
+def jobs(quick: bool, datasets: Sequence[str], methods: Sequence[str]) -> list[Job]:
+    """Everything to compute: the tables of the paper, the samples, and the simulation."""
+    cells = [(method, "") for method in methods if method in METHODS]
+    cells += [(form, kind) for form in samples.FORMS for kind in samples.KINDS if "samples" in methods]
     listed = [
-        Job(f"{dataset}-{method}-{r}", dataset, method, r)
-        for r in range(n_repetitions)
+        Job("-".join(filter(None, (dataset, method, kind, str(r)))), dataset, method, r, kind)
+        for method, kind in cells
         for dataset in datasets
-        for method in methods
-        if method != "theorem" and (r == 0 or method not in REPEAT_THEMSELVES)
+        for r in range(n_repetitions(method, kind, quick))
     ]
     if "theorem" not in methods:
         return listed
     return listed + [
-        Job(f"theorem-{n}-{r}", None, str(n), r)
-        for n in theorem.SIZES
-        for r in range(theorem.n_pairs(n, quick=n_repetitions == 1))
+        Job(f"theorem-{n}-{r}", None, str(n), r) for n in theorem.SIZES for r in range(theorem.n_pairs(n, quick))
     ]
 
 
 class Store:
-    """Results on disk, those of another version of pysirus aside."""
+    """Results in one file, a line each, appended as they come; those of another results version are aside."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def _path(self, job: Job) -> Path:
-        return self.folder / f"{job.name}.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._kept: dict[str, dict[str, Any]] = {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            with suppress(json.JSONDecodeError):  # cut off
+                document = json.loads(line)
+                self._kept[document["job"]] = document
 
     def get(self, job: Job) -> Result | None:
         """A result that is there already."""
-        try:
-            document = json.loads(self._path(job).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
-        return document["result"] if document["pysirus"] == pysirus.__version__ else None
+        found = self._kept.get(job.name)
+        return found["result"] if found is not None and found["results"] == RESULTS else None
 
     def put(self, job: Job, result: Result, seconds: float) -> None:
         """Keep a result."""
-        document = {"pysirus": pysirus.__version__, "seconds": seconds, "result": result}
-        write_text(self._path(job), json.dumps(document, indent=1) + "\n")
+        document = {"job": job.name, "results": RESULTS, "seconds": round(seconds, 1), "result": result}
+        self._kept[job.name] = document
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write("\n" + json.dumps(document, separators=(",", ":")))
+
+    def tidy(self, wanted: Iterable[Job]) -> None:
+        """Write the file again: what is wanted, in order, once each."""
+        lines = [self._kept[job.name] for job in wanted if self.get(job) is not None]
+        write_text(self.path, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
     def seconds(self, wanted: Iterable[Job]) -> float:
         """Processor time that the results took, on one thread each."""
-        documents = (json.loads(self._path(job).read_text(encoding="utf-8")) for job in wanted)
-        return float(sum(document["seconds"] for document in documents))
+        return float(sum(self._kept[job.name]["seconds"] for job in wanted if self.get(job) is not None))
 
 
 @cache
@@ -112,6 +123,8 @@ def compute(job: Job) -> tuple[Result, float]:
     warnings.filterwarnings("ignore", message=".*unseen category.*")
     if job.dataset is None:
         result = theorem.compare(int(job.method), job.repetition)
+    elif job.kind:
+        result = samples.measure(_problem(job.dataset), job.method, job.kind, job.repetition)
     else:
         result = METHODS[job.method](_problem(job.dataset), job.repetition)
     return result, time.process_time() - start
@@ -124,7 +137,7 @@ def _leave_interrupts() -> None:
 
 def _results(todo: list[Any], n_processes: int, one: Callable[[Any], Any]) -> Iterator[tuple[Any, Any, float]]:
     """Results as they come, the longest job first so that none is left alone at the end."""
-    ordered = sorted(todo, key=lambda job: (job.repetition, -job.cost))
+    ordered = sorted(todo, key=lambda job: (job.repetition // 5, -job.cost))
     if n_processes == 1:
         yield from map(one, ordered)
         return

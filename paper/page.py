@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-import platform
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from paper import theorem
-from paper.tables import Table, conclusion
+import numpy as np
+from studies.results import RESULTS, say
 
-PACKAGES = ("pysirus", "numpy", "scipy", "scikit-learn", "piqp")
+from paper import published, theorem
+from paper.compare import OWN, Sampled, means_of, section
+from paper.methods import N_REPETITIONS
+from paper.tables import Results, Table, conclusion, make_tables, rivals
+from pysirus._runtime.output import write_text
+
+README_START, README_END = "<!-- results of make paper -->", "<!-- end of results -->"
+TEN_TIMES = ("sirus", "sirus-stages")
 NOTES = Path(__file__).with_name("notes.md")
 
 
@@ -21,22 +27,33 @@ class Run:
     """What a page says of how it came about."""
 
     command: str
-    n_repetitions: int
     seconds: float
     absent: Mapping[str, str]
+    n_missing: int  # results that were not computed
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Two rule lists that the page shows."""
+
+    ozone: str
+    machine: str
 
 
 def _head(run: Run) -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    times = "once" if run.n_repetitions == 1 else f"{run.n_repetitions} times"
+    times = ", ".join(f"{n} of {published.NAMES[m]}" for m, n in N_REPETITIONS.items() if m not in TEN_TIMES)
     text = (
         "# The paper, rerun\n\n"
         "Every experiment of Bénard, Biau, Da Veiga and Scornet, *Interpretable Random Forests via Rule Extraction* "
-        f"(AISTATS 2021). One command runs them and writes this page:\n\n    {run.command}\n\n"
-        f"{datetime.datetime.now(datetime.timezone.utc):%d %B %Y}, Python {platform.python_version()}, {versions}; "
-        f"{run.seconds / 60:.0f} minutes of processor time. Ten-fold cross-validation, repeated {times}; SIRUS tunes "
-        "p0 over ten repetitions in any case."
+        f"(AISTATS 2021). One command runs them and writes this page:\n\n    {run.command}\n\n{say(RESULTS)}\n\n"
+        f"pysirus {version('pysirus')}; {run.seconds / 60:.0f} minutes of processor time. Ten-fold "
+        f"cross-validation. SIRUS and "
+        f"stages are tuned over ten repetitions of the folds. Repetitions of the others: {times}. Tables have "
+        f"means over "
+        "repetitions."
     )
+    if run.n_missing:
+        text += f" {run.n_missing} of the results of this command were not computed; cells without a number are these."
     for name, reason in run.absent.items():
         text += f"\n\n**{name.capitalize()} is missing from this run**: {reason}"
     return text
@@ -60,20 +77,69 @@ def _theorem(points: Sequence[Mapping[str, float]]) -> str:
     )
 
 
-def make_page(
-    run: Run, tables: Sequence[Table], points: Sequence[Mapping[str, float]], ozone: str, machine: str
-) -> str:
+def make_page(run: Run, cells: Results, sampled: Sampled, points: Sequence[Mapping[str, float]], lists: Lists) -> str:
     """The whole page."""
+    tables = make_tables(cells, sampled.datasets)
     parts = [_head(run), "## Tables", *(table.to_markdown() for table in tables), conclusion(tables)]
-    parts.append("The same as [CSV](paper/tables.csv) and LaTeX (`docs/paper/*.tex`).")
+    parts.append(
+        "Errors have standard errors over folds, corrected for the training rows that folds share (Nadeau and "
+        "Bengio 2003); "
+        "those of SIRUS, of the sparse setting and of stages are at a p0 chosen on the same folds, as in the paper. "
+        "[Nested errors](#stability-three-ways-and-nested-errors) are below. The same as "
+        "[CSV](paper/tables.csv) and LaTeX "
+        "(`docs/paper/*.tex`)."
+    )
+    parts.append(
+        "## RuleFit and Node harvest, ours and the published ones\n\nSize, stability and error of one and the "
+        "same model, "
+        "with cuts at deciles; the same method with free cuts; and what the paper printed. The paper says that "
+        "columns were binned only to measure stability, so its errors are of free cuts; of which models its "
+        "sizes are, it "
+        f"does not say.\n\n{rivals(cells, sampled.datasets)}"
+    )
+    parts.append(section(sampled))
     parts.append(NOTES.read_text(encoding="utf-8").strip())
     parts.append(
         "## Figures\n\n![Pareto front, Ozone](paper/pareto-ozone.png)\n\n"
         "![Error and stability against the number of rules, Diabetes](paper/tuning-diabetes.png)\n\n"
         "![Error and stability against the number of rules, Machine](paper/tuning-machine.png)"
     )
-    parts.append(f"## The rules of Ozone (Table 1)\n\n```\n{ozone}\n```")
-    parts.append(f"## Post-treatment of Machine (supplementary material)\n\n{machine}")
+    parts.append(f"## The rules of Ozone (Table 1)\n\n```\n{lists.ozone}\n```")
+    parts.append(f"## Post-treatment of Machine (supplementary material)\n\n{lists.machine}")
     if points:
         parts.append(_theorem(points))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def readme(tables: Sequence[Table], sampled: Sampled) -> str:
+    """The few results that README.md has, from the same results as the page."""
+    size, stability, _ = tables
+    ours = {
+        method: [float(np.mean([cell.ours for cell in table.column(method)])) for table in (size, stability)]
+        for method in ("sirus", "rulefit", "node-harvest")
+    }
+    error, halves = (means_of(sampled, of, OWN) for of in (sampled.error, sampled.between("halves")))
+    return (
+        f"On [the paper's eight datasets](docs/paper.md) SIRUS keeps {ours['sirus'][0]:.0f} rules on average (RuleFit "
+        f"{ours['rulefit'][0]:.0f}, Node harvest {ours['node-harvest'][0]:.0f}) at a stability between folds of "
+        f"{ours['sirus'][1]:.2f} "
+        f"({ours['rulefit'][1]:.2f} and {ours['node-harvest'][1]:.2f}). Between disjoint halves of a table, "
+        f"which share no row, it is "
+        f"{halves[0]:.2f} ({halves[3]:.2f} and {halves[4]:.2f}). The price is accuracy: with everything chosen "
+        f"inside the training rows "
+        f"it leaves {error[0]:.2f} of the variance unexplained, RuleFit {error[3]:.2f}, Node harvest {error[4]:.2f}. "
+        f"[Stages](docs/stages.md), an extension of ours, leave {error[1]:.2f} with lists of about 20 rules, and share "
+        f"{halves[1]:.2f} between halves; with [slopes](docs/slopes.md) {error[2]:.2f} and {halves[2]:.2f}. "
+        f"<!-- {say(RESULTS)} -->"
+    )
+
+
+def write_readme(path: Path, text: str) -> None:
+    """Put the results between their marks."""
+    page = path.read_text(encoding="utf-8")
+    head, _, rest = page.partition(README_START)
+    _, end, tail = rest.partition(README_END)
+    if not end:
+        raise SystemExit(f"{path} has no place for results: {README_START} ... {README_END}")
+    wrapped = textwrap.fill(text, 128, break_on_hyphens=False, break_long_words=False)
+    write_text(path, f"{head}{README_START}\n{wrapped}\n{README_END}{tail}")

@@ -15,6 +15,7 @@ from pysirus._runtime.output import write_text
 
 # The version of what the same data and seed give, and what each one changed: pages with older results say so.
 RESULTS = 3
+FINGERPRINT = "e058c594002032f2"  # of a few tuned lists: another one means another version (``python -m trust.stale``)
 CHANGES = {
     2: "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Folds "
     "are now [stratified](method.md#tuning), with equal shares of every class and of events; how much the results "
@@ -144,10 +145,17 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def older(study: Study) -> str:
-    """What has changed since the oldest of the results; nothing where all are of this version."""
-    oldest = min((figures.about.get("results", 1) for figures in study.values()), default=RESULTS)
-    return " ".join(text for version, text in CHANGES.items() if version > oldest)
+def version_of(study: Study) -> int:
+    """Of the oldest results that pysirus had a part in."""
+    return min((f.about.get("results", 1) for f in study.values() if "pysirus" in f.about), default=RESULTS)
+
+
+def say(version: int) -> str:
+    """The line of a page that says of which version its results are; ``python -m trust.stale`` reads it."""
+    if version == RESULTS:
+        return f"*Results version {version}.*"
+    changes = " ".join(text for number, text in CHANGES.items() if number > version)
+    return f"*Results version {version}; the code is at {RESULTS}.* {changes}"
 
 
 def versions(study: Study, packages: Sequence[str]) -> str:

@@ -44,9 +44,9 @@ class Claim:
         absent = [TABLES[t].title for t in self.tables if t not in {check.table for check in self.checks}]
         count = f"{self.n_holds} of {len(self.checks)} tables"
         if self.n_holds >= self.needed:
-            word = "Holds"
+            word = "Met, by the means"
         elif self.n_holds + len(absent) < self.needed:
-            word = "Does not hold"
+            word = "Not met, by the means"
         else:
             return f"Not decided: {count} so far, {self.needed} are asked; not computed for {', '.join(absent)}."
         rest = f"; not computed for {', '.join(absent)}" if absent else ""

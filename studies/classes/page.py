@@ -8,7 +8,7 @@ from studies.classes.figures import Figures, Study, read
 from studies.classes.measure import BY_FOLD, N_BINS, N_FOLDS, SMALLEST
 from studies.classes.methods import METHODS
 from studies.classes.problems import TABLES
-from studies.results import Store, markdown, older, versions
+from studies.results import Store, markdown, say, version_of, versions
 
 COLUMNS = {
     "auc": "AUC",
@@ -62,11 +62,15 @@ def _head(study: Study) -> str:
         f"{len(TABLES)} tables, {N_FOLDS} stratified folds, {N_REPETITIONS} repetitions, the same folds for every "
         "method. Everything that a method chooses, it chooses inside the training rows. To compute and write this "
         "page:\n\n    make study-classes",
-        f"Computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. {older(study)}",
+        f"Computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. "
+        f"{say(version_of(study))}",
         "Missing values and categories reach SIRUS and EBM as they are. For the others, a missing number is the median "
         "and a missing category the most frequent one; categories become one column each. Logistic regression sees "
         f"standardised columns. The estimators:\n\n{_settings(study)}",
-        "A result is the mean over the folds of all repetitions, ± its standard error over folds. AUC of several "
+        "A result is the mean over the folds of all repetitions, ± its standard error over folds. Repetitions "
+        "are in the "
+        "first column: where they differ, two rows are not of the same folds, and their difference is rougher. "
+        "AUC of several "
         "classes is the mean of each against the rest; their Brier score is summed over classes. In the log loss, a "
         f"probability of zero counts as {SMALLEST:.1e}; trees pay for that. The calibration error is the expected one "
         f"in {N_BINS} bins of equal count, from the held-out rows of all folds together (of several "
@@ -82,7 +86,7 @@ def _claim(claim: Claim) -> str:
     if not claim.checks:
         return text
     rows = [[TABLES[c.table].title, c.found, c.asked, "yes" if c.holds else "**no**"] for c in claim.checks]
-    return f"{text}\n\n{markdown(['', 'found', 'asked', 'holds'], rows)}"
+    return f"{text}\n\n{markdown(['', 'found', 'asked', 'met'], rows)}"
 
 
 def _table(name: str, study: Study) -> str:

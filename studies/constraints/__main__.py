@@ -24,6 +24,8 @@ from pysirus import SirusClassifier, SirusRegressor
 from pysirus._learn.training import MemoryTraining, Training
 from pysirus.datasets import load_housing
 from studies.constraints.growing import NumpyForest
+from studies.results import RESULTS as VERSION
+from studies.results import say
 
 RESULTS = Path(__file__).parent / "results.json"
 PAGE = Path(__file__).parents[2] / "docs" / "constraints.md"
@@ -171,11 +173,16 @@ def table_of(found: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, and write the figures down."""
-    found = study()
+    write({"results": VERSION, "tables": study()})
+
+
+def write(found: dict[str, Any]) -> None:
+    """Results to their file, and as tables to the page."""
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(START)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{START}{table_of(found)}{END}{after}", encoding="utf-8")
+    text = f"{say(found['results'])}\n\n{table_of(found['tables'])}"
+    PAGE.write_text(f"{before}{START}{text}{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._model.held_out import LEAST_SIGNAL
+from studies.results import RESULTS as VERSION
 
 RESULTS = Path(__file__).with_name("results.csv")
 N_ROWS, N_COLUMNS, N_TABLES = 300, 10, 100
@@ -44,6 +45,7 @@ class Outcome:
     tuned_signal: float
     cv: float
     cv_signal: float
+    results: int = VERSION  # of the code that said it
 
 
 def make_table(law: str, number: int) -> tuple[Floats, Floats]:
@@ -73,7 +75,10 @@ def read_outcomes(path: Path) -> list[Outcome]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         rows = [list(row.values()) for row in csv.DictReader(file)]
-    return [Outcome(law, int(number), *map(float, figures)) for law, number, *figures in rows]
+    return [
+        Outcome(law, int(number), *map(float, figures[:4]), int(figures[4]) if figures[4:] else 1)
+        for law, number, *figures in rows
+    ]
 
 
 def summary(outcomes: list[Outcome]) -> str:
@@ -103,8 +108,8 @@ def main(arguments: list[str] | None = None) -> int:
         for law, number in ((law, i) for i in range(wanted.tables) for law in LAWS):
             if (law, number) not in done:
                 outcomes.append(look(law, number, wanted.trees or "auto", wanted.repeats))
-                law_, number_, *figures = astuple(outcomes[-1])
-                writer.writerow([law_, number_, *(f"{figure:.4f}" for figure in figures)])
+                law_, number_, *figures, version = astuple(outcomes[-1])
+                writer.writerow([law_, number_, *(f"{figure:.4f}" for figure in figures), version])
                 file.flush()
                 print(f"\r{len(outcomes)} {law} {number}\033[K", end="", file=sys.stderr, flush=True)
     print(f"\n{summary(outcomes)}")

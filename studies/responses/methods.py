@@ -3,8 +3,8 @@
 Regressions see standardised columns, one for each category, and choose their ridge penalty by cross-validation. Cox
 regression is there twice: with the penalty that scikit-survival's users get from a grid search, which is by
 concordance and shrinks survival curves too far, and with a fixed small one.
-Those of pysirus choose everything inside the training rows, with the library's defaults; for counts and amounts, whose
-tables are larger, with two repetitions of their own cross-validation instead of ten.
+Those of pysirus choose everything inside the training rows, with the library's defaults but for two repetitions of
+their own cross-validation; stages are stages of rules, without slopes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import pysirus
 
-TUNING_REPETITIONS = 2  # of counts and amounts
+TUNING_REPETITIONS = 2
 PENALTIES = np.logspace(-5, 1, 7)  # of a mean deviance
 COX_PENALTIES = np.logspace(-2, 4, 7)  # of a log-likelihood
 LOSS = {"counts": "poisson", "amounts": "gamma"}
@@ -120,7 +120,7 @@ def _constant(kind: str, seed: int) -> Any:
 def _sirus(**parameters: Any) -> Callable[[str, int], Any]:
     def make(kind: str, seed: int) -> Any:
         if kind == "survival":
-            return pysirus.SirusSurvivalCV(random_state=seed, n_repeats=10, **parameters)
+            return pysirus.SirusSurvivalCV(random_state=seed, n_repeats=TUNING_REPETITIONS, **parameters)
         return pysirus.SirusRegressorCV(loss=LOSS[kind], random_state=seed, n_repeats=TUNING_REPETITIONS, **parameters)
 
     return make
@@ -137,7 +137,7 @@ METHODS = {
     "forest": Method("random survival forest", "scikit-survival", ("survival",), _forest, None),
     "tree": Method("survival tree of depth 3", "scikit-survival", ("survival",), _tree, None),
     "list": Method("SIRUS, one stage", "pysirus", EVERY, _sirus()),
-    "stages": Method("SIRUS, stages", "pysirus", EVERY, _sirus(n_stages="auto")),
+    "stages": Method("SIRUS, stages", "pysirus", EVERY, _sirus(n_stages="auto", slopes=False)),
 }
 
 

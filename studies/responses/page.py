@@ -10,7 +10,7 @@ from studies.responses.cells import N_REPETITIONS, problem_of
 from studies.responses.measure import N_BINS, N_FOLDS, survival_times
 from studies.responses.methods import METHODS
 from studies.responses.problems import AMOUNTS, COUNTS, SURVIVAL, TABLES
-from studies.results import Figures, Store, Study, markdown, older, read, versions
+from studies.results import Figures, Store, Study, markdown, read, say, version_of, versions
 
 STABILITY = 0.65
 OLDER_TIES = (
@@ -127,7 +127,8 @@ def make_page(store: Store) -> str:
         "the first fold alone is held out. "
         "Everything that a method chooses, it chooses inside the training rows: regressions their ridge penalty, SIRUS "
         "the number of rules and stages. To compute and write this page:\n\n    make study-responses",
-        f"Computed with {versions(study, packages)}. {older(study)} {OLDER_TIES} The estimators:\n\n{_settings(study)}",
+        f"Computed with {versions(study, packages)}. {say(version_of(study))} {OLDER_TIES} The "
+        f"estimators:\n\n{_settings(study)}",
         "A result is the mean over the folds of all repetitions, ± its standard error over folds. Concordance is "
         f"Harrell's, within folds. The integrated Brier score is over {n_times} times between the first and the last "
         "tenth of the observed ones, censoring made up for by inverse weights of the training rows. Below a table "

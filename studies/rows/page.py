@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pysirus import stability
 from pysirus._learn.grow import MOST_DRAWN
-from studies.results import Figures, Store, markdown, older, read, versions
+from studies.results import Figures, Store, markdown, read, say, version_of, versions
 from studies.rows.cells import LIMITS
 from studies.rows.measure import N_FOLDS, N_HALVES, N_TREES, SIZES, STAGE_TREES
 from studies.rows.problems import MOST_ROWS, TABLES
@@ -232,7 +232,7 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
         "Where a limit is above three tenths of the rows, stages are those without it. Trees that draw a number of "
         "rows take rows from all over the table, and cost several times as much a row as those that read them in "
         "order: a limit saves time where it is a small part of the rows.",
-        older(study),
+        say(version_of(study)),
     ]
     return "\n\n".join(part for part in parts if part)
 

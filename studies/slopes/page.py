@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.results import Figures, Store, Study, markdown, older, read, versions
+from studies.results import Figures, Store, Study, markdown, read, say, version_of, versions
 from studies.slopes.measure import N_FOLDS
 from studies.slopes.methods import METHODS, N_INNER, N_TERMS
 from studies.slopes.problems import FRESH, NAMED, PAPER, TABLES
@@ -198,8 +198,7 @@ def make_page(store: Store) -> str:
     named, fresh = pairs_of(study, NAMED_TABLES), pairs_of(study, list(FRESH))
     assert set(NAMED_TABLES) == {*NAMED, *PAPER}
     parts = [INTRO]
-    if note := older(study):
-        parts.append(note + "\n")
+    parts.append(say(version_of(study)) + "\n")
     for title, pairs, what in (("Fresh tables", fresh, "fresh"), ("Tables of the sketch", named, "named")):
         if not pairs:
             continue

@@ -101,10 +101,12 @@ def test_the_page_is_that_of_the_results():
 
 
 def test_older_results_say_what_has_changed_since():
-    from studies.results import CHANGES, RESULTS, Figures, older
+    from studies.results import CHANGES, RESULTS, Figures, say, version_of
 
-    def study(version):
-        return {("films", "1000"): Figures({} if version is None else {"results": version}, {})}
+    def said(version, package="pysirus"):
+        about = {package: "0.2.0"} | ({} if version is None else {"results": version})
+        return say(version_of({("films", "1000"): Figures(about, {})}))
 
-    assert older(study(RESULTS)) == "" and older(study(RESULTS - 1)) == CHANGES[RESULTS]
-    assert older(study(None)) == " ".join(CHANGES.values()) and max(CHANGES) == RESULTS
+    assert said(RESULTS) == said(1, "scikit-learn") == f"*Results version {RESULTS}.*"
+    older = f"*Results version {RESULTS - 1}; the code is at {RESULTS}.* {CHANGES[RESULTS]}"
+    assert said(RESULTS - 1) == older and said(None).endswith(" ".join(CHANGES.values())) and max(CHANGES) == RESULTS

@@ -129,7 +129,7 @@ class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
     def _learn(self, training: TreeTraining) -> tuple[Candidates, Model]:
         trees = self._grow(training)
         candidates = distinct_nodes(trees, training.coded, complements=False)
-        return candidates, weigh(training, candidates, len(trees))
+        return candidates, weigh(training, candidates, len(trees), Kept(self.min_weight, self.n_rules))
 
     def _grow(self, training: TreeTraining) -> list[list[Node]]:
         """The large enough nodes of trees, grown until there are ``n_nodes`` distinct ones or no more to find."""
@@ -165,7 +165,22 @@ class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
         return [nodes[i] for i in large], [np.packbits(inside[:, i]).tobytes() for i in large]
 
 
-def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model:
+@dataclass(frozen=True)
+class Kept:
+    """Which of the nodes of positive weight are kept."""
+
+    min_weight: float
+    n_rules: int | None
+
+    def among(self, weights: Array) -> list[int]:
+        """The numbers of nodes that are kept, in order; the root is not among them."""
+        heavy = np.flatnonzero((weights > 0) & (weights >= self.min_weight))
+        if self.n_rules is not None:
+            heavy = np.sort(heavy[np.argsort(-weights[heavy], kind="stable")][: self.n_rules])
+        return [int(i) for i in heavy]
+
+
+def weigh(training: TreeTraining, candidates: Candidates, n_trees: int, keeping: Kept) -> Model:
     """The weighted nodes, as a model."""
     outputs = outputs_of(candidates.inside, training)
     weights: NDArray[np.float64] = np.array([1.0])
@@ -175,7 +190,7 @@ def weigh(training: TreeTraining, candidates: Candidates, n_trees: int) -> Model
         weights = harvest_weights(inside, means, training.y, training.weights)
     else:
         warn_user("There are no nodes to harvest: the model predicts the mean.")
-    kept = np.flatnonzero(weights[1:]).tolist()
+    kept = keeping.among(weights[1:])
     rules = [
         outputs.with_weight(rule, i, weights[1 + i]) for rule, i in zip(candidates.rules(training.coded, kept), kept)
     ]

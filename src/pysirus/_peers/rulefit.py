@@ -23,6 +23,7 @@ from pysirus._families.gaussian import Gaussian
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters.docstrings import documented
+from pysirus._peers.conditional import ConditionalTrees, Growing
 from pysirus._peers.tree_based import BoostedRules, TreeRuleRegressor, TreeTable, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._runtime.console import warn_user
@@ -32,6 +33,7 @@ from pysirus._terms.listing import RuleSet
 N_FOLDS = 10
 # Fifteen penalties a decade, down to a hundredth of the one that keeps nothing.
 GRID = np.logspace(0, -2, 31)
+FINE_GRID = np.logspace(0, -3, 181)  # where the number of columns decides
 PATIENCE = 4  # penalties after the best one before the path is left
 TOLERANCE = 1e-4  # of the duality gap, relative to the sum of squares
 SLACK = 1e-3  # a column outside is fine while its gradient is below (1 + SLACK) * penalty
@@ -155,15 +157,20 @@ class _Path:
         return float(np.average(rest**2, weights=self.products.weights[rows]))
 
 
-def fit_lasso(columns: NDArray[np.generic], y: Array, weights: Array, folds: NDArray[np.intp], choice: str) -> LassoFit:
+def fit_lasso(
+    columns: NDArray[np.generic], y: Array, weights: Array, folds: NDArray[np.intp], choice: str | int
+) -> LassoFit:
     """The lasso at the penalty of least cross-validated error, or (``"1se"``) the largest within one standard error.
 
-    ``folds`` numbers the fold of each row. Columns are taken as they are: their scale is part of the model.
+    A number chooses that many columns at most, and least squares on them. ``folds`` numbers the fold of each row.
+    Columns are taken as they are: their scale is part of the model.
     """
     products = _Products(columns, y, weights, folds)
     full = _Path(products, None)
     if full.penalty == 0 or len(products.folds) < 2:
         return LassoFit(full.coefficients, full.mean_y, full.penalty, float("nan"))
+    if isinstance(choice, int):
+        return _first_columns(full, columns, y, weights, choice)
     grid = full.penalty * GRID
     with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
         errors = _fold_errors(products, grid)
@@ -176,6 +183,25 @@ def fit_lasso(columns: NDArray[np.generic], y: Array, weights: Array, folds: NDA
             full.step(float(penalty))
     intercept = full.mean_y - float(full.mean @ full.coefficients)
     return LassoFit(full.coefficients, intercept, float(grid[chosen]), float(mean[chosen]))
+
+
+def _first_columns(full: _Path, columns: NDArray[np.generic], y: Array, weights: Array, n_columns: int) -> LassoFit:
+    """Least squares on the columns that the path holds before there are more than so many."""
+    chosen, penalty = np.zeros(0, dtype=np.intp), full.penalty
+    for share in FINE_GRID:
+        full.step(float(penalty * share))
+        inside = np.flatnonzero(full.coefficients)
+        if len(inside) > n_columns:
+            if len(chosen) == 0:  # several came in at once
+                chosen = np.sort(inside[np.argsort(-np.abs(full.coefficients[inside]))][:n_columns])
+            break
+        chosen = inside
+    root = np.sqrt(weights)[:, None]
+    used = np.concatenate([np.ones((len(y), 1)), columns[:, chosen].astype(np.float64)], axis=1)
+    found = np.linalg.lstsq(used * root, y * root[:, 0], rcond=None)[0]
+    coefficients = np.zeros(columns.shape[1])
+    coefficients[chosen] = found[1:]
+    return LassoFit(coefficients, float(found[0]), full.penalty, float("nan"))
 
 
 def _fold_errors(products: _Products, grid: Array) -> Array:
@@ -225,8 +251,9 @@ class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
 
     Notes
     -----
-    Each tree is grown on min(n / 2, 100 + 6 sqrt(n)) rows drawn without replacement. Of several rules that hold for the
-    same training rows, or for exactly the other rows, one is kept.
+    CART trees are grown on min(n / 2, 100 + 6 sqrt(n)) rows drawn without replacement, conditional inference trees on
+    n / 2. Of several rules that hold for the same training rows, or for exactly the other rows, one is kept.
+    ``trees="conditional", n_trees=500`` are the defaults of the R package pre, but for its linear terms.
 
     Examples
     --------
@@ -247,11 +274,15 @@ class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
 
     def _learn(self, training: TreeTraining) -> tuple[Candidates, Model]:
         rng = np.random.default_rng(training.seed)
-        boosting = Boosting(self.n_trees, self.learning_rate, self.mean_leaves, self.min_node_size)
-        trees = boosted_nodes(training, rng, boosting)
+        if self.trees == "conditional":
+            growing = Growing(self.max_depth, self.min_node_size)
+            trees = conditional_nodes(training, rng, growing, self.n_trees, self.learning_rate)
+        else:
+            boosting = Boosting(self.n_trees, self.learning_rate, self.mean_leaves, self.min_node_size)
+            trees = boosted_nodes(training, rng, boosting)
         candidates = distinct_nodes(trees, training.coded, complements=True)
         linear = linear_columns(training, self.winsor) if self.linear_terms else LinearColumns.none(training)
-        return candidates, combine(training, candidates, linear, rng, self.lasso_choice)
+        return candidates, combine(training, candidates, linear, rng, self.n_rules or self.lasso_choice)
 
 
 @dataclass(frozen=True)
@@ -283,6 +314,20 @@ def boosted_nodes(training: TreeTraining, rng: np.random.Generator, boosting: Bo
             tree.fit(codes[rows], rest[rows], weights[rows], check_input=training.coded.has_missing)
             rest = rest - boosting.learning_rate * tree.tree_.predict(codes)[:, 0]
             trees.append(nodes_of(tree.tree_))
+    return trees
+
+
+def conditional_nodes(
+    training: TreeTraining, rng: np.random.Generator, growing: Growing, n_trees: int, learning_rate: float
+) -> list[list[Node]]:
+    """The nodes of each tree of a boosted ensemble of conditional inference trees, each grown on half of the rows."""
+    n, trees = len(training.y), []
+    grown = ConditionalTrees(training, growing)
+    rest = training.y - training.mean
+    for _ in range(n_trees):
+        nodes, predicted = grown.grow(rest, rng.permutation(n)[: max(min(2, n), n // 2)])
+        rest = rest - learning_rate * predicted
+        trees.append(nodes)
     return trees
 
 
@@ -325,7 +370,7 @@ def linear_columns(training: TreeTraining, winsor: float) -> LinearColumns:
 
 
 def combine(
-    training: TreeTraining, candidates: Candidates, linear: LinearColumns, rng: np.random.Generator, choice: str
+    training: TreeTraining, candidates: Candidates, linear: LinearColumns, rng: np.random.Generator, choice: str | int
 ) -> Model:
     """The lasso on rules and linear terms, as a model."""
     outputs = outputs_of(candidates.inside, training)

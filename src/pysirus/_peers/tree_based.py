@@ -48,6 +48,15 @@ class BoostedRules:
     min_node_size: int = parameter(
         7, "int", "Minimum number of rows in a node, among those its tree is grown on.", whole(1)
     )
+    trees: str = parameter(
+        "cart",
+        '{"cart", "conditional"}',
+        "CART trees of random size, as Friedman and Popescu grow them, or conditional inference trees on half of the "
+        "rows, as the R package pre does: they split only where a test finds an association (p < 0.05), so lists "
+        "are shorter.",
+        lambda name, value: check_choice(name, value, ("cart", "conditional")),
+    )
+    max_depth: int = parameter(3, "int", "Depth of conditional inference trees.", whole(1))
     linear_terms: bool = parameter(
         False,
         "bool",
@@ -67,6 +76,13 @@ class BoostedRules:
         "minimum.",
         lambda name, value: check_choice(name, value, ("1se", "min")),
     )
+    n_rules: int | None = parameter(
+        None,
+        "int",
+        "The penalty is the smallest that keeps at most this many rules and linear terms, and their coefficients are "
+        "then those of least squares; by default ``lasso_choice`` decides.",
+        whole(1, none=True),
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +97,15 @@ class HarvestedNodes:
     )
     max_samples: float = parameter(
         0.5, "float", "Fraction of the rows, drawn without replacement, for each tree.", share_up_to_one
+    )
+    min_weight: float = parameter(
+        0.0,
+        "float",
+        "Nodes of a smaller weight are removed, and so are those of less than a hundredth of the largest weight.",
+        between(-1e-12, 1),
+    )
+    n_rules: int | None = parameter(
+        None, "int", "Only so many nodes of the largest weights are kept; by default all.", whole(1, none=True)
     )
 
 
