@@ -1,6 +1,6 @@
 /* All words of the page, by language; {names} are filled in. And how a rule in words can go on. */
 const en = {
-  steps: "Steps", skip: "Skip to the content", theme: "Switch between light and dark", code: "The same as code", command: "Command line", copy: "Copy", copied: "Copied", close: "Close", cancel: "Cancel", undo: "Undo the last change", who: "Your name", more: "and {n} more", range: "from {from} to {to}", middle: "half below {middle}",
+  steps: "Steps", skip: "Skip to the content", theme: "Switch between light and dark", code: "The same as code", command: "Command line", copy: "Copy", copied: "Copied", close: "Close", cancel: "Cancel", undo: "Undo the last change", who: "Your name", more: "and {n} more", range: "from {from} to {to}", middle: "median {middle}",
   "table.name": "Table", "table.title": "Your table", "table.note": "Choose a file. It stays on this computer: the page talks to a program that runs here, and to nothing else.",
   "table.drop": "Drop a CSV, Excel or Parquet file here, or click to choose one", "table.stays": "at most 200 MB", "table.lead": "{rows} rows, {columns} columns, {missing} missing values", "table.column": "Column", "table.picture": "Values", "table.kind": "Understood as", "table.missing": "Missing", "table.use": "Use", "table.use-of": "Use of {name}", "table.becomes": "becomes {names}", "table.next": "Choose what to predict",
   "kind.number": "number", "kind.categories": "categories", "kind.date": "date", "kind.yes or no": "yes or no", "kind.ignored": "cannot be used", "use.auto": "as understood", "use.ignored": "ignored", "use.categories": "as categories", "use.leave out": "leave out",
@@ -17,7 +17,7 @@ const en = {
 };
 
 const de = {
-  steps: "Schritte", skip: "Zum Inhalt", theme: "Hell oder dunkel", code: "Dasselbe als Code", command: "Befehlszeile", copy: "Kopieren", copied: "Kopiert", close: "Schließen", cancel: "Abbrechen", undo: "Letzte Änderung zurücknehmen", who: "Ihr Name", more: "und {n} weitere", range: "von {from} bis {to}", middle: "die Hälfte unter {middle}",
+  steps: "Schritte", skip: "Zum Inhalt", theme: "Hell oder dunkel", code: "Dasselbe als Code", command: "Befehlszeile", copy: "Kopieren", copied: "Kopiert", close: "Schließen", cancel: "Abbrechen", undo: "Letzte Änderung zurücknehmen", who: "Ihr Name", more: "und {n} weitere", range: "von {from} bis {to}", middle: "Median {middle}",
   "table.name": "Tabelle", "table.title": "Ihre Tabelle", "table.note": "Wählen Sie eine Datei. Sie bleibt auf diesem Rechner: Die Seite spricht nur mit einem Programm, das hier läuft.",
   "table.drop": "CSV-, Excel- oder Parquet-Datei hierher ziehen oder klicken", "table.stays": "höchstens 200 MB", "table.lead": "{rows} Zeilen, {columns} Spalten, {missing} fehlende Werte", "table.column": "Spalte", "table.picture": "Werte", "table.kind": "Verstanden als", "table.missing": "Fehlend", "table.use": "Verwendung", "table.use-of": "Verwendung von {name}", "table.becomes": "wird zu {names}", "table.next": "Wählen, was vorhergesagt wird",
   "kind.number": "Zahl", "kind.categories": "Kategorien", "kind.date": "Datum", "kind.yes or no": "ja oder nein", "kind.ignored": "nicht verwendbar", "use.auto": "wie verstanden", "use.ignored": "nicht verwendet", "use.categories": "als Kategorien", "use.leave out": "weglassen",
