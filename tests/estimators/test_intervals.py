@@ -184,3 +184,29 @@ def test_the_command_line_calibrates_and_predicts_intervals(tmp_path, run):
     assert float(lines[1].split(",")[1]) == pytest.approx(ends[0, 0])
     assert run("predict", path, table, "--interval", 90)[0] == 2
     assert run("predict", path, table, "--interval", 900, "--folds", folds)[0] == 2
+
+
+def test_explanations_and_the_report_have_intervals(tmp_path):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(200, 3))
+    y = X[:, 0] + draw.normal(size=200)
+    model = SirusRegressor(n_rules=3, n_trees=50, random_state=0).fit(X[:100], y[:100]).calibrate(X[:100], y[:100])
+    found, ends = model.explain(X[100:], coverage=0.8), model.predict_interval(X[100:], 0.8)
+    assert found[5].to_dict()["uncertainty"] == {"coverage": 0.8, "lower": ends[5, 0], "upper": ends[5, 1]}
+    assert "80% interval: " in str(found[5]) and "interval" not in str(model.explain(X[100:])[5])
+    text = model.report(None, X[100:], y[100:], coverage=0.8)
+    assert (
+        model.interval_coverage(X[100:], y[100:], 0.8).head.split(".")[0] in text and "How often intervals hold" in text
+    )
+    with pytest.raises(ParameterError, match="has no intervals"):
+        model.model_.explain(X[:1], coverage=0.8)
+
+
+def test_explanations_of_classes_have_sets():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(200, 3))
+    y = np.where(X[:, 0] + draw.normal(size=200) > 0, "yes", "no")
+    model = SirusClassifier(n_rules=3, n_trees=50, random_state=0).fit(X, y).calibrate(X, y)
+    own = model.explain(X[:1], coverage=0.9).uncertainty[0]
+    assert own["set"] == model.classes_[model.predict_set(X[:1], 0.9)[0]].tolist() and own["of"] == "yes"
+    assert own["probability"] == model.predict_proba_interval(X[:1])[0].tolist()

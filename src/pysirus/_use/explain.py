@@ -23,6 +23,7 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._text.format import decimals_for, html_table, make_frame, text_table
+from pysirus._use.intervals import sure_text
 
 FROM: dict[Base, str] = {
     "average": "from the average training row",
@@ -57,6 +58,8 @@ class Explanation:
         The weighted mean of ``outputs`` over the training data.
     family : Family
         What is predicted, and what baseline and contributions add up to.
+    uncertainty : tuple of dict
+        With ``coverage``: for each row the ends of its interval, or its set of classes.
     """
 
     rules: RuleSet
@@ -67,6 +70,7 @@ class Explanation:
     family: Family
     terms: tuple[LinearTerm, ...] = ()
     measured_from: Base = "average"
+    uncertainty: tuple[dict[str, Any], ...] = ()  # of each row, where it was asked for
 
     @property
     def target(self) -> str:
@@ -104,11 +108,12 @@ class Explanation:
     def __getitem__(self, row: int | slice) -> Explanation:
         """The explanation of one row, or of a slice of rows."""
         if isinstance(row, slice):
-            return replace(self, outputs=self.outputs[row], fired=self.fired[row])
+            return replace(self, outputs=self.outputs[row], fired=self.fired[row], uncertainty=self.uncertainty[row])
         if not -len(self) <= row < len(self):
             raise IndexError(f"There is no row {row}: the explanation has rows 0 to {len(self) - 1}.")
         rows = [row]
-        return replace(self, outputs=self.outputs[rows], fired=self.fired[rows])
+        own = (self.uncertainty[row],) if self.uncertainty else ()
+        return replace(self, outputs=self.outputs[rows], fired=self.fired[rows], uncertainty=own)
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -223,7 +228,8 @@ class Explanation:
         found = self.prediction[0]
         told = dict(zip(map(str, self.classes or ()), found.tolist())) if self.family.shape else float(found)
         said = {"target": self.target, "scale": self.scale, "measured_from": self.measured_from}
-        return {**said, "prediction": told, "baseline": plain(base), "rules": rules}
+        sure = {"uncertainty": self.uncertainty[0]} if self.uncertainty else {}
+        return {**said, "prediction": told, **sure, "baseline": plain(base), "rules": rules}
 
     def _numbered(self, rows: tuple[list[str], list[list[str]]]) -> tuple[list[str], list[list[str]]]:
         """A table with the numbers of rules in front: its first row is the baseline, and terms have none."""
@@ -278,6 +284,7 @@ class Explanation:
     def __str__(self) -> str:
         shown = range(min(len(self), 5))
         blocks = [text_table(*self._numbered(self._rows(row))) for row in shown]
+        blocks = [f"{block}\n{sure_text(own)}" for block, own in zip(blocks, self.uncertainty)] or blocks
         if len(self) > 1:
             blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
         if len(self) > len(blocks):
@@ -288,6 +295,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         tables = [html_table(*self._numbered(self._rows(row))) for row in range(min(len(self), 5))]
+        sure = [html.escape(sure_text(own)) for own in self.uncertainty]
+        tables = [f"{table}<p>{text}</p>" for table, text in zip(tables, sure)] or tables
         if len(self) > 1:
             tables = [f"<p>row {row}</p>{table}" for row, table in enumerate(tables)]
         rest = len(self) - len(tables)

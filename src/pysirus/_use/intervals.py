@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._model.model import Model
-from pysirus._text.format import format_percent, html_table, make_frame, text_table
+from pysirus._text.format import format_number, format_percent, html_table, make_frame, text_table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -131,6 +131,19 @@ def _venn_abers(known: Floats, truth: Bools, new: Floats) -> Floats:
                 own, mass = np.insert(means, at, label), np.insert(weights, at, 1.0)
             found[r, label] = isotonic_regression(own, sample_weight=mass)[at]
     return found[back]
+
+
+def sure_text(own: dict[str, Any]) -> str:
+    """The interval or the set of a row, in words."""
+    percent = f"{100 * own['coverage']:g}%"
+    if "set" not in own:
+        low, high = (format_number(own[end], 4) for end in ("lower", "upper"))
+        return f"{percent} interval: {low} to {high}"
+    text = f"{percent} set: {' or '.join(own['set']) or 'none of the classes, the row is unlike the others'}"
+    if "probability" not in own:
+        return text
+    low, high = (f"{end:.2f}" for end in own["probability"])
+    return f"{text}; calibrated probability of {own['of']}: {low if low == high else f'{low} to {high}'}"
 
 
 # ------------------------------------------------------------------------------------------------------------ coverage

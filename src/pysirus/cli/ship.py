@@ -9,7 +9,7 @@ import typer
 
 from pysirus.cli._options import BELOW, MODEL_HELP, TABLE_HELP, app, check_output, standard_output
 from pysirus.cli._streams import print_data, print_json, print_text, tell_aside
-from pysirus.cli.use import Json, Model, Weights, load_model
+from pysirus.cli.use import FoldsFile, Interval, Json, Model, Weights, load_model
 
 if TYPE_CHECKING:
     from pysirus.estimators.rule_model import RuleModel
@@ -36,18 +36,24 @@ def explain(
             help="Counts: the column of exposures, for the expected count. Default: the model's, if the table has it.",
         ),
     ] = None,
+    interval: Interval = None,
+    folds: FoldsFile = None,
     json: Json = False,
 ) -> None:
     """Show which rules apply to a row and what each adds to its prediction, starting from the average training row.
 
     Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
+
+    With an interval: [bold]pysirus explain houses.json new.csv --interval 90 --folds houses.folds.json[/bold]
     """
-    from pysirus.cli._predict import EXPECTED, features_of
+    from pysirus.cli._predict import EXPECTED, coverage_of, features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import expected_count
 
-    rules = model_of(load_model(model))
+    loaded = load_model(model)
+    coverage = coverage_of(loaded, interval, folds)
+    rules = model_of(loaded)
     rows = open_table(table, rules)
     features = features_of(rows, rules)
     if not 1 <= row <= features.num_rows:
@@ -58,7 +64,7 @@ def explain(
             "mean. Leave the option out.",
             param_hint="--raw",
         )
-    explanation = rules.explain(features.slice(row - 1, 1), raw=raw)
+    explanation = loaded.explain(features.slice(row - 1, 1), raw=raw, coverage=coverage)
     expected = expected_count(rules, rows.slice(row - 1, 1), exposure, explanation.prediction[0])
     if json:
         count = {} if expected is None else {"exposure": expected.exposure, EXPECTED: expected.count}
@@ -218,6 +224,8 @@ def report(
             "--row", metavar="N", help="--change-to: these rows alone. Default: 20 that are decided otherwise."
         ),
     ] = None,
+    interval: Interval = None,
+    folds: FoldsFile = None,
 ) -> None:
     """Write a report that opens in a browser: one HTML file, no network.
 
@@ -237,7 +245,7 @@ def report(
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus._runtime.output import DOCUMENT
-    from pysirus.cli._predict import features_of
+    from pysirus.cli._predict import coverage_of, features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of
     from pysirus.cli._truth import Truth
@@ -245,8 +253,9 @@ def report(
 
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
-    loaded = model_of(load_model(model))
-    options: dict[str, object] = {}
+    estimator = load_model(model)
+    options: dict[str, object] = {"coverage": coverage_of(estimator, interval, folds)}
+    loaded = model_of(estimator)
     if table is not None:
         truth = Truth(target, weights, exposure=exposure)
         text, numbers = truth.of(loaded).kinds(loaded)
@@ -259,7 +268,7 @@ def report(
             options["labels"] = rows[label].to_pylist()
         options |= truth.shown(loaded, rows)
         options |= _asked_of_rows(rows, by, change_to, fixed, row)
-    loaded.report(output, title=title, max_rows=max_rows, **options)
+    (loaded if interval is None else estimator).report(output, title=title, max_rows=max_rows, **options)
     tell_aside(f"Report written to {output}")
 
 

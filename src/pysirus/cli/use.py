@@ -28,6 +28,15 @@ def load_model(path: Path) -> Any:
 Weights = Annotated[
     str | None, typer.Option("--sample-weight", metavar="COL", help="Sample weights. Default: the model's.")
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval", metavar="PERCENT", help="Also where the target lies in so many of 100 rows; with --folds."
+    ),
+]
+FoldsFile = Annotated[
+    Path | None, typer.Option("--folds", metavar="FILE", help="What `pysirus calibrate` wrote, for --interval.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -176,15 +185,8 @@ def predict(
         str | None,
         typer.Option("--at", metavar="T,...", help="Survival: also the probability of no event until these times."),
     ] = None,
-    interval: Annotated[
-        float | None,
-        typer.Option(
-            "--interval", metavar="PERCENT", help="Also where the target lies in so many of 100 rows; with --folds."
-        ),
-    ] = None,
-    folds: Annotated[
-        Path | None, typer.Option("--folds", metavar="FILE", help="What `pysirus calibrate` wrote, for --interval.")
-    ] = None,
+    interval: Interval = None,
+    folds: FoldsFile = None,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),

@@ -134,6 +134,14 @@ class Calibrated:
         self._kept = KeptFolds(folds, bool(found["nested"]))
         return self
 
+    def _sure(self, X: Any, coverage: float) -> tuple[dict[str, Any], ...]:
+        """The interval or the set of each row, as plain data."""
+        raise NotImplementedError
+
+    def _coverage(self, X: Any, y: Any, coverage: float) -> IntervalCoverage:
+        """How often they hold, by rule."""
+        raise NotImplementedError
+
     def _covered(self, X: Any, covered: NDArray[np.bool_], coverage: float) -> IntervalCoverage:
         return coverage_by_rule(cast("SirusBase", self)._as_model(), X, covered, coverage)
 
@@ -181,11 +189,30 @@ class NumberIntervals(Calibrated):
         ends, truth = self.predict_interval(X, coverage), np.asarray(y, dtype=np.float64)
         return self._covered(X, (ends[:, 0] <= truth) & (truth <= ends[:, 1]), coverage)
 
+    def _sure(self, X: Any, coverage: float) -> tuple[dict[str, Any], ...]:
+        ends = self.predict_interval(X, coverage).tolist()
+        return tuple({"coverage": coverage, "lower": low, "upper": high} for low, high in ends)
+
+    def _coverage(self, X: Any, y: Any, coverage: float) -> IntervalCoverage:
+        return self.interval_coverage(X, y, coverage)
+
 
 class ClassSets(Calibrated):
     """Sets of classes, and probabilities with a lower and an upper end."""
 
     classes_: NDArray[Any]
+
+    def _sure(self, X: Any, coverage: float) -> tuple[dict[str, Any], ...]:
+        labels = np.array([str(label) for label in self.classes_])
+        found = [{"coverage": coverage, "set": labels[own].tolist()} for own in self.predict_set(X, coverage)]
+        if len(labels) == 2:
+            of = labels[cast("SirusBase", self).model_.positive]
+            ends = self.predict_proba_interval(X).tolist()
+            found = [{**own, "of": str(of), "probability": pair} for own, pair in zip(found, ends)]
+        return tuple(found)
+
+    def _coverage(self, X: Any, y: Any, coverage: float) -> IntervalCoverage:
+        return self.set_coverage(X, y, coverage)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """The classes that each row may be of: about ``coverage`` of the sets hold the true one.

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._text.message import setting
 from pysirus.estimators.decisions import Decisions
 
 if TYPE_CHECKING:
@@ -42,7 +44,11 @@ class Actions(Decisions):
     def _as_model(self) -> RuleModel:
         """The rule model to act on."""
 
-    def explain(self, X: Any, *, raw: bool = False) -> Explanation:
+    def _sure(self, X: Any, coverage: float) -> tuple[dict[str, Any], ...]:
+        """The interval or the set of each row, of estimators that have them."""
+        raise ParameterError(f"This model has no intervals: calibrate it, or tune with {setting('keep_folds', True)}.")
+
+    def explain(self, X: Any, *, raw: bool = False, coverage: float | None = None) -> Explanation:
         """Which rules apply to each row, and the contribution of each rule to the prediction.
 
         Contributions are measured from the average training row: a rule that adds to this row what it adds on average
@@ -54,6 +60,9 @@ class Actions(Decisions):
             The rows to explain.
         raw : bool, default=False
             Whether contributions are weight times output instead, from the intercept on.
+        coverage : float, optional
+            Also the interval of the target, or the set of classes, that has it in this share of rows; needs
+            ``calibrate``, ``keep_folds=True`` or ``load_folds``.
 
         Returns
         -------
@@ -62,7 +71,8 @@ class Actions(Decisions):
         """
         from pysirus._use.explain import explain
 
-        return explain(self._as_model(), X, raw=raw)
+        found = explain(self._as_model(), X, raw=raw)
+        return found if coverage is None else replace(found, uncertainty=self._sure(X, coverage))
 
     def feature_importance(self, backend: str | None = None) -> Any:
         """The importance of each feature.

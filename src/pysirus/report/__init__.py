@@ -28,6 +28,7 @@ def report(
     max_rows: int = 1000,
     by: Any = None,
     change: Any = None,
+    coverage: float | None = None,
 ) -> str:
     """Write a report of a model.
 
@@ -58,6 +59,9 @@ def report(
         A wanted decision: adds the nearest change of the first 20 rows that are decided otherwise. A dict takes the
         arguments of ``nearest_change``, ``to``, ``fixed``, ``directions`` and ``category_step``, and ``rows``, their
         numbers from 0.
+    coverage : float, optional
+        Of an estimator that is calibrated: intervals or sets of the rows that hold the target in this share of rows,
+        and, with ``y``, how often they do for each rule.
 
     Returns
     -------
@@ -70,7 +74,8 @@ def report(
     for name, texts in (("title", [title]), ("data", [data]), ("labels", () if labels is None else labels)):
         if (wrong := next((text for text in texts if not is_unicode(text)), None)) is not None:
             raise ParameterError(f"{Parameter(name)} must be valid Unicode, got {wrong!r}.")
-    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, by=by, change=change))
+    asked = {"by": by, "change": change, "coverage": coverage}
+    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, **asked))
     if path is not None:
         write_text(path, text)
     return written(text, "report", path)  # type: ignore[no-any-return]

@@ -28,6 +28,7 @@ from pysirus._use.coverage import SHOWN_PAIRS, coverage
 from pysirus._use.effect import Effect, effect, level_counts, level_groups
 from pysirus._use.explain import feature_importance
 from pysirus._use.groups import group_metrics
+from pysirus._use.intervals import sure_text
 from pysirus._use.nearest_change import nearest_change
 from pysirus._use.score import score, training_metrics
 from pysirus._use.wanted import read_wish
@@ -120,7 +121,7 @@ def changes_data(model: Model, X: Any, table: Table | None, labels: Sequence[str
 def checks_html(data: dict[str, Any]) -> str:
     """Sections of the page without scripts, about the chosen list."""
     parts = _obeys_html(data.get("obeys")), _coverage_html(data.get("coverage")), _groups_html(data.get("groups"))
-    return "".join([*parts, _changes_html(data.get("changes"))])
+    return "".join([*parts, _changes_html(data.get("changes")), _intervals_html(data.get("intervals"))])
 
 
 def _groups_html(found: dict[str, Any] | None) -> str:
@@ -150,6 +151,35 @@ def _changes_html(found: dict[str, Any] | None) -> str:
         '<p class="note">The smallest change of each row for which the model would have decided so: fewest columns, '
         f"then the nearest in quantiles of these rows.{limits} It says what the model does, not that the change would "
         f"help.</p>{_table(['Row', 'Column', 'Now', 'Needed'], rows)}</section>"
+    )
+
+
+def interval_data(estimator: Any, X: Any, y: Any, coverage: float, most: int) -> dict[str, Any]:
+    """The intervals or sets of rows in words, and with targets how often they hold."""
+    texts = [sure_text(own) for own in estimator._sure(X, coverage)[:most]]
+    found = None if y is None else estimator._coverage(X, y, coverage)
+    told: dict[str, Any] = {"texts": texts, "wanted": coverage, "head": None, "groups": []}
+    if found is not None:
+        short = {own[0] for own in found.short}
+        told["head"] = found.head
+        told["groups"] = [
+            [text, f"{n:,}", f"{100 * hits / n:.0f}%", "falls short" if text in short else ""]
+            for text, n, hits in found.groups
+        ]
+    return told
+
+
+def _intervals_html(found: dict[str, Any] | None) -> str:
+    if found is None or found["head"] is None:
+        return ""
+    return (
+        '<section id="intervals" aria-labelledby="intervals-title">'
+        '<h2 id="intervals-title">How often intervals hold</h2>'
+        f'<p class="note">Intervals or sets that should hold the target in {100 * found["wanted"]:g}% of new rows, '
+        "counted on the rows of the table. If the model was learned from them, they hold more often here than on new "
+        "rows.</p>"
+        f"<p>{html.escape(found['head'])}</p>"
+        f"{_table(['Rule', 'Rows', 'Covered', ''], found['groups'])}</section>"
     )
 
 

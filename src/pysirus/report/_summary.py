@@ -22,7 +22,16 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE
 from pysirus._text.format import apart, format_date, format_number
 from pysirus._use.edit import trail_lines, with_rules
-from pysirus.report._sections import changes_data, coverage_data, effects, groups_data, obeys, quality, short
+from pysirus.report._sections import (
+    changes_data,
+    coverage_data,
+    effects,
+    groups_data,
+    interval_data,
+    obeys,
+    quality,
+    short,
+)
 
 MAX_FEATURES_IN_ROWS = 30
 EFFECT_ROWS = 10_000  # effects are averaged over at most this many rows, evenly spaced
@@ -224,9 +233,11 @@ def summary(
     max_rows: int = 1000,
     by: Any = None,
     change: Any = None,
+    coverage: float | None = None,
 ) -> dict[str, Any]:
     """All that a report shows, as plain data; see ``pysirus.report.report`` for the parameters."""
     check_integer("max_rows", max_rows, 1)
+    sure = None if coverage is None or X is None else interval_data(model, X, y, coverage, max_rows)
     model = model._as_model()
     table = None if X is None else model.align(X)
     models = _models(model, table)
@@ -266,5 +277,6 @@ def summary(
         "coverage": None if table is None else coverage_data(model, table),
         "groups": None if by is None else groups_data(model, X, y, sample_weight, by),
         "changes": None if change is None else changes_data(model, X, table, _names(table, labels), change),
+        "intervals": sure,
         "made": _made(model, data),
     }

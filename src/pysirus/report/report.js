@@ -328,6 +328,7 @@ function showRow() {
     text = `${data.decides ? "decided" : "predicted"} ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
   }
   if (data.rows.truth) text += `, true ${data.rows.truth[row]}`;
+  if (data.intervals) text += `, ${data.intervals.texts[row]}`;
   const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${data.rows.values[row][c] || "missing"}`)));
   const box = element("div");
   byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box, ...changeOf(row));
