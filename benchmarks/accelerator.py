@@ -204,7 +204,7 @@ def clock(name: str, job: Callable[[], Any], **more: Any) -> None:
 def time_steps(forest: Any, n_trees: int) -> None:
     """The steps of a block of trees."""
     from pysirus._device import kernels as steps
-    from pysirus._device.search import search
+    from pysirus._device.kernels import search
 
     card, shape = forest.card, forest.shape
     bins, matrix = forest._rows[0].load()

@@ -29,8 +29,7 @@ from pysirus._data.table import Table, recode_table
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.responses import NumberResponse, Response
 from pysirus._forest.forest import Forest, Paths, Recipe
-from pysirus._learn.grow import Settings, bin_rows
-from pysirus._learn.select import independent_paths
+from pysirus._learn.grow import Settings, bin_rows, independent_paths
 from pysirus._learn.training import MemoryTraining
 from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
 from pysirus._learn.weighing.base import ByRidge, SquaredErrors
@@ -38,8 +37,7 @@ from pysirus._runtime.output import write_text
 from pysirus._terms.dependence import Span
 from pysirus._terms.rule import Rule, rules_of
 from pysirus._weights.moments import gram_of, rule_moments
-from pysirus._weights.ridge import ridge_weights
-from pysirus._weights.weighted import holds_in_bins, with_outputs
+from pysirus._weights.weighted import holds_in_bins, ridge_weights, with_outputs
 
 MAX_RULES = 25
 THRESHOLDS = (0.25, 0.18, 0.13, 0.10, 0.08, 0.06, 0.05)  # the values of p0 that are tried

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from pysirus import _core
-from pysirus._weights.cox import cox_rows_of_bits, risk_sets
+from pysirus._weights.survival import cox_rows_of_bits, risk_sets
 
 SEED = 5
 

@@ -15,8 +15,7 @@ import oracle
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._bins.lines import line_sums, lines_of, may_slope, with_grids
 from pysirus._data.table import read_table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import NumberResponse
+from pysirus._families.responses import IntegerRows, NumberResponse
 
 SHARED = Path(os.environ.get("PYSIRUS_SHARED", Path(__file__).parents[2] / "shared"))
 TARGETS = {"ozone": "O3", "machine": "perf", "diabetes": "target", "housing": "medv", "prostate": "lpsa", "mpg": "mpg"}

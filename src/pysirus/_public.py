@@ -5,8 +5,7 @@ from pysirus._data.column import DataError
 from pysirus._model.file import ModelFileError
 from pysirus._peers.node_harvest import NodeHarvestRegressor
 from pysirus._peers.rulefit import RuleFitRegressor
-from pysirus._stability.dice import stability
-from pysirus._stability.measures import Stability, stability_measures
+from pysirus._stability.measures import Stability, stability, stability_measures
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet

@@ -12,7 +12,7 @@ from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from pysirus import stability
-from pysirus._families.survival_metrics import censoring, count_pairs, integrated_brier_score
+from pysirus._families.row_metrics import censoring, count_pairs, integrated_brier_score
 from studies.responses.methods import Method, fit
 from studies.responses.problems import Problem
 from studies.results import Result

@@ -13,8 +13,7 @@ from pysirus import _core
 from pysirus._bins.cuts import bin_table, find_cuts
 from pysirus._data.column import Column
 from pysirus._data.table import read_table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import NumberResponse
+from pysirus._families.responses import IntegerRows, NumberResponse
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 

@@ -13,8 +13,7 @@ from given import column_lines
 from pysirus._bins.cuts import bin_table
 from pysirus._bins.lines import line_sums, line_values, lines_of, may_slope, with_grids
 from pysirus._data.table import read_table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import NumberResponse
+from pysirus._families.responses import IntegerRows, NumberResponse
 
 
 def made_of(columns, weights=None, n_bins=10):

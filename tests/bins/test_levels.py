@@ -10,8 +10,7 @@ from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusReg
 from pysirus._bins.cuts import find_cuts
 from pysirus._data.table import read_table
 from pysirus._families.class_shares import ClassShares
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import NumberResponse
+from pysirus._families.responses import IntegerRows, NumberResponse
 
 
 def class_response(labels, weights):

@@ -13,9 +13,8 @@ import pytest
 import pysirus
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
-from pysirus._data.dates import date_orders, part_of, read_dates, read_times
 from pysirus._data.table import read_table
-from pysirus._data.written import number_form, read_written
+from pysirus._data.written import date_orders, number_form, part_of, read_dates, read_times, read_written
 
 N = 300
 SMALL = {"n_trees": 30, "random_state": 0}

@@ -13,8 +13,8 @@ from problems import grow, make_problem
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
 from pysirus._device.forest import BlockLimits, BlockShape, DeviceForest, blocks_of
+from pysirus._device.kernels import score_of
 from pysirus._device.platform import TEST_PLATFORM, DeviceError, accelerator
-from pysirus._device.search import score_of
 from pysirus._device.shape import Group, Shape
 from pysirus._families.responses import ClassResponse, NumberResponse, Response, VectorResponse
 from pysirus._forest.forest import Forest, Recipe

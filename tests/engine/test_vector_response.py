@@ -9,8 +9,7 @@ import pytest
 from in_memory import MemoryShards
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import NumberResponse, VectorResponse
+from pysirus._families.responses import IntegerRows, NumberResponse, VectorResponse
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._terms.rule import rules_of
 from pysirus._weights.moments import moment_sums, rule_moments, rule_tables

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import pysirus
 from pysirus import DataError, SirusSurvival, SirusSurvivalCV
-from pysirus._families.survival_metrics import count_pairs
-from pysirus._weights.cox import cox_residuals, risk_sets
+from pysirus._families.row_metrics import count_pairs
+from pysirus._weights.survival import cox_residuals, risk_sets
 from survival_table import COLUMNS, survival_table, target
 
 FAST = {"n_trees": 100, "n_rules": 4, "random_state": 0}

@@ -11,9 +11,8 @@ import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._families.gain import FoldRows, concordance_gain, gain_of
 from pysirus._families.links import GAMMA, POISSON, SQUARED, Loss
-from pysirus._families.row_metrics import brier_losses, log_losses
-from pysirus._families.survival_metrics import Pairs, count_pairs
-from pysirus._model.doubts import doubts
+from pysirus._families.row_metrics import Pairs, brier_losses, count_pairs, log_losses
+from pysirus._model.agreement import doubts
 from pysirus._model.held_out import HeldOut
 from pysirus.cli import main
 

@@ -8,9 +8,8 @@ import pytest
 import cox_oracle as oracle
 import cox_reference as reference
 from cox_oracle import partial_log_likelihood
-from pysirus._families.survival_metrics import Pairs, brier_scores, censoring, count_pairs, integrated_brier_score
-from pysirus._weights.cox import cox_residuals, fit_cox, risk_sets
-from pysirus._weights.survival import baseline_hazard
+from pysirus._families.row_metrics import Pairs, brier_scores, censoring, count_pairs, integrated_brier_score
+from pysirus._weights.survival import baseline_hazard, cox_residuals, fit_cox, risk_sets
 
 FIGURES = json.loads(reference.FILE.read_text(encoding="utf-8"))
 

@@ -17,7 +17,7 @@ from pysirus._families.links import ON_ODDS
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import Effect, read_effect
 from pysirus._terms.read import columns_of_rules, read_rule
-from pysirus._weights.cox import risk_sets
+from pysirus._weights.survival import risk_sets
 from signed import answers_of, assert_obeys, draw_table, estimator_of, target_of
 from survival_table import COLUMNS, survival_table
 
@@ -79,7 +79,7 @@ def test_the_penalty_is_chosen_for_the_response_less_the_effect(rows):
     from pysirus._families.responses import NumberResponse
     from pysirus._use.estimate import Rows, training_on
     from pysirus._weights.moments import gram_of, less_fixed
-    from pysirus._weights.ridge import ridge_weights
+    from pysirus._weights.weighted import ridge_weights
 
     X, y, weights, inside = rows
     model = SirusRegressor(required_rules=[FIXED["numbers"]], **FAST).fit(X, y, sample_weight=weights).model_

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._learn.grow import bin_rows, grow_paths
-from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.grow import Limits, bin_rows, grow_paths, select_rules
 from pysirus._learn.weighing import weighing_of
 from pysirus._weights.likelihood import fit_likelihood
 from pysirus._weights.moments import n_fixed
-from pysirus._weights.ridge import PENALTY_GRID
-from pysirus._weights.weighted import with_outputs
+from pysirus._weights.weighted import PENALTY_GRID, with_outputs
 
 N_RULES = 24
 

@@ -16,7 +16,7 @@ from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, Sir
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._families.gaussian import Gaussian
-from pysirus._model.evaluate import Addend, Evaluator, readable
+from pysirus._model.sums import Addend, Evaluator, readable
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule, Rule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pysirus._runtime.deprecation import deprecated, renamed_parameter
+from pysirus._runtime.console import deprecated, renamed_parameter
 
 
 def test_a_deprecated_function_works_and_names_its_replacement():

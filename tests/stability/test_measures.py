@@ -11,8 +11,7 @@ import pytest
 import pysirus
 from given import bin_arrays
 from pysirus import SirusRegressor, stability_measures
-from pysirus._stability.dice import Universe, universe_of
-from pysirus._stability.measures import measure, near_matrix
+from pysirus._stability.measures import Universe, measure, near_matrix, universe_of
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition, Rule, rule_of
 

@@ -15,8 +15,7 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope, Slope
 from pysirus._use.effect import effect
-from pysirus._weights.moments import gram_of, moment_sums, rule_moments
-from pysirus._weights.row_values import values_in
+from pysirus._weights.moments import gram_of, moment_sums, rule_moments, values_in
 from pysirus._weights.weighted import WeightedPrefixes, fitted_values
 from pysirus.estimators.rule_model import RuleModel
 

@@ -8,11 +8,9 @@ import cox_oracle as oracle
 from cox_oracle import partial_log_likelihood, rows_of
 from pysirus import _core
 from pysirus._families.links import COX
-from pysirus._weights.cox import cox_residuals, cox_rows, fit_cox, hazard_rises, risk_sets
 from pysirus._weights.likelihood import rule_scores
-from pysirus._weights.ridge import STAGES_GRID
-from pysirus._weights.survival import baseline_hazard
-from pysirus._weights.weighted import holds_in_bins
+from pysirus._weights.survival import baseline_hazard, cox_residuals, cox_rows, fit_cox, hazard_rises, risk_sets
+from pysirus._weights.weighted import STAGES_GRID, holds_in_bins
 
 TIES = [None, 6]  # times as they are, or so many different ones
 

@@ -8,9 +8,8 @@ from test_cox import make_case, outputs_of
 
 import cox_oracle as oracle
 from cox_oracle import partial_log_likelihood, rows_of
-from pysirus._weights.cox import cox_residuals, fit_cox, hazard_rises, risk_sets
-from pysirus._weights.ridge import STAGES_GRID
-from pysirus._weights.survival import baseline_hazard
+from pysirus._weights.survival import baseline_hazard, cox_residuals, fit_cox, hazard_rises, risk_sets
+from pysirus._weights.weighted import STAGES_GRID
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pysirus._families.survival import null_residuals, survival_response
-from pysirus._weights.cox import risk_sets
-from pysirus._weights.survival import baseline_hazard, kaplan_meier
+from pysirus._weights.survival import baseline_hazard, kaplan_meier, risk_sets
 
 
 def test_a_curve_by_hand():

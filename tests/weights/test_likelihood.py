@@ -18,8 +18,7 @@ from pysirus._weights.likelihood import (
     rule_scores,
 )
 from pysirus._weights.moments import rule_moments
-from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID, weigh_by_ridge
-from pysirus._weights.weighted import holds_in_bins, with_outputs
+from pysirus._weights.weighted import PENALTY_GRID, STAGES_GRID, holds_in_bins, weigh_by_ridge, with_outputs
 
 LOSSES = ["logistic", "softmax", "poisson", "gamma", "tweedie", "squared"]
 

@@ -7,7 +7,7 @@ from test_likelihood import LOSSES, make_case, outputs_of
 from likelihood_oracle import columns_of, loss_of, objective, patterns_of, response_of
 from pysirus import _core
 from pysirus._weights.likelihood import fit_likelihood
-from pysirus._weights.ridge import STAGES_GRID
+from pysirus._weights.weighted import STAGES_GRID
 
 
 def check_minimum(loss, found, holds, y, inside, outside, weights=None, row=0):

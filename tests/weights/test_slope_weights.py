@@ -13,8 +13,8 @@ from pysirus._bins.lines import with_grids
 from pysirus._data.table import read_table
 from pysirus._terms.rule import rule_of
 from pysirus._terms.slope import FittedSlope
-from pysirus._weights.cox import cox_rows, fit_cox, risk_sets
 from pysirus._weights.likelihood import fit_likelihood, rule_patterns, rule_scores
+from pysirus._weights.survival import cox_rows, fit_cox, risk_sets
 
 SEED, N = 5, 160
 

@@ -29,8 +29,7 @@ from pysirus._data.column import Column, ColumnKind
 from pysirus._data.fingerprint import ColumnMark, mark_of_column
 from pysirus._data.table import Table
 from pysirus._families.fixed_point import MOMENT_BITS
-from pysirus._families.integer_rows import Count, IntegerRows
-from pysirus._families.responses import Response
+from pysirus._families.responses import Count, IntegerRows, Response
 from pysirus._runtime.pool import cancellable_pool, check_cancelled
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of

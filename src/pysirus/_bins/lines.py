@@ -18,7 +18,7 @@ from pysirus._bins.cuts import Binned, Cuts, as_compared
 from pysirus._bins.number_grid import NO_PLACE, Grids, NumberGrid, grids_of
 from pysirus._data.table import Table
 from pysirus._families.fixed_point import fixed_point, group_sums, product_sums
-from pysirus._families.integer_rows import IntegerRows
+from pysirus._families.responses import IntegerRows
 
 LINE_BITS = 15
 MOST = 2**LINE_BITS - 1

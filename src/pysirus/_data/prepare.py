@@ -17,21 +17,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, check_text, is_temporal, label_column, with_levels
-from pysirus._data.dates import (
+from pysirus._data.frame import Source, read_column
+from pysirus._data.problems import is_certain_id, why_id
+from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, is_text
+from pysirus._data.written import (
     DURATIONS,
     PARTS,
     UTC,
+    NumberForm,
     are_times,
     date_orders,
+    is_missing_word,
+    number_form,
     offset_name,
     part_of,
     read_offsets,
     seconds_of,
 )
-from pysirus._data.frame import Source, read_column
-from pysirus._data.problems import is_certain_id, why_id
-from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, is_text
-from pysirus._data.written import NumberForm, is_missing_word, number_form
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import one_line
 

@@ -16,23 +16,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, is_missing, label_column, with_levels
-from pysirus._data.dates import (
+from pysirus._data.frame import Source
+from pysirus._data.written import (
     DURATIONS,
     MINUTE,
     PARTS,
     WEEKDAYS,
+    NumberForm,
     UnknownZoneError,
     has_several_zones,
     in_zone,
+    is_missing_word,
     moments_of,
+    number_form,
     part_of,
     read_dates,
     read_offsets,
     read_times,
+    read_written,
     seconds_of,
+    written_otherwise,
 )
-from pysirus._data.frame import Source
-from pysirus._data.written import NumberForm, is_missing_word, number_form, read_written, written_otherwise
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import one_line
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._device import kernels
-from pysirus._device.kernels import MAX_ROWS, Rows, Sums
+from pysirus._device.kernels import MAX_ROWS, Found, Rows, Sums, Table, search
 from pysirus._device.platform import CPU, Accelerator, DeviceError
-from pysirus._device.search import Found, Table, search
 from pysirus._device.shape import RowSource, Shape, bin_sums, columns_of, digits_of, in_memory
 from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe, has_lines, plan_of, poisson_thresholds

@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.row_metrics import LEAST_PROBABILITY, blocks_of, sums_of, weights_or_ones
-from pysirus._families.survival_metrics import SCORE_DIGITS
+from pysirus._families.row_metrics import LEAST_PROBABILITY, SCORE_DIGITS, blocks_of, sums_of, weights_or_ones
 
 Floats = NDArray[np.float64]
 Loss = Callable[[Floats, NDArray[Any]], Floats]  # predictions [row, output] and the truth in, the loss of each row out

@@ -29,9 +29,8 @@ from pysirus._families.read import (
     read_weights,
 )
 from pysirus._families.responses import ClassResponse, NumberResponse, Response
-from pysirus._families.row_metrics import Metrics, Predicted, all_folds, class_metrics, number_metrics
+from pysirus._families.row_metrics import Metrics, Predicted, all_folds, class_metrics, number_metrics, survival_metrics
 from pysirus._families.survival import SurvivalResponse, Times, events_and_times, read_survival, survival_response
-from pysirus._families.survival_metrics import survival_metrics
 from pysirus._parameters import ParameterError, check_real
 from pysirus._parameters.check import label_number
 from pysirus._text.format import format_levels

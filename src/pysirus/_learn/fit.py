@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pysirus._bins.cuts import Binned
 from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
-from pysirus._learn.grow import Settings, grow_paths
+from pysirus._learn.grow import Limits, Settings, grow_paths, select_rules, warn_if_none
 from pysirus._learn.remember import with_reference
-from pysirus._learn.select import Limits, select_rules, warn_if_none
 from pysirus._learn.stages import StageLimits, add_stages
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training

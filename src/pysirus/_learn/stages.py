@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from pysirus._forest.forest import Recipe
-from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.grow import Limits, select_rules
 from pysirus._learn.training import Training
 from pysirus._learn.weighing.base import Weighing
 from pysirus._terms.dependence import Span

@@ -15,17 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.dates import DURATIONS, WEEKDAYS
 from pysirus._data.recipe import DATES
+from pysirus._data.written import DURATIONS, WEEKDAYS
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
 from pysirus._model.keys import keys_of
 from pysirus._model.kinds import is_real
+from pysirus._model.model import Model
 from pysirus._model.parse import Damage, distinct, ensure, inner, refuse
 from pysirus._model.rule_agreement import check_output, check_rules, column_of, ends_of, ensure_none
 from pysirus._model.spec import DOCUMENT
 from pysirus._model.term_spec import DerivedKeys, taken_with
 from pysirus._parameters.check import label_number
+from pysirus._terms.fitted import FittedTerm
+from pysirus._text.message import Parameter
 
 Entry = Mapping[str, Any]
 LABEL_TYPES = re.compile(r"\|b1|[<>]?[iuf][1248]|[<>|]?[iu]1|[<>]U([0-9]{1,5})|\|?O")
@@ -357,3 +360,53 @@ def _check_outcomes(rule: Entry, survival: Entry, here: str) -> None:
     for side, name in zip(sides, ("n_inside", "n_outside")):
         few = rule[name] is None or side["n_events"] <= rule[name]
         ensure(few, here, f"has more events than {name}")
+
+
+# --------------------------------------------------------------------------------------------------------------- doubts
+
+# A model in, sentences out: what its held-out rows and its rules give reason to doubt.
+#
+# Three doubts: held-out rows are predicted no better than by the constant; the longest list that was looked at was
+# chosen; a rule's two outputs differ by no more than two standard errors.
+
+
+TWO = 2.0  # standard errors
+
+
+def doubts(model: Model) -> list[str]:
+    """What is to be said of a model that was cross-validated, the gravest first: messages, which each door words."""
+    found, sentences = model.out_of_fold, []
+    if found is not None and found.doubt:
+        sentences.append(found.doubt)
+    if _is_longest(model):
+        sentences.append(
+            f"The longest list that was looked at was chosen: more rules may be better. Raise {Parameter('max_rules')}."
+        )
+    noisy = [i for i, rule in enumerate(model.rules, start=1) if _is_noise(rule, model)]
+    if noisy:
+        which = f"rule {noisy[0]}" if len(noisy) == 1 else f"rules {', '.join(map(str, noisy))}"
+        sentences.append(f"The two outputs of {which} differ by no more than chance: by less than two standard errors.")
+    return sentences
+
+
+def _is_longest(model: Model) -> bool:
+    """Whether tuning ended at the largest size that it was allowed."""
+    limit, tuning = model.facts.max_rules, model.tuning
+    if limit is None or tuning is None or len(tuning.path) < 2 or len(model.selected) < 2:
+        return False
+    return bool(tuning.path.n_rules[min(tuning.step, len(tuning.path) - 1)] > limit - 1)
+
+
+def _is_noise(rule: FittedTerm, model: Model) -> bool:
+    """Whether the target differs by less than two standard errors between the rows inside and outside."""
+    found = model.out_of_fold
+    if found is None or rule.effect is not None or not rule.is_binary or not rule.n_inside or not rule.n_outside:
+        return False
+    variance = model.family.variance(found.variance)
+    if variance is None:
+        return False
+    inside, outside = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in rule.means)
+    if rule.stage > 1 and rule.observed is None:  # its outputs are residuals
+        variance = variance * min(1.0, found.metrics.get("unexplained_variance", (1.0, None))[0])
+    error = np.sqrt(variance * (1 / rule.n_inside + 1 / rule.n_outside))
+    return bool((np.abs(inside - outside) < TWO * error).all())

@@ -19,10 +19,10 @@ from pysirus._families.base import Family
 from pysirus._families.decision import Decision
 from pysirus._families.links import Link
 from pysirus._families.outputs import fold_middle
-from pysirus._model.evaluate import Addend, Evaluator
 from pysirus._model.facts import ColumnRoles, Facts
 from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.reference import Reference
+from pysirus._model.sums import Addend, Evaluator
 from pysirus._model.tuning import Tuning
 from pysirus._runtime.console import warn_user
 from pysirus._terms.constraints import Constraints

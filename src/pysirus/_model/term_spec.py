@@ -12,10 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
-from pysirus._data.dates import ORDERS, ZONE
 from pysirus._data.recipe import TAKES, ColumnRecipe, Derived
 from pysirus._data.table import MAX_LEVELS, Feature
-from pysirus._data.written import DECIMALS, THOUSANDS, NumberForm
+from pysirus._data.written import DECIMALS, ORDERS, THOUSANDS, ZONE, NumberForm
 from pysirus._families.outputs import Outcome
 from pysirus._forest.forest import MOST_GROUPS
 from pysirus._model.facts import Count, Share

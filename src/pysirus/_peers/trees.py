@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Cuts, bin_table, level_cuts, level_sums, order_levels, with_sizes
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import Response
+from pysirus._families.responses import IntegerRows, Response
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import SplitSide, rule_of_sides
 

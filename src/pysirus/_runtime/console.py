@@ -6,6 +6,7 @@ It goes on when nobody can be told any more: a terminal that went away is no fai
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import sys
 import textwrap
@@ -17,7 +18,7 @@ from itertools import count
 from os import sep
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from pysirus._text.format import one_line
 from pysirus._text.message import say
@@ -215,3 +216,52 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warning = category(say(message))
     vars(warning)["message"] = message  # for another door
     warnings.warn(warning, stacklevel=level + 1)
+
+
+# ---------------------------------------------------------------------------------------------------------- deprecation
+
+# Something public that is to go in, the same out with a warning that names its replacement and when it goes.
+#
+# docs/versions.md has the policy.
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+UNSET: Any = object()  # no value that somebody gives
+
+
+def _warn(what: str, instead: str, removed_in: str) -> None:
+    said = f"{what} is deprecated and will be removed in pysirus {removed_in}; use {instead} instead."
+    warnings.warn(said, FutureWarning, stacklevel=3)
+
+
+def deprecated(instead: str, removed_in: str) -> Callable[[Function], Function]:
+    """Decorate a function or method that another one replaces."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def warned(*given: Any, **named: Any) -> Any:
+            _warn(f"{function.__qualname__}()", instead, removed_in)
+            return function(*given, **named)
+
+        return warned  # type: ignore[return-value]
+
+    return decorate
+
+
+def renamed_parameter(earlier: str, now: str, removed_in: str) -> Callable[[Function], Function]:
+    """Decorate a function one of whose parameters has a new name: the earlier one is still taken."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def renamed(*given: Any, **named: Any) -> Any:
+            value = named.pop(earlier, UNSET)
+            if value is not UNSET:
+                if now in named:
+                    raise TypeError(f"{function.__qualname__}() got {now} and {earlier}, which is its earlier name.")
+                _warn(f"{earlier}=", f"{now}=", removed_in)
+                named[now] = value
+            return function(*given, **named)
+
+        return renamed  # type: ignore[return-value]
+
+    return decorate

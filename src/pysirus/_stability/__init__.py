@@ -1,5 +1,5 @@
 """Rule lists in, how much they have in common out: the paper's index, and others beside it."""
 
-from pysirus._stability.dice import dice_sorensen, stability
+from pysirus._stability.measures import dice_sorensen, stability
 
 __all__ = ["dice_sorensen", "stability"]

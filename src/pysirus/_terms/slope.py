@@ -27,9 +27,8 @@ from pysirus._data.table import Table
 from pysirus._families.links import log_odds
 from pysirus._families.outputs import LABELS
 from pysirus._terms.fitted import FittedTerm, Floats, Reading
-from pysirus._terms.slope_words import RANGE_NOTE, ends_text, fold_slope, rate_text
 from pysirus._terms.term import Builder, Numbers, Term
-from pysirus._terms.words import LINE, Sides
+from pysirus._terms.words import LINE, RANGE_NOTE, Sides, ends_text, fold_slope, rate_text
 from pysirus._text.format import apart, format_label, format_threshold, in_quotes, one_line
 
 Named = TypeVar("Named", bound="Slope")

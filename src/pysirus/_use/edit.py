@@ -34,7 +34,7 @@ from pysirus._text.message import InPython
 from pysirus._use.estimate import Rows, estimate, read_rows, share_of, training_on, weighing_of
 from pysirus._weights.likelihood import minimise
 from pysirus._weights.moments import n_fixed
-from pysirus._weights.ridge import weigh_by_ridge
+from pysirus._weights.weighted import weigh_by_ridge
 
 Fitted = TypeVar("Fitted", bound=Model)
 

@@ -40,7 +40,7 @@ from pysirus._families.responses import Response
 from pysirus._runtime.sums import cross_products, times, weighted_sum
 from pysirus._terms.term import Term
 from pysirus._weights.moments import N_FOLDS, lines_in, places_of_slopes, rule_tables
-from pysirus._weights.ridge import PENALTY_GRID
+from pysirus._weights.weighted import PENALTY_GRID
 
 Floats = NDArray[np.float64]
 

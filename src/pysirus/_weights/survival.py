@@ -20,7 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._weights.cox import RiskSets, hazard_rises
+from pysirus._bins.cuts import Binned
+from pysirus._families.fixed_point import Scale, all_whole
+from pysirus._terms.term import Term
+from pysirus._weights.likelihood import RESIDUAL_BITS, TOL, LikelihoodFit
+from pysirus._weights.moments import N_FOLDS, places_of_slopes, rule_tables
+from pysirus._weights.weighted import STAGES_GRID
 
 Floats = NDArray[np.float64]
 
@@ -173,3 +178,199 @@ class Survival:
 def baseline_hazard(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> BaselineHazard:
     """The baseline hazard that belongs to the scores of the training rows. Without events it is 0."""
     return BaselineHazard(risk.event_times, np.cumsum(hazard_rises(risk, scores, weights)))
+
+
+# ------------------------------------------------------------------------------------------------------------------ cox
+
+# Rules and times in, weights by Cox's partial likelihood out; scores in, martingale residuals out (docs/method.md).
+#
+# A row's score is the sum of ``weight * output``, the output being that of inside or outside each rule: the logarithm
+# of its hazard relative to a row of score 0. The weights minimise minus the partial log-likelihood (Efron's ties,
+# weights as in R's survival) by weight of events, plus ``penalty / 2`` times their squares, and are not negative. The
+# penalty is that of the largest cross-validated partial likelihood, l(all) - l(training), among multiples of the
+# largest curvature of a weight where all weights are zero: no unit matters, neither of outputs nor of times nor of
+# weights.
+#
+# Tied events are taken together, whatever the columns say of their rows: two that no column tells apart are two events.
+# So an event of weight two is not quite the event twice, which would be a tie.
+#
+# Only the order of times enters. Sums run in an order of their own, that of (time, rules that hold, fold), so the order
+# of rows and the number of threads change no bit of the weights.
+#
+# Risk sets say which rows could still have an event when another row had one. A row is at risk at every time of an
+# event up to its own time, that time included. Its span is their number; nothing else of its time matters to Cox's
+# partial likelihood.
+
+
+@dataclass(frozen=True)
+class RiskSets:
+    """Who is at risk when."""
+
+    event_times: Floats  # the distinct times of events, rising
+    span: NDArray[np.int32]  # [row] how many of them the row is at risk at
+    events: NDArray[np.uint8]  # [row] 1 for an event, at the last time of the span; 0 for a censored row
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.span)
+
+
+def risk_sets(times: Floats, events: NDArray[np.bool_]) -> RiskSets:
+    """The risk sets of rows with a time each, and whether it ended with an event."""
+    times, events = np.asarray(times, dtype=np.float64), np.asarray(events, dtype=bool)
+    event_times = np.unique(times[events])
+    span = np.searchsorted(event_times, times, side="right").astype(np.int32)
+    return RiskSets(event_times, span, events.astype(np.uint8))
+
+
+@dataclass(frozen=True)
+class CoxRows:
+    """Which rules hold in each row, who is at risk when, and how much each row counts."""
+
+    n_rules: int
+    bits: NDArray[np.uint64]  # [row, word]; rule r is bit r % 64 of word r // 64
+    risk: RiskSets
+    folds: NDArray[np.uint8]  # [row] from 0 to N_FOLDS - 1
+    weights: NDArray[np.int64] | None
+    values: NDArray[np.int32]  # [row, slope] whole values
+    slopes: tuple[int, ...] = ()  # which of the terms are slopes
+
+
+def cox_rows(
+    rules: Sequence[Term],
+    binned: Binned,
+    risk: RiskSets,
+    seed: int,
+    weights: Floats | None = None,
+    folds: NDArray[np.uint8] | None = None,
+) -> CoxRows:
+    """One pass over the rows. Folds are drawn from (seed, row) if they are not given."""
+    bits = _core.row_bits(binned.bins, *rule_tables(rules, binned), len(rules))
+    slopes = places_of_slopes(rules)
+    for i in slopes:
+        bits[:, i // 64] &= np.uint64(~(1 << i % 64) & (2**64 - 1))
+    values = [rules[i].row_values(binned, binned.bins) for i in slopes]
+    found = cox_rows_of_bits(len(rules), bits, risk, seed, weights, folds)
+    return replace(found, values=np.stack(values, axis=1), slopes=slopes) if slopes else found
+
+
+def cox_rows_of_bits(
+    n_rules: int,
+    bits: NDArray[np.uint64],
+    risk: RiskSets,
+    seed: int,
+    weights: Floats | None = None,
+    folds: NDArray[np.uint8] | None = None,
+) -> CoxRows:
+    """The same where it is known which rules hold."""
+    if folds is None:
+        folds = _core.folds_of(seed, risk.n_rows, N_FOLDS).astype(np.uint8)
+    whole_numbers = None
+    if weights is not None:
+        scale = Scale(risk.n_rows, heaviest=float(weights.max(initial=1.0)), whole=all_whole(weights))
+        whole_numbers = np.maximum(np.rint(np.ldexp(weights, scale.moment_weight_exponent)), 1).astype(np.int64)
+    return CoxRows(n_rules, bits, risk, folds, whole_numbers, np.zeros((len(bits), 0), dtype=np.int32))
+
+
+def fit_cox(
+    rows: CoxRows,
+    inside: Floats,
+    outside: Floats,
+    sizes: Sequence[int],
+    grid: Floats = STAGES_GRID,
+    *,
+    penalties: Floats | None = None,
+    tol: float = TOL,
+    n_threads: int = 1,
+    n_held: int = 0,
+) -> LikelihoodFit:
+    """Weights of the first ``sizes`` rules, each at its own penalty.
+
+    Parameters
+    ----------
+    rows : CoxRows
+        The rows, by ``cox_rows`` of the same rules.
+    inside, outside : array of shape (n_rules,) or (n_rules, 1)
+        Outputs of the rules.
+    sizes : sequence of int
+        Prefixes of the list, from 0 to all rules. Each is fitted by itself.
+    grid : array
+        Multiples of the largest curvature to choose the penalty from, the largest first.
+    penalties : array of shape (n_sizes,), optional
+        Penalties to take instead, for the loss by weight of events.
+    tol : float
+        When Newton's steps end in cross-validation. The weights themselves are exact.
+    n_threads : int
+        Threads over sizes.
+    n_held : int
+        The weights of this many rules, the first ones, are 1.
+
+    Returns
+    -------
+    LikelihoodFit
+        Intercepts and constant are 0, as the likelihood is blind to them. ``losses`` are minus the
+        cross-validated partial log-likelihood by weight of events, where weights are shares of all rows at risk.
+        Without events all weights and penalties are 0.
+    """
+    inside, outside = (np.asarray(outputs, dtype=np.float64).reshape(rows.n_rules) for outputs in (inside, outside))
+    found = _core.cox_weights(
+        bits=rows.bits,
+        span=rows.risk.span,
+        event=rows.risk.events,
+        fold=rows.folds,
+        weight=rows.weights,
+        n_times=len(rows.risk.event_times),
+        gap=(inside - outside).tolist(),
+        sizes=[*map(int, sizes)],
+        grid=np.asarray(grid, dtype=np.float64).tolist(),
+        penalties=None if penalties is None else np.asarray(penalties, dtype=np.float64),
+        n_folds=N_FOLDS,
+        tol=tol,
+        n_threads=n_threads,
+        values=np.ascontiguousarray(rows.values),
+        line_terms=[*rows.slopes],
+        n_held=n_held,
+    )
+    return LikelihoodFit(
+        sizes=tuple(map(int, sizes)),
+        weights=found["points"],
+        intercepts=np.zeros((len(found["points"]), 1)),
+        penalties=found["penalties"],
+        losses=found["losses"],
+        constant=np.zeros(1),
+        gradient_norm=found["gradient_norm"],
+    )
+
+
+def cox_residuals(
+    risk: RiskSets,
+    scores: Floats,
+    weights: Floats | None = None,
+    shrinkage: float = 1.0,
+    exponent: int | None = None,
+) -> tuple[Floats, int]:
+    """What the list leaves unexplained: martingale residuals at ``shrinkage * scores``.
+
+    The residual of a row is the slope of the partial log-likelihood in its score, by its weight: its events (0 or 1)
+    less those expected of it. Their weighted sum is 0. The answer is [row, 1], rounded to multiples of
+    ``2**-exponent``, and the exponent, as in ``residual_exponent``.
+    """
+    residuals = _of_rows(risk, shrinkage * np.asarray(scores, dtype=np.float64), weights)[1]
+    if exponent is None:
+        largest = float(np.abs(residuals).max(initial=0.0))
+        exponent = RESIDUAL_BITS - int(np.frexp(largest)[1]) if largest > 0 else 0
+    return np.ldexp(np.rint(np.ldexp(residuals[:, None], exponent)), -exponent), exponent
+
+
+def hazard_rises(risk: RiskSets, scores: Floats, weights: Floats | None = None) -> Floats:
+    """By how much the cumulative hazard of a row of score 0 rises at each time of an event: Breslow's estimate."""
+    return _of_rows(risk, scores, weights)[2]
+
+
+def _of_rows(risk: RiskSets, scores: Floats, weights: Floats | None) -> tuple[float, Floats, Floats]:
+    """Loss, residuals and rises of the hazard."""
+    eta = np.ascontiguousarray(scores, dtype=np.float64).reshape(risk.n_rows)
+    if weights is not None:
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+    return _core.cox_rows(risk.span, risk.events, weights, len(risk.event_times), eta)

@@ -25,8 +25,7 @@ from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, pred
 from pysirus.cli._streams import print_data, tell_aside
 from pysirus.cli._table import names_of, split_names
 from pysirus.cli._truth import Columns
-from pysirus.engine.backends.known import kept_columns, known_columns
-from pysirus.engine.backends.parquet import READING, SourceFile, tables_in
+from pysirus.engine.backends.parquet import READING, SourceFile, kept_columns, known_columns, tables_in
 from pysirus.engine.backends.sources import ENDINGS, find_files, scan_files
 from pysirus.engine.parts import width_of
 

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pysirus._data.dates import WEEKDAYS
 from pysirus._data.level_order import reading_order
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
+from pysirus._data.written import WEEKDAYS
 from pysirus._families.outputs import LABELS
-from pysirus._model.doubts import doubts
+from pysirus._model.agreement import doubts
 from pysirus._model.held_out import metrics_line
 from pysirus._model.model import Model
 from pysirus._model.tuning import Tuning

@@ -25,7 +25,7 @@ from pysirus._text.format import from_quotes
 from pysirus._text.message import naming
 from pysirus.cli._options import parse_memory
 from pysirus.datasets._load import SHIPPED
-from pysirus.engine.backends.known import known_columns, text_columns
+from pysirus.engine.backends.parquet import known_columns, text_columns
 
 AUTO = "auto"
 TASKS = (AUTO, "regression", "classification")

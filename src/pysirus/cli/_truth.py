@@ -18,7 +18,7 @@ from pysirus._use.groups import GroupMetrics, group_metrics
 from pysirus._use.score import Rows
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import check_named, is_files, open_table, times_of, weights_of
-from pysirus.engine.backends.known import known_columns
+from pysirus.engine.backends.parquet import known_columns
 
 
 class Truth(NamedTuple):

@@ -128,7 +128,7 @@ def training_rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any,
     from pysirus._data.frame import rows_that_count
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
 
     truth = Truth(weights=weights).of(model)
     text, numbers = truth.kinds(model)

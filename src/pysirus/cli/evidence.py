@@ -102,7 +102,7 @@ def _training_rows(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import check_named, open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
     from pysirus.estimators.sirus import SirusBase
 
     loaded = load_model(path)

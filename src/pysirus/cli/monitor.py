@@ -168,7 +168,7 @@ def _training_rows(rules: Any, table: str, target: str | None, weights: str | No
     """Features, targets and weights of the training rows."""
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
 
     truth = Truth(target, weights).of(rules)
     text, numbers = truth.kinds(rules)
@@ -187,7 +187,7 @@ def _parts(
     from pysirus.cli._predict import features_of
     from pysirus.cli._table import is_files, open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
 
     columns = Truth(target, weights).of(rules)
     text, numbers = columns.kinds(rules)

@@ -175,7 +175,7 @@ def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[st
     from pysirus.cli._predict import features_of
     from pysirus.cli._table import open_table
     from pysirus.cli._truth import Truth
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
 
     text, numbers = Truth(unweighted=True).of(model).kinds(model)
     rows = open_table(table, model, text=text, known=known_columns(model, numbers))
@@ -249,7 +249,7 @@ def report(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of
     from pysirus.cli._truth import Truth
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
 
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)

@@ -123,7 +123,7 @@ def score(
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
     from pysirus.cli._truth import Truth, periods_in, score_groups
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
 
     table = queried(table, sql)
     rules = model_of(load_model(model))
@@ -224,7 +224,7 @@ def predict(
     from pysirus.cli._show import model_of
     from pysirus.cli._table import names_of, open_table, paths_of, split_names
     from pysirus.cli._truth import exposure_of
-    from pysirus.engine.backends.known import kept_columns
+    from pysirus.engine.backends.parquet import kept_columns
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)

@@ -1,7 +1,9 @@
 """The paper's eight datasets: six are shipped (``load_*``), two are downloaded once (``fetch_*``)."""
 
-from pysirus.datasets._fetch import DownloadError, fetch_abalone, fetch_bones
 from pysirus.datasets._load import (
+    DownloadError,
+    fetch_abalone,
+    fetch_bones,
     load_diabetes,
     load_housing,
     load_machine,

@@ -34,8 +34,7 @@ from pysirus._bins.cuts import (
 from pysirus._data.column import Column, DataError
 from pysirus._data.problems import reason, say_ids
 from pysirus._data.table import Table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import Response
+from pysirus._families.responses import IntegerRows, Response
 from pysirus.engine.summary import BUDGET, LEAST_BUDGET, ColumnSummary, summary_of
 from pysirus.engine.zoom import is_open, targets_of
 

@@ -14,10 +14,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, label_column
-from pysirus._data.dates import MINUTE, ORDERS, PARTS, UTC, in_zone, moments_of, part_of, read_dates, read_offsets
 from pysirus._data.prepare import Preparation, SetAside, say_aside, zone_of_offsets
 from pysirus._data.recipe import ColumnRecipe, Derived, spread
-from pysirus._data.written import is_missing_word
+from pysirus._data.written import (
+    MINUTE,
+    ORDERS,
+    PARTS,
+    UTC,
+    in_zone,
+    is_missing_word,
+    moments_of,
+    part_of,
+    read_dates,
+    read_offsets,
+)
 from pysirus.engine.parts import Part
 from pysirus.engine.read import naming
 

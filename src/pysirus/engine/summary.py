@@ -25,7 +25,7 @@ from pysirus._bins.cuts import LevelSums, as_compared, level_sums
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
 from pysirus._data.problems import Numbering, numbering_of
 from pysirus._data.table import check_levels
-from pysirus._families.integer_rows import Count, IntegerRows
+from pysirus._families.responses import Count, IntegerRows
 from pysirus._learn.constraints import whole_order
 from pysirus._runtime.pool import check_cancelled
 from pysirus._text.message import Parameter

@@ -25,7 +25,7 @@ from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, deriv
 from pysirus._runtime.console import show_rows
 from pysirus._runtime.pool import cancellable_pool
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.row_values import PackedValues, values_in
+from pysirus._weights.moments import PackedValues, values_in
 from pysirus.engine.fingerprints import Fingerprinted
 from pysirus.engine.folds import Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids, learned_rows

@@ -19,8 +19,7 @@ from pysirus import _core
 from pysirus._bins.cuts import quantile_targets
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.integer_rows import IntegerRows
-from pysirus._families.responses import Response
+from pysirus._families.responses import IntegerRows, Response
 from pysirus._runtime.pool import check_cancelled
 from pysirus.engine.summary import LEAST_BUDGET, ColumnSummary, Window, summary_of, tally_of
 

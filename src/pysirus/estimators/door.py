@@ -241,7 +241,7 @@ def anywhere(method: Method) -> Method:
 
 def rows_of(model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[str] = ()) -> Iterator[pa.Table]:
     """The rows of a source in tables with the columns that a model needs, and others that hold numbers or text."""
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
     from pysirus.engine.door import Reading, batches_of
 
     if not model.named:
@@ -281,7 +281,7 @@ def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[
         return Given(X, y, sample_weight).split()[:3] if isinstance(y, (str, tuple)) else (X, y, sample_weight)
     if is_dask(X) or is_spark(X):
         raise DataError(f"Give rows in memory or in files, found a {type(X).__name__}.")
-    from pysirus.engine.backends.known import known_columns
+    from pysirus.engine.backends.parquet import known_columns
     from pysirus.engine.door import Reading, batches_of
 
     given = Given(X, y, sample_weight, exposure=model.exposure)

@@ -19,8 +19,7 @@ from pysirus._data.table import Table, recode_table
 from pysirus._families.read import name_of
 from pysirus._families.responses import Response
 from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
-from pysirus._learn.grow import Settings, bin_rows
-from pysirus._learn.select import Limits
+from pysirus._learn.grow import Limits, Settings, bin_rows
 from pysirus._learn.stages import LEAST_ROWS
 from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, Split, TuningPlan, draw_folds, fit_folds
 from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward, forward_folds, read_times

@@ -38,7 +38,7 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.check import to_seed
 from pysirus._parameters.table import PARAMETERS, Constraining, Growing, Running, check_parameters
-from pysirus._stability.dice import Universe, universe_of
+from pysirus._stability.measures import Universe, universe_of
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._text.message import Parameter, setting

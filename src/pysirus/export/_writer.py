@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pysirus._data.dates import WEEKDAYS
 from pysirus._data.recipe import Derived
+from pysirus._data.written import WEEKDAYS
 from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus.export._addends import Addend, Branch, Line, Listing, listing_of, pair_of

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._data.dates import DAY, WEEKDAYS
 from pysirus._data.recipe import Derived
 from pysirus._data.table import Feature, Table
+from pysirus._data.written import DAY, WEEKDAYS
 from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus._text.format import one_line

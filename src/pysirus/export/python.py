@@ -11,8 +11,8 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from pysirus._data.dates import WEEKDAYS, offset_minutes
 from pysirus._data.recipe import Derived
+from pysirus._data.written import WEEKDAYS, offset_minutes
 from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus._text.format import one_line

@@ -17,7 +17,7 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import as_frame, rows_that_count
 from pysirus._data.table import Table
 from pysirus._families.row_metrics import Metrics
-from pysirus._model.doubts import doubts
+from pysirus._model.agreement import doubts
 from pysirus._model.held_out import METRICS, Bins, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError

@@ -22,8 +22,7 @@ from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import with_required
-from pysirus._learn.grow import NO_PATHS, Settings, bin_rows, has_splits
-from pysirus._learn.select import Limits, select_rules
+from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits, select_rules
 from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.forward import Periods
@@ -36,7 +35,7 @@ from pysirus._runtime.console import show_folds
 from pysirus._runtime.pool import cancellable_pool
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.message import GROUPS, Parameter, setting
-from pysirus._weights.row_values import PackedValues, values_in
+from pysirus._weights.moments import PackedValues, values_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 Rows = NDArray[np.intp]

@@ -17,7 +17,7 @@ from pysirus._learn.tuning.forward import Periods
 from pysirus._model.held_out import MOST_BINS, MOST_CLASSES, Bins, Forward, HeldOut, bins_of
 from pysirus._runtime.sums import scores_of
 from pysirus._terms.fitted import bounds_of, outputs_of, units_of
-from pysirus._weights.row_values import PackedValues
+from pysirus._weights.moments import PackedValues
 from pysirus._weights.weighted import WeightedPrefixes
 
 BINS_OF_SEVERAL = 50  # for each of more than two classes

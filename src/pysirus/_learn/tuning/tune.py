@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import Fitted, PutInBins
-from pysirus._learn.grow import grow_paths
+from pysirus._learn.grow import grow_paths, warn_if_none
 from pysirus._learn.remember import with_reference
-from pysirus._learn.select import warn_if_none
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan

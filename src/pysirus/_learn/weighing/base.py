@@ -33,8 +33,7 @@ from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._terms.listing import with_weights
 from pysirus._text.message import Parameter, setting
 from pysirus._weights.moments import Moments, gram_of, n_fixed
-from pysirus._weights.ridge import useful_sizes, weigh_by_ridge
-from pysirus._weights.weighted import WeightedPrefixes, fitted_values, weigh_equally
+from pysirus._weights.weighted import WeightedPrefixes, fitted_values, useful_sizes, weigh_by_ridge, weigh_equally
 
 # the size that each fold uses, one row a step -> the error at each step
 PooledError = Callable[[NDArray[np.intp]], NDArray[np.float64]]

@@ -19,17 +19,27 @@ from pysirus._families.cox import Cox
 from pysirus._families.links import COX, Loss
 from pysirus._families.outputs import Outcome
 from pysirus._families.responses import NumberResponse, Response
+from pysirus._families.row_metrics import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._families.survival import SurvivalResponse
-from pysirus._families.survival_metrics import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._learn.weighing.base import SHRINKAGE, PooledError, Weighing
 from pysirus._learn.weighing.likelihood import ByLikelihood, Gradient
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.cox import CoxRows, cox_residuals, cox_rows, fit_cox, risk_sets
 from pysirus._weights.likelihood import LikelihoodFit, rule_scores
 from pysirus._weights.moments import Moments, n_fixed
-from pysirus._weights.survival import BaselineHazard, Survival, baseline_hazard, kaplan_meier, kept_times
+from pysirus._weights.survival import (
+    BaselineHazard,
+    CoxRows,
+    Survival,
+    baseline_hazard,
+    cox_residuals,
+    cox_rows,
+    fit_cox,
+    kaplan_meier,
+    kept_times,
+    risk_sets,
+)
 from pysirus._weights.weighted import Bools, WeightedPrefixes, holds_in_bins
 
 Floats = NDArray[np.float64]

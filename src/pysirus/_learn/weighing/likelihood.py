@@ -48,8 +48,7 @@ from pysirus._weights.likelihood import (
     rule_scores,
 )
 from pysirus._weights.moments import Moments, n_fixed
-from pysirus._weights.ridge import PENALTY_GRID, STAGES_GRID
-from pysirus._weights.weighted import Bools, WeightedPrefixes, prune, with_observed
+from pysirus._weights.weighted import PENALTY_GRID, STAGES_GRID, Bools, WeightedPrefixes, prune, with_observed
 
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import check_names
-from pysirus._data.read import list_names
+from pysirus._data.marks import POINT, KnownColumn
+from pysirus._data.read import KnownColumns, list_names
 from pysirus._data.remote import FilePath, Remote
+from pysirus._model.model import Model
 from pysirus._text.message import Parameter, rows_named
 from pysirus.engine.parts import tables_of
 
@@ -169,3 +171,38 @@ def check_same_columns(files: Sequence[SourceFile], drop: Sequence[str]) -> None
                     f"'{other.path}' has no column '{only[0]}'{more}, which '{one.path}' has. Give every file the same "
                     f"columns, or name under {Parameter('drop')} those that only some of them have."
                 )
+
+
+# ---------------------------------------------------------------------------------------------------------------- known
+
+# A model in, what it knows of the columns of CSV files out: they are read by that, and not by what a few rows show.
+
+
+def text_columns(model: Model) -> list[str]:
+    """The columns that were text when a model was learned."""
+    return [feature.name for feature in model.features if any(isinstance(level, str) for level in feature.levels)]
+
+
+def known_columns(model: Model, truth: Sequence[str] = ()) -> dict[str, KnownColumn]:
+    """What a model knows of the columns of text files; ``truth`` are numbers besides its features."""
+    if not model.named:
+        return {}
+    known = {name: KnownColumn(model.marks.get(name, POINT)) for name in truth}
+    known |= {name: KnownColumn(form, needed=name in truth) for name, form in model.marks.items()}
+    asked = model.columns_of(model.rules)
+    for i, feature in enumerate(model.features):
+        own = None if model.recipe is None else model.recipe.of(feature.name)
+        form = model.marks.get(feature.name, POINT)
+        is_text = own is not None and own.take != "finite"
+        if is_text or any(isinstance(level, str) for level in feature.levels):
+            known[model.schema.column_of(feature)] = KnownColumn()
+        else:
+            known[feature.name] = KnownColumn(form, feature.levels, needed=i in asked)
+    return known
+
+
+def kept_columns(model: Model, keep: Sequence[str], numbers: Sequence[str]) -> tuple[KnownColumns, KnownColumns]:
+    """The features that are kept as they are written, and all columns that a model knows, these as text."""
+    known = known_columns(model, numbers)
+    kept = {name: known[name] for name in keep if name in model.columns and name in known}
+    return kept, known | dict.fromkeys(kept, KnownColumn())
