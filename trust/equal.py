@@ -25,7 +25,8 @@ import pandas as pd
 import pysirus
 
 ROWS, COLUMNS = (60, 6_000), (4, 40)
-FAMILIES = ("gaussian", "poisson", "gamma", "binary", "multinomial", "shares", "cox")
+FAMILIES = ("gaussian", "poisson", "gamma", "tweedie", "binary", "multinomial", "shares", "cox")
+LOSSES = ("poisson", "gamma", "tweedie")
 MOST_CLASSES = 8
 RENAMED = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # keys of model files, before and now
 YOUNGER = ("text", "returned")  # words, and keys that files of before do not have
@@ -85,9 +86,9 @@ def target_of(frame: pd.DataFrame, family: str, rng: np.random.Generator) -> tup
     name = numbers[-1]
     frame = frame[frame[name].notna() & np.isfinite(frame[name].astype(float))].reset_index(drop=True)
     X, y = frame.drop(columns=name), frame[name].astype(float)
-    if family in ("poisson", "gamma"):
+    if family in LOSSES:
         y = (y - y.min()) / (y.std() or 1.0)
-        return X, np.floor(3 * y) if family == "poisson" else y + 0.1
+        return X, {"poisson": np.floor(3 * y), "gamma": y + 0.1, "tweedie": np.maximum(0.0, y - 0.5)}[family]
     if family == "cox":
         times = np.round(1 + 9 * (y - y.min()) / (np.ptp(y) or 1.0), 1)
         return X, pd.DataFrame({"event": rng.random(len(y)) < 0.6, "time": times})
@@ -105,7 +106,7 @@ def target_of(frame: pd.DataFrame, family: str, rng: np.random.Generator) -> tup
 def estimator_of(own: Draw, X: pd.DataFrame) -> Any:
     """The estimator of a draw, small enough that hundreds are fitted in minutes."""
     options: dict[str, Any] = {"random_state": 7, "n_trees": 300, "n_jobs": 1, "prepare": not own.in_parts}
-    if own.family in ("poisson", "gamma"):
+    if own.family in LOSSES:
         options["loss"] = own.family
     if own.family == "shares":
         options["weighting"] = "equal"
@@ -116,9 +117,8 @@ def estimator_of(own: Draw, X: pd.DataFrame) -> Any:
         options["monotonic_cst"] = {numeric[0]: 1}
     elif own.constrained:
         options["forbidden"] = [str(X.columns[-1])]
-    task = {"cox": "Survival", "gaussian": "Regressor", "poisson": "Regressor", "gamma": "Regressor"}.get(
-        own.family, "Classifier"
-    )
+    tasks = {"cox": "Survival", **dict.fromkeys(("gaussian", *LOSSES), "Regressor")}
+    task = tasks.get(own.family, "Classifier")
     if own.tuned:
         if "slopes" in getattr(pysirus, f"Sirus{task}CV")._get_param_names():
             options["slopes"] = False  # which versions before them did without
