@@ -1,6 +1,6 @@
 """Fits tables of noise and of little signal, and counts of how many it is said that nothing was learned.
 
-``python -m studies.noise``: 100 tables of 300 x 10 for each law. Half of the columns are normal, the others uniform.
+``python -m studies.noise``: 20 tables of 300 x 10 for each law. Half of the columns are normal, the others uniform.
 The target is normal noise, plus a signal that has a fifth of its variance: a slope in one column, slopes in three, or a
 step in one. Each is tuned (``SirusRegressorCV``) and cross-validated at ten rules (``fit --cv``). A line for each table
 goes to ``studies/noise/results.csv``; stop it at any time, it goes on where it stopped.
@@ -24,7 +24,7 @@ from pysirus._model.held_out import LEAST_SIGNAL
 from studies.results import RESULTS as VERSION
 
 RESULTS = Path(__file__).with_name("results.csv")
-N_ROWS, N_COLUMNS, N_TABLES = 300, 10, 100
+N_ROWS, N_COLUMNS, N_TABLES = 300, 10, 20
 R2 = 0.2  # of the signal
 Floats = NDArray[np.float64]
 LAWS: dict[str, Callable[[Floats], Floats] | None] = {
