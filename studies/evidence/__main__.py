@@ -46,6 +46,9 @@ def write(parts: list[str]) -> None:
         _, end, rest = rest.partition("<!-- end -->")
         if not mark or not end:
             raise SystemExit(f"{path.name} has no place for {part}")
+        if part == "fresh":
+            every = json.loads((FOLDER / "returns.json").read_text(encoding="utf-8"))["cells"] + found["cells"]
+            tables.draw_returns(every, DOCS / "images" / "evidence-returns.png")
         write_text(path, f"{head}{mark}{PARTS[part][1](found['cells'])}\n{end}{rest}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,30 @@ def returns(cells: Cells) -> str:
         "correlation",
     ]
     return markdown(head, rows)
+
+
+def draw_returns(cells: Cells, path: Path) -> None:
+    """How often terms returned in half-samples of their own rows, beside fresh samples; a panel a law."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    laws = list(dict.fromkeys(cell["law"] for cell in cells))
+    figure, axes = plt.subplots(1, len(laws), figsize=(2.9 * len(laws), 3.2), sharey=True, layout="constrained")
+    draw = np.random.default_rng(0)
+    for ax, law in zip(axes, laws):
+        for cell, colour in zip((own for own in cells if own["law"] == law), ("#c55a11", "#7f7f7f", "#1f5fa8")):
+            names = ("returned", "fresh_by_term")
+            own, fresh = (np.concatenate([each[name] for each in cell["lists"]]) for name in names)
+            spread = draw.uniform(-0.015, 0.015, (2, len(own)))  # rates have few values: points would hide each other
+            ax.scatter(own + spread[0], fresh + spread[1], s=7, alpha=0.45, color=colour, label=f"{cell['n']:,} rows")
+        ax.plot([0, 1], [0, 1], color="0.5", linewidth=0.8, linestyle="--")
+        ax.set(title=law, xlabel="returned, own half-samples")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("returned, fresh samples")
+    axes[0].legend(frameon=False, fontsize=8, loc="upper left")
+    figure.savefig(path, dpi=110)
 
 
 def stability(cells: Cells) -> str:
