@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ FAMILIES = ("gaussian", "poisson", "gamma", "tweedie", "binary", "multinomial", 
 LOSSES = ("poisson", "gamma", "tweedie")
 MOST_CLASSES = 8
 RENAMED = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # keys of model files, before and now
-YOUNGER = ("text", "returned")  # words, and keys that files of before do not have
+YOUNGER = ("text", "returned", "n_folds")  # words, and keys that files of before do not have
 
 
 class Draw(NamedTuple):
@@ -138,7 +139,8 @@ def fit(own: Draw, X: pd.DataFrame, y: Any, weights: Any) -> Any:
         half = len(frame) // 2
         frame.iloc[:half].to_parquet(Path(folder, "0.parquet"))
         frame.iloc[half:].to_parquet(Path(folder, "1.parquet"))
-        named = {} if weights is None else {"sample_weight": "the_weight"}
+        word = "sample_weight" if "sample_weight" in signature(estimator.fit_files).parameters else "weights"
+        named = {} if weights is None else {word: "the_weight"}
         return estimator.fit_files(f"{folder}/*.parquet", "the_target", **named)
 
 
