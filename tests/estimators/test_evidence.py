@@ -208,3 +208,16 @@ def test_a_list_of_a_slope_alone_is_learned_again_with_slopes():
     again = model._learn_again(table, response, model._settings_again(1), retune=False)
     assert any(term.line_values for term in model.rules_)
     assert any(term.line_values for term in again.rules)
+
+
+def test_files_and_dask_say_what_memory_says(tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    draw = np.random.default_rng(0)
+    rows = pd.DataFrame(draw.normal(size=(120, 3)), columns=list("abc")).assign(g=np.arange(120) % 40)
+    rows["y"] = rows.a + draw.normal(size=120)
+    model = SirusRegressor(n_rules=3, n_trees=30, random_state=0).fit(rows[["a", "b", "c"]], rows["y"])
+    for k in range(3):
+        rows.iloc[40 * k : 40 * k + 40].to_parquet(tmp_path / f"{k}.parquet")
+    told = model.evidence(rows[["a", "b", "c"]], rows["y"], n_resamples=4, groups=rows["g"]).to_dict()
+    for source in (rows, tmp_path, dd.from_pandas(rows, npartitions=2)):
+        assert model.evidence(source, "y", n_resamples=4, groups="g", n_jobs=2).to_dict() == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import is_dask, is_elsewhere, is_spark
 from pysirus._data.read import check_column
 from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
@@ -27,6 +29,7 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._stability.measures import Stability, Universe, measure
 from pysirus._text.message import Parameter, setting
 from pysirus._use.evidence import Evidence, expected_return, next_return, terms_evidence
+from pysirus.estimators.door import Given
 
 if TYPE_CHECKING:
     from pysirus.estimators.sirus import SirusBase
@@ -84,6 +87,7 @@ def gather(
     model = estimator._as_model()
     if not model.rules:
         raise ParameterError("The model has no rules: there is nothing to look for in resamples.")
+    X, y, sample_weight, groups = Given(_in_memory(estimator, X), y, sample_weight, groups).split()
     when = None if time is None else _column(X, time)
     own = own_columns(X, model)
     table, response, target = estimator._read(own, y, sample_weight)
@@ -96,6 +100,21 @@ def gather(
         return _over_time(model, rows, read_times(when, len(kept))[kept])
     grouped = None if groups is None else check_groups(groups, len(kept))[kept]
     return _of_halves(model, rows, Resampling(response, grouped, settings.seed), n_resamples)
+
+
+def _in_memory(estimator: SirusBase, X: Any) -> Any:
+    """Rows that lie elsewhere as a table: resamples are drawn by row number, so they are those of memory."""
+    if isinstance(X, np.ndarray) or not is_elsewhere(X):
+        return X
+    if is_dask(X):
+        return X.compute()
+    if is_spark(X):
+        return X.toPandas()
+    from pysirus.engine.door import Reading, opened  # as long as nobody has rows elsewhere, nobody waits for it
+
+    labels = [name for name in estimator.categorical_features or () if isinstance(name, str)]
+    with opened(X, Reading(memory=sys.maxsize, labels=labels)) as rows:
+        return rows.table
 
 
 def own_columns(X: Any, model: Model) -> Any:

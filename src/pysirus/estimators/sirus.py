@@ -161,7 +161,8 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         Parameters
         ----------
         X, y, sample_weight
-            The training rows, as in ``fit``.
+            The training rows, as in ``fit``: tables, or files, queries, Dask and Spark, which are read into memory.
+            The target, weights and groups may be names of columns.
         how : {"halves", "periods"}, default="halves"
             Samples of half of the rows, without replacement, in disjoint pairs; or a sample for each period of time.
         n_resamples : int, default=100
