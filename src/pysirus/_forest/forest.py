@@ -6,9 +6,12 @@ Interaction constraints say which columns may stand in one path: how many of the
 
 from __future__ import annotations
 
+import hashlib
 import math
+import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from functools import cached_property, lru_cache, reduce
@@ -213,7 +216,12 @@ def has_lines(recipe: Recipe) -> bool:
 
 def plan_of(binned: Binned, response: Response, recipe: Recipe) -> _core.Plan:
     """What the core must know to grow trees, except the rows."""
-    return _core.Plan(
+    return _core.Plan(**_plan_values(binned, response, recipe))
+
+
+def _plan_values(binned: Binned, response: Response, recipe: Recipe) -> dict[str, Any]:
+    """The same by name."""
+    return dict(
         n_bins=binned.n_bins.tolist(),
         has_missing=binned.has_missing.tolist(),
         split_offset=binned.split_offset,
@@ -295,15 +303,53 @@ class GrowingForest(ABC):
 
 
 class Forest(GrowingForest):
-    """A forest on rows in memory."""
+    """A forest on rows in memory; where forests are shared, one on the same rows by the same recipe is grown once."""
 
     def __init__(self, binned: Binned, response: Response, recipe: Recipe, first_tree: int = 0) -> None:
         super().__init__(recipe, first_tree)
         self._plan = plan_of(binned, response, recipe)
         self._rows = rows_of(binned, response)
+        self._key = b"" if _grown is None else _digest(binned, response, recipe)
 
     def _splits(self, first_tree: int, n_trees: int, lines: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-        recipe = self._recipe
-        return _core.grow(
+        recipe, key, grown = self._recipe, (self._key, first_tree, n_trees), _grown
+        if grown is not None and self._key and key in grown:
+            splits, known = grown[key]
+            if lines is not None and known is not None:
+                lines[:] = known
+            return splits
+        splits = _core.grow(
             self._plan, self._rows, first_tree, n_trees, recipe.n_threads, recipe.kernel, recipe.stop, lines
         )
+        if grown is not None and self._key:
+            grown[key] = splits, None if lines is None else lines.copy()
+        return splits
+
+
+# ---------------------------------------------------------------------------------------------- forests that are shared
+
+_grown: dict[tuple[bytes, int, int], tuple[NDArray[np.int32], NDArray[np.int32] | None]] | None = None
+
+
+@contextmanager
+def shared_forests() -> Iterator[None]:
+    """Within this, trees on the same rows, bin for bin, by the same recipe are grown once.
+
+    What trees depend on is compared as a whole, so that sharing cannot change a result. A restriction that only filters
+    rules, such as a direction, leaves it as it is.
+    """
+    global _grown
+    before, _grown = _grown, {}
+    try:
+        yield
+    finally:
+        _grown = before
+
+
+def _digest(binned: Binned, response: Response, recipe: Recipe) -> bytes:
+    """All that the trees depend on, except their numbers."""
+    found = hashlib.blake2b(pickle.dumps((_plan_values(binned, response, recipe), recipe.kernel)), digest_size=32)
+    for array in (binned.bins[: len(binned.cuts)], *response.forest_arrays(), response.forest_weights()):
+        found.update(b"-" if array is None else str((array.dtype, array.shape)).encode())
+        found.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    return found.digest()

@@ -3,7 +3,7 @@
 Every restriction is tuned as a fit of its own would be, on the same folds: they follow from the target, the weights and
 the seed. So the held-out loss of each row is known with and without a restriction, and the price is the mean of the
 differences, whose standard error is far smaller than that of either loss. All lengths of a list come from the forests
-of one fit.
+of one fit, and restrictions that only filter rules share forests.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pysirus._data.frame import as_frame
+from pysirus._forest.forest import shared_forests
 from pysirus._learn.tuning.held_out import FoldPrediction
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
@@ -234,25 +235,26 @@ def alternatives(
     seed, lengths = to_seed(estimator.random_state), [int(k) for k in n_rules]
     found: list[Alternative] = []
     base: RowLosses | None = None
-    for restriction, columns, directions in _restrictions(estimator, without, monotone, reseed):
-        own, watch = clone(estimator).set_params(random_state=seed), _Collector(lengths)
-        if restriction == RESEEDED:
-            own.set_params(random_state=(seed + 1) % 2**64)
-        if directions is not None:
-            own.set_params(monotonic_cst=directions)
-        own._watch = watch
-        own.fit(_without(X, columns), y, sample_weight=sample_weight, groups=groups)
-        model: RuleModel = own._as_model()
-        if watch.chosen is None:
-            continue  # no rule at all: nothing to compare
-        base = base or watch.chosen
-        every: list[tuple[int | None, RuleModel, RowLosses]] = [(None, model, watch.chosen)]
-        every += [(k, model.at_size(k), losses) for k, losses in watch.at.items()]
-        for asked, at, losses in every:
-            facts, (price, error) = at.facts, losses.less(base)
-            stable = float(facts.cv_stability if facts.cv_stability is not None else np.nan)
-            wrong = float(facts.cv_error if facts.cv_error is not None else np.nan)
-            found.append(Alternative(restriction, asked, len(at.rules), wrong, stable, losses.mean, price, error, at))
+    with shared_forests():
+        for restriction, columns, directions in _restrictions(estimator, without, monotone, reseed):
+            own, watch = clone(estimator).set_params(random_state=seed), _Collector(lengths)
+            if restriction == RESEEDED:
+                own.set_params(random_state=(seed + 1) % 2**64)
+            if directions is not None:
+                own.set_params(monotonic_cst=directions)
+            own._watch = watch
+            own.fit(_without(X, columns), y, sample_weight=sample_weight, groups=groups)
+            model: RuleModel = own._as_model()
+            if watch.chosen is None:
+                continue  # no rule at all: nothing to compare
+            base = base or watch.chosen
+            every: list[tuple[int | None, RuleModel, RowLosses]] = [(None, model, watch.chosen)]
+            every += [(k, model.at_size(k), losses) for k, losses in watch.at.items()]
+            for asked, at, losses in every:
+                facts, (price, error) = at.facts, losses.less(base)
+                wrong, stable = (np.nan if own is None else float(own) for own in (facts.cv_error, facts.cv_stability))
+                held_out = wrong, stable, losses.mean, price, error
+                found.append(Alternative(restriction, asked, len(at.rules), *held_out, at))
     if not found:
         raise ParameterError("No list has a rule, so there is nothing to compare.")
     return Alternatives(tuple(found), found[0].model.family.row_loss_name, found[0].model.target)

@@ -9,7 +9,7 @@ import numpy as np
 from pysirus._model.tuning import Tuning
 from pysirus._parameters import ParameterError
 from pysirus.plot._rules import DOWN as CHOSEN
-from pysirus.plot._rules import GREY, INSIDE, UP, bare, pyplot
+from pysirus.plot._rules import GREY, INSIDE, bare, pyplot
 
 
 class _Tuned(NamedTuple):
@@ -198,7 +198,8 @@ def front(alternatives: Any, ax: Any = None) -> Any:
     best = alternatives.front
     ax.plot([own.stability for own in best], [own.loss for own in best], color=GREY, lw=1, zorder=1)
     names = list(dict.fromkeys(own.restriction for own in alternatives))
-    colours = [INSIDE, UP, *(f"C{k}" for k in range(2, 10))]
+    plain = sum(name.startswith("none") for name in names)  # the list itself, and from another seed
+    colours = [*(INSIDE for _ in range(plain)), *(f"C{k}" for k in range(1, 10))]
     for own in alternatives:
         k = names.index(own.restriction)
         first = own.tuned and own.restriction == "none"
@@ -209,6 +210,7 @@ def front(alternatives: Any, ax: Any = None) -> Any:
             fmt="s" if own.tuned else "o",
             ms=7 if own.tuned else 5,
             color=colours[k % len(colours)],
+            mfc="white" if own.restriction.endswith("another seed") else None,  # chance alone, beside the list
             lw=1,
             zorder=20 - k,  # the first restrictions lie on top
             label=own.restriction if own.tuned else None,
