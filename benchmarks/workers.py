@@ -114,11 +114,10 @@ class Job:
     over_bins: int
     sum_bytes: int  # of a tree, at the second level
     forests: int = 1  # that are grown one after the other
-    # profiled: seconds to add up two answers about columns (tallies of 20 columns, of each fold), in two passes; what
-    # the client makes of all answers; and to judge a held-out row, where fit is called
+    # profiled: seconds to add up two answers about columns (tallies of 20 columns, of each fold), in two passes; and
+    # what the client makes of all answers
     merge: float = 0.025
     on_client: float = 0.3
-    judge: float = 0.0
 
 
 JOBS = {
@@ -126,7 +125,7 @@ JOBS = {
     # trees on residuals try all columns at every node
     "stages": Job("four stages", 5, 2 + 3 * (STAGES - 1), 6_400, forests=STAGES, on_client=0.3 + 0.05 * STAGES),
     # of a billion rows the quantiles of folds take one pass more
-    "tune": Job("tuning, ten folds", 10, 6, FOLDS * 2_100, merge=0.085, on_client=2.6, judge=1e-6),
+    "tune": Job("tuning, ten folds", 10, 6, FOLDS * 2_100, merge=0.085, on_client=2.6),
 }
 ANSWER_BYTES = 1 << 24  # of the sums of a pass on Dask
 
@@ -145,7 +144,7 @@ class Cluster:
     lost: float = 1e-3  # how many are lost in a job
     tasks_a_worker: int = 8
     backups: bool = False  # tasks that last are given to another worker too
-    judging: bool = False  # held-out rows are judged where they are, answers are added up in pairs
+    in_pairs: bool = False  # answers are added up in pairs
 
 
 def simulate(job: Job, cost: Cost, n_rows: int, n_trees: int, cluster: Cluster, seed: int) -> float:
@@ -159,7 +158,7 @@ def simulate(job: Job, cost: Cost, n_rows: int, n_trees: int, cluster: Cluster, 
     growing = n_rows * n_trees * cost.tree / n_growing, min(ANSWER_BYTES, n_trees * job.sum_bytes), 0.0
     passes += [growing] * n_growing
     lost_at = rng.integers(0, len(passes), rng.binomial(cluster.n_workers, cluster.lost))
-    total = job.on_client + (0.0 if cluster.judging else n_rows * job.judge)
+    total = job.on_client
     for number, (work, answer, merge) in enumerate(passes):
         total += _pass(work, answer, merge, cluster, rng)
         # the rows of a lost worker are read and put into bins again, by all
@@ -180,7 +179,7 @@ def _pass(work: float, answer: float, merge: float, cluster: Cluster, rng: np.ra
     handing_out = cluster.task * n_tasks * (1 + 1 / 8)
     levels = np.ceil(np.log(max(2, n_tasks)) / np.log(8))
     # eight answers meet in one place; pairs of them would be added up side by side
-    one_by_one = 1 if cluster.judging else 7
+    one_by_one = 1 if cluster.in_pairs else 7
     merging = levels * (cluster.latency + 8 * answer / cluster.bandwidth + merge * one_by_one)
     return max(longest, handing_out) + float(merging) + answer / cluster.bandwidth + answer / 16 * 5e-9
 
@@ -224,7 +223,7 @@ def workers_part(points: list[dict[str, Any]]) -> str:
         for n_workers in (1, 10, 100, 1_000):
             plain = Cluster(n_workers, slow=0.0, lost=0.0)
             real = Cluster(n_workers)
-            mended = replace(real, tasks_a_worker=2, backups=True, judging=True)
+            mended = replace(real, tasks_a_worker=2, backups=True, in_pairs=True)
             ideal = cost.seconds(n_rows, n_trees) / n_workers
             found = [seconds(job, cost, n_rows, n_trees, cluster) for cluster in (plain, real, mended)]
             cells = [f"{value:,.0f} s" for value in (ideal, *found)]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,15 @@ from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.responses import NumberResponse, Response
+from pysirus._families.row_metrics import Truths
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.grow import Settings, bin_rows, independent_paths
 from pysirus._learn.training import MemoryTraining
+from pysirus._learn.tuning.held_out import FoldTerms
 from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
-from pysirus._learn.weighing.base import ByRidge, SquaredErrors
+from pysirus._learn.weighing.base import ByRidge, HeldOutSums
 from pysirus._runtime.output import write_text
+from pysirus._runtime.sums import ExactSums
 from pysirus._terms.dependence import Span
 from pysirus._terms.rule import Rule, rules_of
 from pysirus._weights.moments import gram_of, rule_moments
@@ -184,6 +187,14 @@ def plain_lists(training: MemoryTraining, form: Form) -> Iterator[List]:
         yield List(tuple(rules[:k]), *_weigh(rules[:k], training, training.response, FIRST_GRID))
 
 
+_NO_TERMS = FoldTerms(cast(Any, None), ())  # held-out rows are not predicted again
+
+
+def _judged(y: NDArray[np.float64], errors: list[float]) -> HeldOutSums:
+    """The sums of squared errors of some lists, as tuning knows them."""
+    return HeldOutSums(Truths.of(y, None, 0.0), ExactSums.of(np.array([errors])))
+
+
 def look(lists: list[List], held_out: Table, y: NDArray[np.float64]) -> GrowingList:
     """What each list says of the held-out rows."""
     in_use, errors = [], []
@@ -192,7 +203,7 @@ def look(lists: list[List], held_out: Table, y: NDArray[np.float64]) -> GrowingL
         errors.append(float(((y - each.predict(holds)) ** 2).sum()))
         in_use.append(frozenset(rule.key for rule, weight in zip(each.rules, each.weights) if weight > 0))
     lowest = [min(rule.frequency for rule in each.rules) for each in lists]
-    return GrowingList(tuple(in_use), tuple(lowest), SquaredErrors(y, np.ones(len(y)), np.array(errors)))
+    return GrowingList(tuple(in_use), tuple(lowest), _judged(y, errors), _NO_TERMS)
 
 
 def measure_fold(
@@ -206,10 +217,10 @@ def measure_fold(
             lists = list(staged_lists(training, form, p0))
             ends.append(len(lists))
             end = look(lists[-1:], held_out, y)
-            errors += end.held_out_loss.errors.tolist() or [float(((y - mean) ** 2).sum())]
+            errors += end.held_out_loss.losses.floats.tolist() or [float(((y - mean) ** 2).sum())]
             in_use += end.in_use or (frozenset(),)
             lowest.append(p0)
-        return GrowingList(tuple(in_use), tuple(lowest), SquaredErrors(y, np.ones(len(y)), np.array(errors))), ends
+        return GrowingList(tuple(in_use), tuple(lowest), _judged(y, errors), _NO_TERMS), ends
     lists = list(plain_lists(training, form) if form.one_stage else staged_lists(training, form, None))
     return look(lists, held_out, y), [max(rule.stage for rule in each.rules) for each in lists]
 

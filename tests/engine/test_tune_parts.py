@@ -1,5 +1,6 @@
 """Tuning on rows in parts: the path, the choice and the models of memory, in as many passes for any number of folds."""
 
+import pickle
 import signal
 import threading
 import time
@@ -11,7 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import KFold
 
-from parts import CountedRows, assert_equal_tuning, draw_at_most, fit_parts, make_frame, response_of, write_files
+from parts import (
+    CountedRows,
+    MemoryRows,
+    assert_equal_tuning,
+    draw_at_most,
+    fit_parts,
+    make_frame,
+    response_of,
+    write_files,
+)
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
 from pysirus._runtime.pool import Cancelled, cancellable_pool, check_cancelled
@@ -39,6 +49,28 @@ def test_parts_are_tuned_as_memory_is(kind, case, monkeypatch):
     found = fit_parts(estimator(**SMALL, n_jobs=1 + (limits == [])), frame, y, weights, limits)
     assert len(expected.rules_) > 0
     assert_equal_tuning(found, expected)
+
+
+@pytest.mark.parametrize("estimator", [SirusRegressorCV, SirusClassifierCV])
+def test_what_held_out_rows_answer_does_not_grow_with_their_number(estimator, monkeypatch):
+    """Rows are judged where they lie, and what comes back is sums."""
+    sizes, ask = {}, MemoryRows.map_reduce
+
+    def asked(self, query):
+        answer = ask(self, query)
+        name = type(getattr(query, "question", query)).__name__
+        sizes.setdefault(name, []).append(len(pickle.dumps(answer)))
+        return answer
+
+    monkeypatch.setattr(MemoryRows, "map_reduce", asked)
+    rng = np.random.default_rng(0)
+    for n_rows in (400, 8000):
+        frame = pd.DataFrame({"a": rng.integers(0, 4, n_rows), "b": rng.integers(0, 3, n_rows)})
+        y = frame["a"] + 2 * (frame["b"] == 1) + rng.normal(size=n_rows)
+        fit_parts(estimator(**SMALL), frame, y > 2 if estimator is SirusClassifierCV else y, limits=[n_rows // 2])
+    for question in ("HeldOutQuery", "SumQuery"):
+        few, many = sizes[question]
+        assert many < 1.3 * few < 40_000
 
 
 def test_counts_and_more_repetitions():

@@ -9,9 +9,10 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
-from pysirus._families.gain import FoldRows, concordance_gain, gain_of
+from pysirus._families.class_metrics import brier_losses, log_losses
+from pysirus._families.gain import FoldRows, GainSums, concordance_gain
 from pysirus._families.links import GAMMA, POISSON, SQUARED, Loss
-from pysirus._families.row_metrics import Pairs, brier_losses, count_pairs, log_losses
+from pysirus._families.row_metrics import Pairs, count_pairs
 from pysirus._model.agreement import doubts
 from pysirus._model.held_out import HeldOut
 from pysirus.cli import main
@@ -19,6 +20,10 @@ from pysirus.cli import main
 
 def squared_error(values, truth):
     return SQUARED.deviances_of_means(truth, values[:, 0])
+
+
+def gain_of(folds, loss):
+    return GainSums.of(folds, loss).gain()
 
 
 def fold(rows, truth, values, constant, weights=None):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pysirus._families.row_metrics import merge, merged_auc, rank
-from pysirus._learn.weighing.base import HeldOut, pooled_error
+from pysirus._families.class_metrics import merge, merged_auc, rank
+from pysirus._families.responses import ClassResponse
+from pysirus._learn.weighing.base import Cells, HeldOut, pooled_error
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -14,12 +15,17 @@ def test_merged_ranks_give_the_area_of_all_rows(rng, weighted):
     member = rng.random(200) < scores
     weights = rng.integers(1, 4, 200).astype(float) if weighted else None
     parts = np.array_split(np.arange(200), 7)
-    merged = merge([rank(scores[i], member[i], None if weights is None else weights[i]) for i in parts])
+    mass = np.ones(200) if weights is None else weights
+    merged = merge([rank(scores[i], (mass * member)[i], (mass * ~member)[i]) for i in parts])
     assert merged_auc(merged) == pytest.approx(roc_auc_score(member, scores, sample_weight=weights), abs=1e-12)
 
 
 def test_area_is_unknown_when_a_side_is_empty():
-    assert merged_auc(rank(np.array([0.1, 0.2]), np.array([True, True]), None)) is None
+    assert merged_auc(rank(np.array([0.1, 0.2]), np.ones(2), np.zeros(2))) is None
+
+
+def cells_of(holds, codes, n_classes):
+    return Cells.of(holds, ClassResponse(codes, np.arange(n_classes)))
 
 
 def test_pooled_error_is_one_minus_the_mean_one_vs_rest_area(rng):
@@ -28,7 +34,9 @@ def test_pooled_error_is_one_minus_the_mean_one_vs_rest_area(rng):
         holds = rng.random((40, 4)) < 0.5
         inside, outside = (rng.dirichlet([1, 1, 1], 4) for _ in range(2))
         slots = rng.integers(0, 3, 40).astype(np.uint8)
-        folds.append(HeldOut(holds, inside, outside, np.full(3, 1 / 3), slots, None))
+        parts = [cells_of(holds[rows], slots[rows], 3) for rows in (slice(0, 15), slice(15, 40))]  # which add up
+        judged = [HeldOut(inside, outside, np.full(3, 1 / 3), *own) for own in parts]
+        folds.append(judged[0] + judged[1])
         shares.append(np.where(holds[:, :2, None], inside[:2], outside[:2]).mean(axis=1))
         truth.append(slots)
     shares, truth = np.concatenate(shares), np.concatenate(truth)
@@ -38,5 +46,7 @@ def test_pooled_error_is_one_minus_the_mean_one_vs_rest_area(rng):
 
 def test_a_fold_without_rules_answers_with_its_shares(rng):
     slots = rng.integers(0, 2, 50).astype(np.uint8)
-    fold = HeldOut(np.zeros((50, 1), bool), np.ones((1, 2)), np.zeros((1, 2)), np.array([0.4, 0.6]), slots, None)
+    cells = cells_of(np.zeros((50, 1), bool), slots, 2)
+    assert cells.holds.tolist() == [[False]] and cells.weights.tolist() == [np.bincount(slots).tolist()]
+    fold = HeldOut(np.ones((1, 2)), np.zeros((1, 2)), np.array([0.4, 0.6]), *cells)
     assert pooled_error([fold], [0]) == 0.5

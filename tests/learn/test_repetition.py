@@ -8,10 +8,12 @@ import pytest
 import pysirus
 from pysirus import SirusClassifierCV, SirusRegressorCV
 from pysirus._families.gaussian import Gaussian
+from pysirus._families.row_metrics import Truths
 from pysirus._learn.tuning.held_out import Use
 from pysirus._learn.tuning.path import dice_by_fold, mean_dice
 from pysirus._learn.tuning.tune import MOST_REPEATS, fold_errors
-from pysirus._learn.weighing.base import ByRidge, SquaredErrors
+from pysirus._learn.weighing.base import ByRidge, HeldOutSums
+from pysirus._runtime.sums import ExactSums
 
 SMALL = {"cv": 4, "n_trees": 40, "max_rules": 4, "random_state": 0}
 
@@ -25,7 +27,7 @@ def table(noise: float, n_rows: int):
 
 def use(rules: set[str], squares: float) -> Use:
     """A fold with two held-out rows, -1 and 1, whose list of entry 1 has this sum of squared errors."""
-    judged = SquaredErrors(np.array([-1.0, 1.0]), None, np.array([9.0, squares]))
+    judged = HeldOutSums(Truths.of(np.array([-1.0, 1.0]), None, 0.0), ExactSums.of(np.array([[9.0, squares]])))
     return Use(None, 1, judged, frozenset(rules))
 
 

@@ -5,13 +5,14 @@ import os
 import platform
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysirus._runtime.sums import cross_products, powers_of_ten, scores_of, times, weighted_sum
+from pysirus._runtime.sums import ExactSums, cross_products, powers_of_ten, scores_of, times, weighted_sum
 
 
 def test_they_are_the_products_of_matrices(rng):
@@ -33,6 +34,21 @@ def test_scores_are_sums_that_no_order_changes(seed, n_rules, size):
     assert np.array_equal(found, scores_of(holds[:, order], base, steps[order]))
     scale = np.abs(base) + np.abs(steps).sum(axis=0)
     assert (np.abs(found - (base + holds @ steps)) <= (n_rules + 2) * 2.0**-51 * scale + 1e-320).all()
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30), st.integers(0, 30))
+def test_exact_sums_are_those_of_fractions_in_any_split(numbers, at):
+    values = np.array(numbers, dtype=float)[:, None] * [1.0, -1.0]
+    found = ExactSums.of(values)
+    assert found.fractions == [sum(map(Fraction, column.tolist()), Fraction(0)) for column in values.T]
+    assert found == ExactSums.of(values[at:]) + ExactSums.of(values[:at])
+
+
+def test_exact_sums_are_rounded_once_and_say_what_is_not_finite():
+    many = ExactSums.of(np.tile([[0.1, 1e300, 5e-324, 1e308]], (200_000, 1)))
+    assert many.floats.tolist() == [float(200_000 * Fraction(0.1)), 200_000 * 1e300, 200_000 * 5e-324, np.inf]
+    odd = ExactSums.of(np.array([[1.0, np.inf], [2.0, 1.0]])) + ExactSums.of(np.ones((1, 2)))
+    assert odd.floats[0] == 4 and np.isnan(odd.floats[1]) and odd.fractions is None
 
 
 def test_nothing_but_zeros():

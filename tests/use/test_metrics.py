@@ -10,7 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import pysirus
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._families.row_metrics import Predicted, auc_of, calibration_error, class_metrics, number_metrics
+from pysirus._families.class_metrics import ClassTally, Ladder, class_metrics
+from pysirus._families.links import Loss
+from pysirus._families.row_metrics import NumberTally, Predicted, Yardstick, number_metrics
 from pysirus._model.held_out import bins_of, format_metrics, metrics_line
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -83,24 +85,82 @@ def test_standard_errors_are_the_spread_over_other_rows():
         assert np.std(values) == pytest.approx(np.mean(errors), rel=0.15)
 
 
+def ladder(p, member, weights=None, most=1 << 18):
+    weights = np.ones(len(p)) if weights is None else weights
+    return Ladder.of(p, member, weights, Yardstick(len(p), float(weights.max())), most)
+
+
 def test_an_auc_by_hand():
-    scores, member = np.array([1.0, 2.0, 2.0, 3.0]), np.array([False, True, False, True])
-    area, _ = auc_of(scores, member, np.ones(4))
+    p, member = np.array([0.1, 0.2, 0.2, 0.3]), np.array([False, True, False, True])
+    area, _ = ladder(p, member).area()
     assert area == (1.5 + 2) / 4
-    assert auc_of(scores, np.ones(4, bool), np.ones(4)) is None
+    assert ladder(p, np.ones(4, bool)).area() is None
+
+
+def test_many_probabilities_are_equal_to_fewer_digits_in_whatever_order():
+    random = np.random.default_rng(0)
+    p, weights = random.random(5000), random.random(5000)
+    member = random.random(5000) < p
+    whole, (exact, _) = ladder(p, member, weights, 300), ladder(p, member, weights).area()
+    assert 150 < len(whole.keys) <= 300
+    assert whole.area()[0] == pytest.approx(exact, abs=1e-3)
+    like = Yardstick(5000, float(weights.max()))
+    for _ in range(3):
+        order = random.permutation(5000)
+        parts = [Ladder.of(p[i], member[i], weights[i], like, 300) for i in np.array_split(order, 7)]
+        found = parts[0]
+        for part in parts[1:]:
+            found = part + found
+        assert found.shift == whole.shift
+        np.testing.assert_array_equal(found.keys, whole.keys)
+        np.testing.assert_array_equal(found.sums, whole.sums)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "counts", "classes"])
+def test_tallies_of_parts_give_the_metrics_of_all_rows_to_the_bit(kind):
+    random = np.random.default_rng(0)
+    weights = random.random(1000) * 10.0 ** random.integers(-3, 3, 1000)
+    if kind == "classes":
+        values = random.dirichlet([1, 1, 1], 1000)
+        truth = random.integers(0, 3, 1000).astype(np.uint8)
+    else:
+        values = random.gamma(2.0, size=(1000, 1))
+        truth = random.poisson(values[:, 0]).astype(float) + (0 if kind == "counts" else 1e6)
+    like = Yardstick(1000, float(weights.max()), 1.7)
+
+    def tally(rows):
+        own = Predicted(values[rows], truth[rows], weights[rows])
+        if kind == "classes":
+            return ClassTally.of(own, like, own.values.argmax(axis=1))
+        return NumberTally.of(own, Loss("poisson") if kind == "counts" else None, like)
+
+    whole = tally(np.arange(1000)).metrics()
+    for n_parts in (2, 13):
+        first, *others = [tally(rows) for rows in np.array_split(random.permutation(1000), n_parts)]
+        for part in others:
+            first = part + first
+        assert first.metrics() == whole
+
+
+def calibration_error(p, codes):
+    return class_metrics(Predicted(p, codes, None))["calibration_error"][0]
 
 
 def test_calibration_by_hand():
     claimed = np.repeat([0.2, 0.6], 5)
     p = np.stack([1 - claimed, claimed], axis=1)
     codes = np.array([1, 0, 0, 0, 0, 1, 1, 1, 0, 0])
-    # ten groups of one row: |0.2 - 1| + 4 * 0.2 + 3 * 0.4 + 2 * 0.6 over 10
-    assert calibration_error(p, codes, np.ones(10)) == pytest.approx((0.8 + 0.8 + 1.2 + 1.2) / 10)
-    big = np.repeat(p, 10, axis=0), np.repeat(codes, 10)
-    assert calibration_error(*big, np.ones(100)) == pytest.approx(0.4)
+    # one of five rows at 0.2 is a member, three of five at 0.6: rows of a probability are in its groups in proportion
+    assert calibration_error(p, codes) == pytest.approx(0.0)
+    # at 0.2 one less is: 0.2 too much in five of ten groups
+    assert calibration_error(p, np.array([0, 0, 0, 0, 0, 1, 1, 1, 0, 0])) == pytest.approx(0.1)
+    # too little at 0.2, too much at 0.6: in the group that both share, half of each, they cancel
+    few, own = np.array([0.2] * 5 + [0.6] * 15), np.array([1, 1] + [0] * 3 + [1] * 6 + [0] * 9)
+    gaps = [-0.4, -0.4, -0.2 + 0.2, *[0.4] * 7]
+    assert calibration_error(np.stack([1 - few, few], axis=1), own) == pytest.approx(np.abs(gaps).sum() / 20)
     true = np.random.default_rng(0).random(200_000)
     came = (np.random.default_rng(1).random(200_000) < true).astype(int)
-    assert calibration_error(np.stack([1 - true, true], axis=1), came, np.ones(len(true))) < 0.005
+    assert calibration_error(np.stack([1 - true, true], axis=1), came) < 0.005
 
 
 def test_bins_keep_weight_and_equal_probabilities():

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.class_metrics import brier_losses
 from pysirus._families.classes import ClassFamily
 from pysirus._families.links import EffectScale, Floats, Form
 from pysirus._families.outputs import LABELS, fold_labels
-from pysirus._families.row_metrics import brier_losses
 from pysirus._text.format import format_percents, format_shares, one_line
 
 

@@ -60,6 +60,7 @@ class Scale:
     heaviest: float = 1.0  # the largest weight
     whole: bool = True  # whether every weight is a whole number
     repeated: bool = True  # whether every weight was one before class weights
+    given: float = 1.0  # the largest weight before class weights
 
     @property
     def forest_values(self) -> FixedPoint:

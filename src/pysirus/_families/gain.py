@@ -21,13 +21,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.row_metrics import LEAST_PROBABILITY, SCORE_DIGITS, blocks_of, sums_of, weights_or_ones
+from pysirus._families.class_metrics import LEAST_PROBABILITY
+from pysirus._families.row_metrics import SCORE_DIGITS, blocks_of, weights_or_ones
+from pysirus._runtime.sums import ExactSums
 
 Floats = NDArray[np.float64]
 Loss = Callable[[Floats, NDArray[Any]], Floats]  # predictions [row, output] and the truth in, the loss of each row out
@@ -60,28 +62,45 @@ class Gain:
     signal: float  # in standard errors
 
 
-def gain_of(folds: Sequence[FoldRows], loss: Loss) -> Gain | None:
-    """Of folds of all repetitions, block by block; what is kept of every row is a number and how often it was held out.
+@dataclass(frozen=True)
+class GainSums:
+    """Exact sums of the losses of the constant and of lists, and of products and their squares; parts add up."""
 
-    The losses of a row are averaged over the folds that held it out, and so are its products.
-    """
-    n = 1 + max(int(fold.rows.max()) for fold in folds if len(fold.rows))
-    times, own = np.zeros(n, dtype=np.uint16), np.zeros(n)
-    for fold in folds:
-        np.add.at(times, fold.rows, 1)
-    losses = []
-    for block in (fold.take(rows) for fold in folds for rows in blocks_of(len(fold.rows))):
-        constant = np.broadcast_to(block.constant, block.values.shape)
-        share = weights_or_ones(block.weights, block.truth) / times[block.rows]
-        losses.append([float((share * loss(values, block.truth)).sum()) for values in (constant, block.values)])
-        np.add.at(own, block.rows, share * _products(block, constant))
-    error, left = map(math.fsum, zip(*losses))
-    total, squares = sums_of([(own,)], lambda values: (values, values**2))
-    spread = math.sqrt(OVERLAP * squares)
-    if not np.isfinite([error, left, spread]).all():
-        return None
-    share_gone = 1 - left / error if error > 0 else 0.0
-    return Gain(share_gone, total / spread if spread > 0 else 0.0)
+    losses: ExactSums
+    products: ExactSums
+
+    @classmethod
+    def of(cls, folds: Sequence[FoldRows], loss: Loss) -> GainSums:
+        """Of some rows in the folds of all repetitions, block by block.
+
+        The losses of a row are averaged over the folds that held it out, and so are its products: of every row a number
+        is kept, and how often it was held out.
+        """
+        n = 1 + max((int(fold.rows.max()) for fold in folds if len(fold.rows)), default=-1)
+        times, own = np.zeros(n, dtype=np.uint16), np.zeros(n)
+        for fold in folds:
+            np.add.at(times, fold.rows, 1)
+        losses = ExactSums((0, 0))
+        for block in (fold.take(rows) for fold in folds for rows in blocks_of(len(fold.rows))):
+            constant = np.broadcast_to(block.constant, block.values.shape)
+            share = weights_or_ones(block.weights, block.truth) / times[block.rows]
+            both = [share * loss(values, block.truth) for values in (constant, block.values)]
+            losses += ExactSums.of(np.stack(both, axis=1))
+            np.add.at(own, block.rows, share * _products(block, constant))
+        with np.errstate(over="ignore"):
+            return cls(losses, ExactSums.of(np.stack([own, own * own], axis=1)))
+
+    def __add__(self, other: GainSums) -> GainSums:
+        return GainSums(self.losses + other.losses, self.products + other.products)
+
+    def gain(self) -> Gain | None:
+        """None where sums are not finite."""
+        (error, left), (total, squares) = self.losses.floats.tolist(), self.products.floats.tolist()
+        if not np.isfinite([error, left, OVERLAP * squares]).all():
+            return None
+        spread = math.sqrt(OVERLAP * squares)
+        share_gone = 1 - left / error if error > 0 else 0.0
+        return Gain(share_gone, total / spread if spread > 0 else 0.0)
 
 
 def _products(fold: FoldRows, constant: Floats) -> Floats:
@@ -92,6 +111,20 @@ def _products(fold: FoldRows, constant: Floats) -> Floats:
     return np.asarray(
         ((fold.values - constant) * (member - constant) / np.maximum(constant, LEAST_PROBABILITY)).sum(axis=1)
     )
+
+
+@dataclass(frozen=True)
+class GainRows:
+    """The held-out rows themselves, where what they say does not add up."""
+
+    folds: tuple[FoldRows, ...]
+
+    def __add__(self, other: GainRows) -> GainRows:
+        return replace(self, folds=self.folds + other.folds)
+
+    def gain(self) -> Gain | None:
+        """That of scores of times to an event."""
+        return concordance_gain(self.folds)
 
 
 def concordance_gain(folds: Sequence[FoldRows]) -> Gain | None:

@@ -129,7 +129,13 @@ class Response(ABC):
             *self.range,
             *((1.0, True) if weights is None else (float(weights.max()), all_whole(weights))),
             repeated=self.base_weights is None or all_whole(self.base_weights),
+            given=self._largest_given,
         )
+
+    @property
+    def _largest_given(self) -> float:
+        given = self.weights if self.base_weights is None else self.base_weights
+        return 1.0 if given is None else float(given.max())
 
     def forest_weights(self) -> NDArray[np.int32] | None:
         """Weights relative to the largest: their scale does not matter to the forest."""

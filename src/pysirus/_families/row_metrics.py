@@ -1,20 +1,20 @@
-"""Predictions and targets in, metrics and their standard errors out: for regression and for classes.
+"""Predictions and targets in, metrics and their standard errors out: what they have in common, and those of numbers.
 
-Standard errors are those of means over rows (of an AUC by DeLong's placements), so they say how much the metric would
-move with other rows, not with another fit.
-
-The AUC is there in two forms. That of one set of rows has a standard error. That of folds merges them: rows that a few
-rules put together have equal scores, so a fold is first reduced to its distinct scores and the weight of each in
-members and others of a class; then folds are merged, which costs no sorting of rows.
-
-Sums over rows are taken in blocks of fixed size, so that no array of all rows is made.
+Rows are first reduced to a *tally*, which adds up over rows in several places: exact sums, and of classes how much
+rows of each predicted probability weigh. A metric of the same rows is then the same number wherever they lie. Standard
+errors are those of means over rows (of an AUC by DeLong's placements), so they say how much the metric would move with
+other rows, not with another fit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.links import Loss
-from pysirus._runtime.sums import weighted_sum
+from pysirus._runtime.sums import ExactSums
 
 BLOCK_ROWS = 1 << 16  # rows that are looked at together: their predictions for every size take some memory
 
 Floats = NDArray[np.float64]
 Metrics = Mapping[str, tuple[float, float | None]]  # by name: the number and its standard error
-Piece = Sequence[NDArray[Any] | None]  # arrays of the same rows; the first is there, others may be missing
 
 
 class Predicted(NamedTuple):
@@ -37,15 +36,58 @@ class Predicted(NamedTuple):
     values: Floats
     truth: NDArray[Any]  # numbers, codes of classes, or events and times
     weights: Floats | None
-    folds: NDArray[np.intp] | None = None  # [row]
 
 
-def all_folds(parts: Sequence[Predicted]) -> Predicted:
-    """The rows of all folds together."""
-    weights = None if parts[0].weights is None else np.concatenate([np.asarray(part.weights) for part in parts])
-    folds = np.repeat(np.arange(len(parts)), [len(part.truth) for part in parts])
-    values, truth = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "truth"))
-    return Predicted(values, truth, weights, folds)
+@dataclass(frozen=True)
+class Yardstick:
+    """What must be the same for all rows whose tallies add up."""
+
+    n_rows: int
+    heaviest: float = 1.0  # the largest weight
+    centre: float = 0.0  # a number near the mean of numbers, from which they are measured
+
+    @classmethod
+    def of(cls, folds: Sequence[Predicted]) -> Yardstick:
+        """That of rows that are all here."""
+        n_rows = sum(len(fold.truth) for fold in folds)
+        heaviest = max((1.0 if f.weights is None else float(f.weights.max()) for f in folds if len(f.truth)), default=1)
+        if folds[0].truth.dtype.kind != "f":
+            return cls(n_rows, heaviest)
+        truths = ((fold.truth, weights_or_ones(fold.weights, fold.truth)) for fold in folds)
+        mass, moment = reduce(add, (ExactSums.of(np.stack([w, w * y], axis=1)) for y, w in truths)).floats.tolist()
+        return cls(n_rows, heaviest, moment / mass if mass > 0 and math.isfinite(moment / mass) else 0.0)
+
+    def exponents(self) -> tuple[int, int]:
+        """Weights and their squares become integers by these powers of two, so small that all of them add up."""
+        bits = min(40, 54 - math.ceil(math.log2(max(2, self.n_rows))))
+        own = math.frexp(self.heaviest)[1]
+        return bits - own, bits - 2 * own
+
+
+class Tally(ABC):
+    """What metrics of rows are computed from, which adds up over rows in several places, and over folds."""
+
+    @abstractmethod
+    def __add__(self, other: Any) -> Any: ...
+
+    @abstractmethod
+    def metrics(self) -> Metrics:
+        """By name."""
+
+    @property
+    def variance(self) -> float | None:
+        """That of the truth; None where it is no number, or not finite."""
+        return None
+
+    @property
+    def areas(self) -> tuple[Any, ...]:
+        """Of classes the ladders of the second of two, of more of each."""
+        return ()
+
+    @property
+    def confused(self) -> Floats | None:
+        """Of classes the weight of rows, [true, predicted]; of very many none."""
+        return None
 
 
 def blocks_of(n_rows: int) -> Iterator[slice]:
@@ -53,56 +95,148 @@ def blocks_of(n_rows: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS))
 
 
-def sums_of(pieces: Sequence[Piece], terms: Callable[..., Sequence[Floats]]) -> list[float]:
-    """The sum over all rows of each of the terms, which are computed from the arrays of a block."""
-    found = [
-        [float(term.sum()) for term in terms(*(None if array is None else array[rows] for array in piece))]
-        for piece in pieces
-        for rows in blocks_of(len(_first(piece)))
-    ]
-    return [math.fsum(blocks) for blocks in zip(*found)]
-
-
-def _first(piece: Piece) -> NDArray[Any]:
-    assert piece[0] is not None
-    return piece[0]
-
-
 def weights_or_ones(weights: Floats | None, like: NDArray[Any]) -> Floats:
     """The weights of some rows; one each where there are none."""
     return np.ones(len(like)) if weights is None else weights
 
 
-def spread_of(pieces: Sequence[tuple[Floats, Floats | None]]) -> tuple[float, float]:
-    """The total weight of numbers with weights, and the weighted sum of squares about their mean."""
+def loss_columns(w: Floats, losses: Floats) -> list[Floats]:
+    """What the mean of the losses of rows and its standard error are computed from, beside the weights."""
+    lost = w * losses
+    return [lost, w * lost, lost * lost]
 
-    def first(y: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+
+def mean_loss(mass: Sequence[Fraction], lost: Sequence[Fraction]) -> tuple[float, float]:
+    """The weighted mean of what each row loses, and its standard error over rows."""
+    (weight, squares), (first, crossed, second) = mass, lost
+    mean = first / weight
+    return float(mean), root(second - 2 * mean * crossed + mean * mean * squares) / float(weight)
+
+
+def root(square: Fraction) -> float:
+    """The square root of an exact sum of squares, which products of rounded numbers may leave below zero."""
+    return math.sqrt(max(float(square), 0.0))
+
+
+# ---------------------------------------------------------------------------------------------------------- numbers
+
+
+@dataclass(frozen=True)
+class Truths:
+    """Exact sums of numbers with weights, measured from a centre: weights, deviations, their squares, deviances."""
+
+    centre: float
+    sums: ExactSums
+
+    @classmethod
+    def of(cls, y: Floats, weights: Floats | None, centre: float, loss: Loss | None = None) -> Truths:
+        """Those of some rows; deviances of a loss where it is given."""
         w = weights_or_ones(weights, y)
-        return w, w * y
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = w * (y - centre)
+            columns = [w, off, off * (y - centre)]
+            if loss is not None:
+                columns.append(w * loss.deviances_of_means(y, np.full(len(y), centre)))
+        return cls(centre, ExactSums.of(np.stack(columns, axis=1)))
 
-    total, weighted = sums_of(pieces, first)
-    mean = weighted / total
-    (squares,) = sums_of(pieces, lambda y, weights: (weights_or_ones(weights, y) * (y - mean) ** 2,))
-    return total, squares
+    def __add__(self, other: Truths) -> Truths:
+        return replace(self, sums=self.sums + other.sums)
 
 
-Numbers = tuple[Floats, Floats, Floats | None]  # predicted, true, weights
+def _about_mean(truths: Sequence[Truths]) -> tuple[Fraction, Fraction, Fraction] | None:
+    """The total weight, the mean, and the sum of squares about it; None where numbers are too large for that."""
+    every = [(Fraction(own.centre), own.sums.fractions) for own in truths]
+    if any(sums is None for _, sums in every):
+        return None
+    known = [(centre, sums) for centre, sums in every if sums is not None]
+    total = sum((sums[0] for _, sums in known), Fraction(0))
+    if not total:
+        return None
+    mean = sum((centre * sums[0] + sums[1] for centre, sums in known), Fraction(0)) / total
+    squares = [s[2] - 2 * (mean - centre) * s[1] + (mean - centre) ** 2 * s[0] for centre, s in known]
+    return total, mean, max(sum(squares, Fraction(0)), Fraction(0))
+
+
+def spread_of(truths: Sequence[Truths]) -> tuple[float, float]:
+    """The total weight of numbers, and the weighted sum of squares about their mean."""
+    found = _about_mean(truths)
+    return (math.nan, math.nan) if found is None else (float(found[0]), float(found[2]))
+
+
+def deviance_about_mean(loss: Loss, truths: Sequence[Truths]) -> float:
+    """The deviance of counts or amounts about their mean, which is the constant that fits them best.
+
+    The deviance about another constant differs by ``a + b y``, whatever y is: two of them tell a and b.
+    """
+    found = _about_mean(truths)
+    if found is None:
+        return math.nan
+    total, mean = Fraction(0), float(found[1])
+    for own in truths:
+        sums, centre = own.sums.fractions, own.centre
+        assert sums is not None
+        if centre != mean and centre > 0:
+            at = np.array([centre, 2 * centre])
+            gaps = loss.deviances_of_means(at, np.full(2, mean)) - loss.deviances_of_means(at, np.full(2, centre))
+            start, step = float(gaps[0]), float(gaps[1] - gaps[0]) / centre
+            total += Fraction(start) * sums[0] + Fraction(step) * sums[1]
+        total += sums[3]
+    return max(float(total), 0.0)
+
+
+@dataclass(frozen=True)
+class NumberTally(Tally):
+    """Rows that are predicted by a number each: exact sums of what they lose, and of the numbers."""
+
+    loss: Loss | None  # of counts and amounts
+    truths: Truths
+    lost: ExactSums  # weights and their squares; of squared and absolute errors, and of deviances, three sums each
+
+    @classmethod
+    def of(cls, rows: Predicted, loss: Loss | None, like: Yardstick) -> NumberTally:
+        """That of some rows."""
+        y, predicted, w = rows.truth, rows.values[:, 0], weights_or_ones(rows.weights, rows.truth)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gaps = y - predicted
+            losses = [gaps * gaps, np.abs(gaps), *([] if loss is None else [loss.deviances_of_means(y, predicted)])]
+            columns = [w, w * w, *(column for own in losses for column in loss_columns(w, own))]
+        truths = Truths.of(y, rows.weights, like.centre, loss)
+        return cls(loss, truths, ExactSums.of(np.stack(columns, axis=1)))
+
+    def __add__(self, other: NumberTally) -> NumberTally:
+        return replace(self, truths=self.truths + other.truths, lost=self.lost + other.lost)
+
+    @property
+    def variance(self) -> float | None:
+        """That of the truth; None where it is not finite."""
+        total, squares = spread_of([self.truths])
+        return squares / total if np.isfinite(squares / total) else None
+
+    def metrics(self) -> Metrics:
+        """Of numbers by R²; of counts and amounts by the deviance."""
+        squared, absolute, *deviance = self._means()
+        size = math.sqrt(squared[0])
+        sizes = {"rmse": (size, squared[1] / (2 * size) if size > 0 else 0.0), "mae": absolute}
+        total, squares = spread_of([self.truths])
+        if self.loss is None:
+            return _shares("r2", "unexplained_variance", squared, squares / total, sizes)
+        constant = deviance_about_mean(self.loss, [self.truths]) / total
+        own = deviance[0]
+        return _shares("d2", "unexplained_deviance", own, constant, {"mean_deviance": own, **sizes})
+
+    def _means(self) -> list[tuple[float, float]]:
+        n_losses = 2 if self.loss is None else 3
+        sums = self.lost.fractions
+        if sums is None:  # of which some are beyond all numbers
+            floats = self.lost.floats
+            return [(float(floats[2 + 3 * k] / floats[0]), math.nan) for k in range(n_losses)]
+        return [mean_loss(sums[:2], sums[2 + 3 * k : 5 + 3 * k]) for k in range(n_losses)]
 
 
 def number_metrics(folds: Sequence[Predicted], loss: Loss | None = None) -> Metrics:
     """Of numbers by R²; of counts and amounts, whose loss is given, by its deviance."""
-    pieces = [(fold.values[:, 0], fold.truth, fold.weights) for fold in folds]
-    squared, se = _mean_loss(pieces, lambda predicted, y: (y - predicted) ** 2)
-    absolute = _mean_loss(pieces, lambda predicted, y: np.abs(y - predicted))
-    root = math.sqrt(squared)
-    sizes = {"rmse": (root, se / (2 * root) if root > 0 else 0.0), "mae": absolute}
-    truths = [(y, weights) for _, y, weights in pieces]
-    if loss is None:
-        total, squares = spread_of(truths)
-        return _shares("r2", "unexplained_variance", (squared, se), squares / total, sizes)
-    own = _mean_loss(pieces, lambda predicted, y: loss.deviances_of_means(y, predicted))
-    constant = deviance_about_mean(loss, truths)
-    return _shares("d2", "unexplained_deviance", own, constant, {"mean_deviance": own, **sizes})
+    like = Yardstick.of(folds)
+    return reduce(add, [NumberTally.of(fold, loss, like) for fold in folds]).metrics()
 
 
 def _shares(explained: str, unexplained: str, own: tuple[float, float], constant: float, others: Metrics) -> Metrics:
@@ -113,174 +247,8 @@ def _shares(explained: str, unexplained: str, own: tuple[float, float], constant
     return {explained: (1 - share, se), **others, unexplained: (share, se)}
 
 
-def _mean_loss(pieces: Sequence[Numbers], loss: Callable[[Floats, Floats], Floats]) -> tuple[float, float]:
-    """The weighted mean of what each row loses, and its standard error over rows."""
-
-    def first(predicted: Floats, y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
-        w = weights_or_ones(weights, y)
-        return w, w * loss(predicted, y)
-
-    total, lost = sums_of(pieces, first)
-    mean = lost / total
-
-    def second(predicted: Floats, y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
-        return (weights_or_ones(weights, y) ** 2 * (loss(predicted, y) - mean) ** 2,)
-
-    return mean, math.sqrt(sums_of(pieces, second)[0]) / total
-
-
-def deviance_about_mean(loss: Loss, pieces: Sequence[tuple[Floats, Floats | None]]) -> float:
-    """The mean deviance of counts or amounts about their mean, which is the constant that fits them best."""
-
-    def first(y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
-        w = weights_or_ones(weights, y)
-        return w, w * y
-
-    total, weighted = sums_of(pieces, first)
-    mean = np.array([weighted / total])
-
-    def second(y: Floats, weights: Floats | None) -> tuple[Floats, ...]:
-        return (weights_or_ones(weights, y) * loss.deviances_of_means(y, np.broadcast_to(mean, y.shape)),)
-
-    return sums_of(pieces, second)[0] / total
-
-
-CALIBRATION_BINS = 10  # of equal weight
-DIGITS = 12  # scores that agree to this many digits are equal: sums of the same shares in another order
-LEAST_PROBABILITY = 1e-15  # in a log loss, so that one certain mistake is not infinite
-
-
-def log_losses(probabilities: Floats, codes: NDArray[Any]) -> Floats:
-    """Minus the logarithm of the probability of each row's class."""
-    own = probabilities[np.arange(len(codes)), codes]
-    return np.asarray(-_core.log(np.clip(own, LEAST_PROBABILITY, 1.0)))
-
-
-def class_squares(probabilities: Floats, codes: NDArray[Any]) -> Floats:
-    """Squared errors of probabilities [row, class]."""
-    return np.asarray((probabilities - (codes[:, None] == np.arange(probabilities.shape[1]))) ** 2)
-
-
-def brier_losses(probabilities: Floats, codes: NDArray[Any]) -> Floats:
-    """Squared errors of probabilities, summed over classes."""
-    return np.asarray(class_squares(probabilities, codes).sum(axis=1))
-
-
-def class_metrics(rows: Predicted, chosen: NDArray[Any] | None = None) -> Metrics:
-    """Of probabilities [row, class] and the codes of the true classes; ``chosen`` are those decided for instead."""
-    probabilities, codes, w = rows.values, rows.truth, weights_or_ones(rows.weights, rows.truth)
-    n_classes = probabilities.shape[1]
-    member = codes[:, None] == np.arange(n_classes)
-    hits = ((probabilities.argmax(axis=1) if chosen is None else chosen) == codes).astype(np.float64)
-    metrics: dict[str, tuple[float, float | None]] = {
-        "accuracy": _mean(hits, w),
-        "balanced_accuracy": _balanced(hits, codes, w, n_classes),
-    }
-    areas = [auc_of(probabilities[:, k], member[:, k], w) for k in ([1] if n_classes == 2 else range(n_classes))]
-    known = [area for area in areas if area is not None]
-    if known:
-        spread = known[0][1] if len(known) == 1 else None
-        metrics["auc"] = (float(np.mean([area for area, _ in known])), spread)
-    squares = class_squares(probabilities, codes)
-    metrics["log_loss"] = _mean(log_losses(probabilities, codes), w)
-    metrics["brier"] = _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w)
-    metrics["calibration_error"] = (calibration_error(probabilities, codes, w), None)
-    return metrics
-
-
-def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
-    """A weighted mean and its standard error."""
-    total = float(weights.sum())
-    mean = float(weighted_sum(weights, values)) / total
-    return mean, float(np.sqrt(weighted_sum(weights**2, (values - mean) ** 2))) / total
-
-
-def _balanced(hits: Floats, codes: NDArray[np.integer], weights: Floats, n_classes: int) -> tuple[float, float]:
-    """The mean over classes of the share of their rows that is predicted right; classes without rows are left out."""
-    pairs = [_mean(hits[codes == k], weights[codes == k]) for k in range(n_classes) if (codes == k).any()]
-    mean, spread = (np.array(values) for values in zip(*pairs))
-    return float(mean.mean()), float(np.sqrt((spread**2).sum())) / len(pairs)
-
-
-def auc_of(scores: Floats, member: NDArray[np.bool_], weights: Floats) -> tuple[float, float] | None:
-    """The chance that a member scores above another row, ties counting half, and its standard error."""
-    if member.all() or not member.any():
-        return None
-    above = _placements(scores[member], scores[~member], weights[~member])
-    below = 1 - _placements(scores[~member], scores[member], weights[member])
-    area, first = _mean(above, weights[member])
-    return area, float(np.hypot(first, _mean(below, weights[~member])[1]))
-
-
-def _placements(scores: Floats, others: Floats, weights: Floats) -> Floats:
-    """The share of other rows below each score, ties counting half."""
-    scores, others = np.round(scores, DIGITS), np.round(others, DIGITS)
-    order = np.argsort(others, kind="stable")
-    cumulated = np.concatenate([[0.0], np.cumsum(weights[order])])
-    left = np.searchsorted(others[order], scores, side="left")
-    right = np.searchsorted(others[order], scores, side="right")
-    return np.asarray((cumulated[left] + cumulated[right]) / 2 / cumulated[-1])
-
-
-def calibration_error(probabilities: Floats, codes: NDArray[np.integer], weights: Floats) -> float:
-    """How far probabilities are from what came true, on average over ten groups of equal weight.
-
-    Of two classes it is the probability of the second; of more that of the predicted class.
-    """
-    n_classes = probabilities.shape[1]
-    if n_classes == 2:
-        claimed, came = probabilities[:, 1], codes == 1
-    else:
-        claimed, came = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
-    order = np.argsort(claimed, kind="stable")
-    mass = weights[order]
-    group = np.minimum((CALIBRATION_BINS * (np.cumsum(mass) - mass / 2) / mass.sum()).astype(np.intp), 9)
-    gaps = np.bincount(group, mass * (claimed[order] - came[order]), CALIBRATION_BINS)
-    return float(np.abs(gaps).sum() / mass.sum())
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Distinct scores, rising, and the weight of members and of others that have them."""
-
-    scores: NDArray[np.float64]
-    members: NDArray[np.float64]
-    others: NDArray[np.float64]
-
-
-def rank(scores: NDArray[np.float64], member: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> Ranks:
-    """Reduce rows to their distinct scores."""
-    distinct, place = np.unique(np.round(scores, DIGITS), return_inverse=True)
-    mass = np.ones(len(scores)) if weights is None else weights
-    return Ranks(distinct, _sums(place, mass * member, len(distinct)), _sums(place, mass * ~member, len(distinct)))
-
-
-def _sums(place: NDArray[np.intp], mass: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    return np.asarray(np.bincount(place, mass, n), dtype=np.float64)
-
-
-def merge(folds: Sequence[Ranks]) -> Ranks:
-    """The ranks of several folds together."""
-    distinct, place = np.unique(np.concatenate([fold.scores for fold in folds]), return_inverse=True)
-    members = _sums(place, np.concatenate([fold.members for fold in folds]), len(distinct))
-    return Ranks(distinct, members, _sums(place, np.concatenate([fold.others for fold in folds]), len(distinct)))
-
-
-def merged_auc(ranks: Ranks) -> float | None:
-    """The chance that a member scores above another row, ties counting half; None when one side is empty."""
-    n_members, n_others = ranks.members.sum(), ranks.others.sum()
-    if n_members <= 0 or n_others <= 0:
-        return None
-    below = np.cumsum(ranks.others) - ranks.others / 2
-    return float(weighted_sum(ranks.members, below) / (n_members * n_others))
-
-
-# ----------------------------------------------------------------------------------------------------- survival metrics
-
-# Scores or survival functions and what happened in, errors out: concordance, integrated Brier score.
-#
+# --------------------------------------------------------------------------------------------------------- survival
 # Scores of different folds do not compare, as each is relative to a hazard of its own: pairs are counted within folds.
-
 
 Flags = NDArray[np.bool_]
 
@@ -334,12 +302,24 @@ def count_pairs(
     return total
 
 
-def survival_metrics(rows: Predicted) -> Metrics:
-    """Of scores, and events and times; pairs are compared within folds."""
-    scores, truth = np.round(rows.values[:, 0], SCORE_DIGITS), rows.truth
-    return {
-        "concordance": (count_pairs(truth["time"], truth["event"], scores, rows.weights, rows.folds).concordance, None)
-    }
+@dataclass(frozen=True)
+class PairTally(Tally):
+    """Of scores, and events and times: pairs are compared within folds, whose tallies add up."""
+
+    pairs: Pairs
+
+    @classmethod
+    def of(cls, rows: Predicted) -> PairTally:
+        """Those of a fold."""
+        scores, truth = np.round(rows.values[:, 0], SCORE_DIGITS), rows.truth
+        return cls(count_pairs(truth["time"], truth["event"], scores, rows.weights))
+
+    def __add__(self, other: PairTally) -> PairTally:
+        return PairTally(self.pairs + other.pairs)
+
+    def metrics(self) -> Metrics:
+        """The concordance."""
+        return {"concordance": (self.pairs.concordance, None)}
 
 
 @dataclass(frozen=True)

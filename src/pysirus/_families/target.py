@@ -11,13 +11,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
-from pysirus._families.gain import FoldRows, Gain, concordance_gain, gain_of
+from pysirus._families.class_metrics import ClassTally
+from pysirus._families.gain import FoldRows, Gain, GainRows, GainSums
 from pysirus._families.links import Loss
 from pysirus._families.read import (
     UnknownLabelError,
@@ -29,7 +32,7 @@ from pysirus._families.read import (
     read_weights,
 )
 from pysirus._families.responses import ClassResponse, NumberResponse, Response
-from pysirus._families.row_metrics import Metrics, Predicted, all_folds, class_metrics, number_metrics, survival_metrics
+from pysirus._families.row_metrics import Metrics, NumberTally, PairTally, Predicted, Tally, Yardstick
 from pysirus._families.survival import SurvivalResponse, Times, events_and_times, read_survival, survival_response
 from pysirus._parameters import ParameterError, check_real
 from pysirus._parameters.check import label_number
@@ -55,6 +58,13 @@ class PartReading(Protocol):
     def no_rows(self) -> Response:
         """The response of no row."""
         ...
+
+
+class GainTally(Protocol):
+    """What a gain is computed from, which adds up."""
+
+    def __add__(self, other: Any) -> Any: ...
+    def gain(self) -> Gain | None: ...
 
 
 class Target(ABC):
@@ -109,16 +119,21 @@ class Target(ABC):
         """Reject a smallest and a largest number from which nothing can be learned."""
 
     @abstractmethod
+    def tally(self, rows: Predicted, like: Yardstick) -> Tally:
+        """What metrics of some rows of a fold are computed from; tallies of folds and of parts add up."""
+
     def metrics(self, folds: Sequence[Predicted]) -> Metrics:
         """The metrics of the rows of some folds."""
+        like = Yardstick.of(folds)
+        return reduce(add, (self.tally(fold, like) for fold in folds)).metrics()
 
     def score_metrics(self, rows: Predicted) -> Metrics:
         """How well a model predicts new rows."""
         return self.metrics([rows])
 
     @abstractmethod
-    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
-        """How much better than by the constant the lists of folds predict."""
+    def gain_of(self, folds: Sequence[FoldRows]) -> GainTally:
+        """What tells how much better than by the constant the lists of folds predict; those of parts add up."""
 
     def metric_weights(self, response: Response) -> Floats | None:
         """The weights of rows in metrics of held-out rows; None where all are one."""
@@ -132,9 +147,9 @@ class RowTarget(Target):
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The loss of each held-out row, given what is predicted, [row, output], and the truth."""
 
-    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
-        """How much better than by the constant the lists of folds predict."""
-        return gain_of(folds, self.row_loss)
+    def gain_of(self, folds: Sequence[FoldRows]) -> GainSums:
+        """Exact sums of losses and products."""
+        return GainSums.of(folds, self.row_loss)
 
 
 class NumberTarget(RowTarget):
@@ -182,9 +197,9 @@ class NumberTarget(RowTarget):
         """Numbers need nothing of other parts."""
         return NumbersOfPart(self)
 
-    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
-        """R² or D², errors and more."""
-        return number_metrics(folds, self.deviance_loss)
+    def tally(self, rows: Predicted, like: Yardstick) -> NumberTally:
+        """For R² or D², errors and more."""
+        return NumberTally.of(rows, self.deviance_loss, like)
 
     def row_loss(self, values: Floats, truth: NDArray[Any]) -> Floats:
         """The deviance."""
@@ -262,10 +277,9 @@ class ClassTarget(RowTarget):
         factors = class_factors(self.class_weight, classes, totals)[codes]
         return replace(response, weights=factors if weights is None else factors * weights, base_weights=weights)
 
-    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
-        """Accuracy, AUC, log loss and more."""
-        rows = all_folds(folds)
-        return class_metrics(rows, self.choose(rows.values))
+    def tally(self, rows: Predicted, like: Yardstick) -> ClassTally:
+        """For accuracy, AUC, log loss and more."""
+        return ClassTally.of(rows, like, self.choose(rows.values))
 
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of the class that is decided for in each row."""
@@ -389,10 +403,10 @@ class TimeTarget(Target):
         """Rows in parts are refused."""
         raise ParameterError(IN_MEMORY)
 
-    def metrics(self, folds: Sequence[Predicted]) -> Metrics:
-        """The concordance."""
-        return survival_metrics(all_folds(folds))
+    def tally(self, rows: Predicted, like: Yardstick) -> PairTally:
+        """For the concordance."""
+        return PairTally.of(rows)
 
-    def gain(self, folds: Sequence[FoldRows]) -> Gain | None:
-        """How far the concordance is above that of chance."""
-        return concordance_gain(folds)
+    def gain_of(self, folds: Sequence[FoldRows]) -> GainRows:
+        """The rows, which tell how far the concordance is above that of chance."""
+        return GainRows(tuple(folds))

@@ -21,7 +21,7 @@ from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.responses import Response
 from pysirus._learn.training import RowQuery, Training
-from pysirus._learn.tuning.held_out import FoldPrediction
+from pysirus._learn.tuning.held_out import Chosen, FoldPrediction, Judgement
 from pysirus._model.facts import Fingerprint, Later
 from pysirus._model.keys import record
 from pysirus._model.model import Model
@@ -89,9 +89,11 @@ class Remembered:
 
     sums: BinSums
     marks: Marks
+    judged: Judgement | None = None  # by held-out rows
 
     def __add__(self, other: Remembered) -> Remembered:
-        return Remembered(self.sums + other.sums, self.marks + other.marks)
+        both = None if self.judged is None or other.judged is None else self.judged + other.judged
+        return Remembered(self.sums + other.sums, self.marks + other.marks, both)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class SumQuery(RowQuery[Remembered]):
 
     model: Model
     bins: Binned  # of no row
-    held_out: Floats | None = None  # predictions of all rows, [row, output]
+    chosen: Chosen | None = None  # lists that predict held-out rows
 
     def __call__(self, table: Table, response: Response, first_row: int, binned: Binned | None = None) -> Remembered:
         family, n_rows = self.model.family, table.n_rows
@@ -112,9 +114,13 @@ class SumQuery(RowQuery[Remembered]):
             return rows.sums(terms, judge_rows(family, values, response.truth))
 
         sums = sums_with(self.model.decision(table).reshape(n_rows, -1))
-        if self.held_out is not None:
-            sums = replace(sums_with(self.held_out[first_row : first_row + n_rows]), fitted=sums)
-        return Remembered(sums, Marks.of(in_bins.marks, family, response, first_row))
+        marks = Marks.of(in_bins.marks, family, response, first_row)
+        if self.chosen is None:
+            return Remembered(sums, marks)
+        found = self.chosen.predict(table, response, first_row)
+        if self.chosen.first_once:
+            sums = replace(sums_with(in_order(found[0], n_rows)), fitted=sums)
+        return Remembered(sums, marks, self.chosen.judge(found))
 
 
 def _put_in_bins(table: Table, bins: Binned, terms: Sequence[Term], first_row: int) -> Binned:
@@ -128,11 +134,11 @@ def _put_in_bins(table: Table, bins: Binned, terms: Sequence[Term], first_row: i
     return replace(bins, bins=found, marks=tuple(mark_of_column(column, first_row) for column in table.columns))
 
 
-def with_reference(model: Model, training: Training, folds: Sequence[FoldPrediction] = ()) -> Model:
-    """The model with sums of its training rows; ``folds`` are those of a repetition."""
-    held_out = predictions_of(folds, training.n_rows) if model.family.folds_compare else None
-    bins, features, out_of_fold = training.binned.without_rows(), training.features, held_out is not None
-    kept = training.ask_rows(SumQuery(model, bins, held_out))
+def with_reference(model: Model, training: Training, chosen: Chosen | None = None) -> Model:
+    """The model with sums of its training rows, and with what they say of lists that were learned without them."""
+    bins, features = training.binned.without_rows(), training.features
+    out_of_fold = chosen is not None and chosen.first_once
+    kept = training.ask_rows(SumQuery(model, bins, chosen))
     sums = kept.sums
 
     def told() -> dict[str, Any]:  # holds no row
@@ -141,17 +147,21 @@ def with_reference(model: Model, training: Training, folds: Sequence[FoldPredict
         return reference_of(model, found, cells, out_of_fold=out_of_fold).to_facts()
 
     fingerprint = record(Fingerprint).write(kept.marks.fingerprint(features))
-    return replace(model, facts=replace(model.facts, reference=Later(told), fingerprint=fingerprint))
+    facts = replace(model.facts, reference=Later(told), fingerprint=fingerprint)
+    if chosen is not None and kept.judged is not None:
+        found = kept.judged.held_out(len(model.selected), len(chosen.uses[0]))
+        if chosen.periods is not None:
+            found = replace(found, forward=kept.judged.forward(chosen.periods, chosen.family))
+        facts = replace(facts, out_of_fold=found.to_facts())
+    return replace(model, facts=facts)
 
 
-def predictions_of(folds: Sequence[FoldPrediction], n_rows: int) -> Floats | None:
-    """What folds predict of the rows that they hold out, [row, output]; None unless each row is held out once."""
-    if sum(len(fold.index) for fold in folds) != n_rows:
-        return None
-    found = np.full((n_rows, folds[0].values.shape[1]), np.nan)
+def in_order(folds: Sequence[FoldPrediction], n_rows: int) -> Floats:
+    """What folds predict of rows each of which one of them holds out, [row, output]."""
+    found = np.empty((n_rows, folds[0].values.shape[1]))
     for fold in folds:
         found[fold.index] = fold.values
-    return None if np.isnan(found).any() else found
+    return found
 
 
 # -------------------------------------------------------------------------------------------------------------- sums

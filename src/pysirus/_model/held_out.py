@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.class_metrics import MOST_CLASSES
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.keys import key, option, record
 from pysirus._model.kinds import fixed, items, line, map_of, nullable, number, one_of
@@ -45,7 +46,6 @@ CLEAR_SHARE = (
 )
 PERCENT = ("accuracy", "balanced_accuracy")
 MOST_BINS = 200  # of probabilities, for two classes
-MOST_CLASSES = 20  # with bins of their own
 
 
 def format_metrics(metrics: Metrics) -> str:
@@ -214,14 +214,18 @@ def held_out_from(d: Mapping[str, Any] | None, n_classes: int) -> HeldOut | None
 def bins_of(code: int, probability: Floats, member: NDArray[np.bool_], weights: Floats, most: int) -> Bins:
     """Rows in groups of about equal weight by their probability; equal ones stay together."""
     distinct, place = np.unique(np.round(probability, 12), return_inverse=True)
-    mass = np.bincount(place, weights, len(distinct))
+    every = (weights * member, weights * ~member, weights * probability)
+    members, others, sums = (np.asarray(np.bincount(place, own, len(distinct)), np.float64) for own in every)
+    return bins_of_sums(code, members, others, sums, most)
+
+
+def bins_of_sums(code: int, members: Floats, others: Floats, sums: Floats, most: int) -> Bins:
+    """The same of distinct probabilities, rising: what rows of each weigh, and that times the probability."""
+    mass = members + others
     before = np.cumsum(mass) - mass
-    group = np.minimum((most * before / mass.sum()).astype(np.intp), most - 1)[place]
+    group = np.minimum((most * before / mass.sum()).astype(np.intp), most - 1)
     _, group = np.unique(group, return_inverse=True)
     n = int(group.max()) + 1
-    total, members, sums = (
-        np.asarray(np.bincount(group, mass, n), dtype=np.float64)
-        for mass in (weights, weights * member, weights * probability)
-    )
+    total, members, sums = (np.asarray(np.bincount(group, own, n), np.float64) for own in (mass, members, sums))
     mean = sums / total
     return Bins(code, np.clip(np.maximum.accumulate(mean), 0.0, 1.0), members, total - members)

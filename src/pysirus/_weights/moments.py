@@ -363,38 +363,3 @@ def values_in(terms: Sequence[Term], table: Table) -> NDArray[Any]:
     for i, term in enumerate(terms):
         values[:, i] = term.whole_values(table)
     return values
-
-
-@dataclass(frozen=True)
-class PackedValues:
-    """Whole values of terms: of rules a bit each, of slopes a number."""
-
-    n_terms: int
-    slopes: tuple[int, ...]  # which of the terms are slopes
-    bits: NDArray[np.uint8]  # [row, eight terms]
-    numbers: NDArray[np.int32]  # [row, slope]
-
-    @classmethod
-    def of(cls, terms: Sequence[Term], values: NDArray[Any]) -> PackedValues:
-        """Those of some terms, [row, term]."""
-        slopes = places_of_slopes(terms)
-        return cls(len(terms), slopes, np.packbits(values != 0, axis=1), values[:, list(slopes)].astype(np.int32))
-
-    def __len__(self) -> int:
-        return len(self.bits)
-
-    def rows(self, rows: slice = slice(None)) -> NDArray[Any]:
-        """The values in some rows, [row, term]."""
-        holds = np.unpackbits(self.bits[rows], axis=1, count=self.n_terms).astype(bool)
-        if not self.slopes:
-            return holds
-        values = holds.astype(np.int32)
-        values[:, list(self.slopes)] = self.numbers[rows]
-        return values
-
-    @classmethod
-    def joined(cls, pieces: Sequence[PackedValues]) -> PackedValues:
-        """Several pieces of rows, one after the other."""
-        first = pieces[0]
-        bits, numbers = (np.concatenate([getattr(own, name) for own in pieces]) for name in ("bits", "numbers"))
-        return cls(first.n_terms, first.slopes, bits, numbers)

@@ -91,6 +91,11 @@ class Repetition:
             found.append(sum_of_some([found[-1], answer]))
         return found
 
+    @property
+    def each_once(self) -> bool:
+        """Whether every row is held out by one of them."""
+        return not self.forward
+
     def of_rows(self, first_row: int, response: Response) -> NDArray[np.unsignedinteger[Any]]:
         """The blocks of the rows of a part."""
         if self.by_group is None:

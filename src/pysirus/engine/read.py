@@ -196,7 +196,7 @@ class ResponseStats:
 
     def scale_of_some(self) -> Scale:
         """What fixes the integers of these rows, some of those that were checked."""
-        return Scale(self.n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated)
+        return Scale(self.n_rows, self.low, self.high, self.heaviest, self.whole, self.repeated, self.given)
 
 
 @dataclass(frozen=True)

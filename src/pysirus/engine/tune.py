@@ -9,23 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
 from pysirus._bins.number_grid import grids_of
 from pysirus._data.table import Feature, recode_table
 from pysirus._families.fixed_point import Scale
-from pysirus._families.responses import Response
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import candidates_of, features_of
-from pysirus._learn.tuning.folds import FoldLists, FoldResult, TuningPlan, derive, evaluate_fold, learn_fold
+from pysirus._learn.tuning.folds import (
+    FoldLists,
+    FoldResult,
+    HeldOutLosses,
+    Repeated,
+    TuningPlan,
+    derive,
+    fold_result,
+    judge_fold,
+    learn_fold,
+)
+from pysirus._learn.weighing.base import Weighing
 from pysirus._runtime.console import show_rows
-from pysirus._runtime.pool import cancellable_pool
-from pysirus._terms.fitted import FittedTerm
-from pysirus._weights.moments import PackedValues, values_in
 from pysirus.engine.fingerprints import Fingerprinted
 from pysirus.engine.folds import Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids, learned_rows
@@ -55,46 +58,26 @@ class FoldRows:
         return Shard(self.reading.bins(shard.bins[:-1], rows), response, self.first_rows[shard.first_row])
 
 
-@dataclass(frozen=True)
-class FoldList:
-    """The terms of the lists of a fold, on columns as it knows them."""
-
-    rules: tuple[tuple[FittedTerm, ...], ...]
-    features: tuple[Feature, ...]
-
-
-@dataclass(frozen=True)
-class HeldOutRows:
-    """Rows of a part that a fold holds out: their numbers, the values of its terms in each, and what it answers."""
-
-    index: NDArray[np.unsignedinteger[Any]]
-    values: tuple[PackedValues, ...]  # of each of its lists
-    response: Response
+Learned = tuple[FoldLists, tuple[Feature, ...]]
 
 
 @dataclass(frozen=True)
 class HeldOutQuery(FoldQuery):
-    """What is there to know of each row that is held out, to judge the lists of its fold?"""
+    """What do the rows that each fold holds out say of its lists?"""
 
-    lists: tuple[FoldList, ...]
+    learned: tuple[Learned, ...]
+    weighing: Weighing
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[tuple[int, int], HeldOutRows]] | None:
+    def __call__(self, part: Part) -> Fingerprinted[Answers[int, HeldOutLosses]] | None:
         table, response, fingerprints = self.read(part)
         if not response.n_rows:
             return None
-        first = self.first_row(part)
         found = {}
-        number = np.min_scalar_type(first + response.n_rows)
-        for fold, rows in self.folds.held_out(first, response):
-            own = self.lists[fold]
-            seen = recode_table(table.take(rows), own.features)
-            values = tuple(PackedValues.of(terms, values_in(terms, seen)) for terms in own.rules)
-            index = (first + rows).astype(number)
-            found[fold, first] = HeldOutRows(index, values, replace(response.take(rows), part_of=None))
+        for fold, rows in self.folds.held_out(self.first_row(part), response):
+            lists, features = self.learned[fold]
+            seen = recode_table(table.take(rows), features)
+            found[fold] = judge_fold(lists, seen, response.take(rows), self.weighing)
         return Fingerprinted(Answers(found), fingerprints)
-
-
-Learned = tuple[FoldLists, tuple[Feature, ...]]
 
 
 def fit_folds_of_parts(
@@ -104,7 +87,7 @@ def fit_folds_of_parts(
     repetitions: Iterable[Repetition],
     whole: ShardTraining,
     n_trees: int,
-) -> Iterator[list[FoldResult]]:
+) -> Iterator[Repeated]:
     """The folds of one repetition after the other, once all rows are in bins."""
     tuning = FoldTuning(parts.named(), whole, plan, options)
     return (tuning.repeat(number, folds, n_trees) for number, folds in enumerate(repetitions))
@@ -119,7 +102,7 @@ class FoldTuning:
     plan: TuningPlan
     options: EngineOptions
 
-    def repeat(self, number: int, folds: Repetition, n_trees: int) -> list[FoldResult]:
+    def repeat(self, number: int, folds: Repetition, n_trees: int) -> Repeated:
         """All folds of a repetition."""
         extents = fold_stats(self.parts, folds)
         scales = tuple(stats.scale_of_some() for stats in extents)
@@ -135,7 +118,7 @@ class FoldTuning:
                 seed = derive(self.plan.settings.seed, number, fold)
                 learners.append(partial(self._learn, rows, schemes[fold], seed, n_trees, end - first))
             learned += self._on_grid(GridFolds(folds, first, end), grid, learners)
-        return self._evaluate(folds, learned)
+        return folds, self._judged(folds, learned)
 
     def _schemes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[BinningScheme]:
         """The cuts of every fold."""
@@ -199,23 +182,12 @@ class FoldTuning:
         recipe = settings.recipe(required.n_rows)
         return learn_fold(required, replace(plan, settings=settings), recipe, n_trees).bare(), training.features
 
-    def _evaluate(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
-        """Read the held-out rows, and hold them against the lists."""
+    def _judged(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
+        """Ask held-out rows, where they lie, what they say of the lists."""
         parts = self.parts
-        lists = tuple(FoldList(own.rules, features) for own, features in learned)
-        query = HeldOutQuery(parts.read, folds, parts.stats.first_rows, lists)
-        pieces = dict(sorted(parts.detector(parts.rows.map_reduce(query)).by_key.items()))
-        with cancellable_pool(self.plan.settings.n_threads) as pool:
-            waiting = []
-            for fold, (own, _) in enumerate(learned):
-                held_out = [pieces.pop(key) for key in list(pieces) if key[0] == fold]
-                waiting.append(pool.submit(self._evaluate_fold, own, held_out))
-            return [future.result() for future in waiting]
-
-    def _evaluate_fold(self, own: FoldLists, held_out: Sequence[HeldOutRows]) -> FoldResult:
-        values = [PackedValues.joined(pieces) for pieces in zip(*(rows.values for rows in held_out))]
-        index = np.concatenate([rows.index for rows in held_out])
-        return evaluate_fold(own, values, _joined([rows.response for rows in held_out]), self.plan, index)
+        query = HeldOutQuery(parts.read, folds, parts.stats.first_rows, tuple(learned), self.plan.weighing)
+        said = parts.detector(parts.rows.map_reduce(query)).by_key
+        return [fold_result(lists, features, said[fold]) for fold, (lists, features) in enumerate(learned)]
 
 
 def _nothing(shard: Shard) -> int:
@@ -226,10 +198,3 @@ def _renumbered(whole: ResponseStats, fold: ResponseStats) -> dict[int, int]:
     """By the number of the first row of each part, its number among the rows that a fold learns from."""
     own = fold.first_rows
     return {first: own[part] for part, first in whole.first_rows.items()}
-
-
-def _joined(responses: Sequence[Response]) -> Response:
-    """The response of several pieces of rows, one after the other."""
-    pieces = [response.row_arrays() for response in responses]
-    arrays: dict[str, Any] = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    return replace(responses[0], **arrays)

@@ -137,7 +137,7 @@ class FixedSizeSirus(InParts, ListSize):
             model = fit(put_in_bins, plan, strict=False).model
             values = model.decision(recode_table(table.take(test), model.features)).reshape(len(test), -1)
             folds.append(FoldPrediction(test, response.take(test), values, model.mean))
-        found = evaluate([folds], self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
+        found = evaluate(folds, self._family, len(self.model_.selected) if self.__sklearn_is_fitted__() else 0)
         if self.__sklearn_is_fitted__():
             self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found
@@ -345,7 +345,7 @@ class TunedSirus(InParts, Folds):
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
-            About how many bytes to use, besides about 40 bytes a row for what is held out.
+            About how many bytes to use.
         quantiles : {"exact", "sketch"}, default="exact"
             With "sketch" cuts are near the quantiles, which saves two passes over the files.
         scratch : str or path, optional

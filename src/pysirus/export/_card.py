@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.class_metrics import merged_auc, rank
 from pysirus._families.decision import LEAST_WEIGHT
 from pysirus._families.gaussian import Gaussian
 from pysirus._families.links import log_odds
-from pysirus._families.row_metrics import merged_auc, rank
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
 from pysirus._text.format import format_label
@@ -411,5 +411,5 @@ def _scores(cards: Sequence[Card], y: list[Any], exact: Matrix, found: Matrix) -
     for name, odds in (("", exact), ("_points", found)):
         losses[f"log_loss{name}"] = float(-_log_shares(odds)[np.arange(len(y)), truth].mean())
         if len(cards) == 1 and truth.any() and not truth.all():
-            losses[f"auc{name}"] = merged_auc(rank(odds[:, 0], truth == 1, None)) or 0.0
+            losses[f"auc{name}"] = merged_auc(rank(odds[:, 0], truth == 1, truth != 1)) or 0.0
     return losses

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.validation import column_or_1d
 from pysirus import _core
 from pysirus._bins.number_grid import Grids
 from pysirus._data.column import DataError, is_missing
-from pysirus._data.table import Table, recode_table
+from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import with_required
@@ -26,7 +27,7 @@ from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits
 from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.forward import Periods
-from pysirus._learn.tuning.held_out import HeldRows, Use, held_rows
+from pysirus._learn.tuning.held_out import FoldTerms, HeldOutRows, Use
 from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._learn.weighing.base import Weighing
 from pysirus._model.tuning import IDEAL, Ideal
@@ -35,7 +36,7 @@ from pysirus._runtime.console import show_folds
 from pysirus._runtime.pool import cancellable_pool
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.message import GROUPS, Parameter, setting
-from pysirus._weights.moments import PackedValues, values_in
+from pysirus._weights.moments import values_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
 Rows = NDArray[np.intp]
@@ -234,30 +235,33 @@ class FoldResult:
 
     plain: FoldList
     held_out_loss: Any
-    rows: HeldRows
+    lists: FoldTerms
     n_learned: int  # rows that it learned from
+    n_held_out: int
     staged: tuple[GrowingList, ...] = ()  # one for each kind
     n_required: int = 0
 
     @property
     def share_left_out(self) -> float:
         """The share of the rows that it leaves out."""
-        n_held_out = len(self.rows.index)
-        return n_held_out / (self.n_learned + n_held_out)
+        return self.n_held_out / (self.n_learned + self.n_held_out)
 
     @property
     def by_length(self) -> GrowingList:
         """The plain list, one rule per step; the first has those that are required."""
         if not len(self.plain.frequencies):
-            return GrowingList(self.plain.in_use, (1.0,), self.held_out_loss, self.rows)
+            return GrowingList(self.plain.in_use, (1.0,), self.held_out_loss, self.lists)
         least = max(1, self.n_required)
         frequencies = tuple(self.plain.frequencies[least - 1 :])
-        return GrowingList(self.plain.in_use[least:], frequencies, self.held_out_loss, self.rows, first=least)
+        return GrowingList(self.plain.in_use[least:], frequencies, self.held_out_loss, self.lists, first=least)
 
     def use(self, p0: float) -> Use:
         """The list above p0."""
         size = int((self.plain.frequencies > p0).sum())
-        return Use(self.rows, size, self.held_out_loss, self.plain.in_use[size])
+        return Use(self.lists, size, self.held_out_loss, self.plain.in_use[size])
+
+
+Repeated = tuple[HeldOutRows, Sequence[FoldResult]]  # the rows that the folds of a repetition hold out, and these
 
 
 @dataclass(frozen=True)
@@ -291,43 +295,65 @@ def learn_fold(training: Training, plan: TuningPlan, recipe: Recipe, n_trees: in
     return FoldLists(plain, training.n_rows, staged, len(training.required))
 
 
-def evaluate_fold(
-    lists: FoldLists,
-    values: Sequence[PackedValues],
-    response: Response,
-    plan: TuningPlan,
-    index: NDArray[np.integer[Any]],
-) -> FoldResult:
-    """What the held-out rows, numbered by ``index``, say of a fold's lists, whose terms have these values there."""
-    weighted, own = lists.plain, values[0]
+@dataclass(frozen=True)
+class HeldOutLosses:
+    """What the held-out rows of a fold say of its lists, which adds up over rows in several places."""
+
+    n_rows: int
+    losses: tuple[Any, ...]  # of the prefixes of the plain list, then of the stages of each kind
+
+    def __add__(self, other: HeldOutLosses) -> HeldOutLosses:
+        return HeldOutLosses(self.n_rows + other.n_rows, tuple(map(add, self.losses, other.losses)))
+
+
+def judge_fold(lists: FoldLists, table: Table, response: Response, weighing: Weighing) -> HeldOutLosses:
+    """What held-out rows, in columns as the fold knows them, say of its lists."""
+    every = (lists.plain, *map(_stages_together, lists.staged))
+    losses = tuple(weighing.evaluate(own, values_in(own.rules, table), response) for own in every)
+    return HeldOutLosses(table.n_rows, losses)
+
+
+def fold_result(lists: FoldLists, features: tuple[Feature, ...], said: HeldOutLosses) -> FoldResult:
+    """What a fold learned, and what all of its held-out rows say of it."""
+    weighted = lists.plain.bare()
     plain = FoldList(np.array([rule.frequency for rule in weighted.rules]), weighted.in_use())
-    held_out_loss, rows = (
-        plan.weighing.evaluate(weighted, own.rows(), response),
-        held_rows(weighted, own, response, index),
-    )
-    if not lists.staged:
-        return FoldResult(plain, held_out_loss, rows, lists.n_rows)
-    staged = tuple(_evaluate_stages(kind, own, response, plan, index) for kind, own in zip(lists.staged, values[1:]))
-    return FoldResult(plain, held_out_loss, rows, lists.n_rows, staged, lists.n_required)
+    own, *later = said.losses
+    staged = []
+    for kind, losses in zip(lists.staged, later):
+        together = _stages_together(kind)
+        lowest = [min((rule.frequency for rule in stage.rules), default=1.0) for stage in kind]
+        staged.append(GrowingList(together.in_use(), tuple(lowest), losses, FoldTerms(together, features)))
+    terms = FoldTerms(weighted, features)
+    return FoldResult(plain, own, terms, lists.n_rows, said.n_rows, tuple(staged), lists.n_required)
 
 
-def _evaluate_stages(
-    lists: Sequence[WeightedPrefixes],
-    values: PackedValues,
-    response: Response,
-    plan: TuningPlan,
-    index: NDArray[np.integer[Any]],
-) -> GrowingList:
-    """The same of lists, each of which continues the one before."""
+def _stages_together(lists: Sequence[WeightedPrefixes]) -> WeightedPrefixes:
+    """Lists, each of which continues the one before, as prefixes of the last."""
     last = lists[-1]
     weights = np.zeros((len(lists), len(last.rules)))
     for row, own in zip(weights, lists):
         row[: len(own.rules)] = own.weights[-1]
     intercepts = tuple(own.intercepts[-1] for own in lists)
-    every = replace(last, sizes=tuple(len(own.rules) for own in lists), weights=weights, intercepts=intercepts)
-    lowest = [min((rule.frequency for rule in own.rules), default=1.0) for own in lists]
-    held_out_loss = plan.weighing.evaluate(every, values.rows(), response)
-    return GrowingList(every.in_use(), tuple(lowest), held_out_loss, held_rows(every, values, response, index))
+    sizes = tuple(len(own.rules) for own in lists)
+    return replace(last.bare(), sizes=sizes, weights=weights, intercepts=intercepts)
+
+
+@dataclass(frozen=True)
+class MemoryFolds:
+    """The rows that each fold holds out, where all are in memory."""
+
+    tests: tuple[Rows, ...]
+    n_rows: int
+
+    @property
+    def each_once(self) -> bool:
+        """Whether every row is held out by one of them."""
+        times = np.bincount(np.concatenate(self.tests), minlength=self.n_rows)
+        return bool((times == 1).all())
+
+    def held_out(self, first_row: int, response: Response) -> Iterator[tuple[int, Rows]]:
+        """The rows of each fold."""
+        return ((fold, rows) for fold, rows in enumerate(self.tests) if len(rows))
 
 
 def fit_fold(
@@ -347,8 +373,8 @@ def fit_fold(
     recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)
-    values = [PackedValues.of(own, values_in(own, held_out)) for own in lists.rules]
-    return evaluate_fold(lists, values, response.take(test), plan, test)
+    said = judge_fold(lists, held_out, replace(response.take(test), part_of=response.scale), plan.weighing)
+    return fold_result(lists, training.features, said)
 
 
 def fit_folds(
@@ -358,25 +384,26 @@ def fit_folds(
     plan: TuningPlan,
     whole: Training,
     n_trees: int,
-) -> Iterator[list[FoldResult]]:
+) -> Iterator[Repeated]:
     """The folds of one repetition after the other, those of each side by side; an interrupt stops the forests at once.
 
     Where the number of repetitions is given, the next one begins before the last folds of this one are done.
     """
     stop, settings, ahead = plan.settings.stop or _core.StopFlag(), plan.settings, 2 if (plan.n_repeats or 1) > 1 else 1
-    waiting: deque[list[Future[FoldResult]]] = deque()
+    waiting: deque[tuple[MemoryFolds, list[Future[FoldResult]]]] = deque()
     with cancellable_pool(settings.n_threads, stop.set) as pool, show_folds(settings.verbose) as progress:
         for number, splits in enumerate(repetitions):
             n_threads = -(-settings.n_threads // (ahead * len(splits)))  # of a fold
-            waiting.append([])
+            waiting.append((MemoryFolds(tuple(test for _, test in splits), response.n_rows), []))
             for fold, split in enumerate(splits):
-                own = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
-                given = (table, response, split, own, n_trees, n_threads, stop, whole.binned.grids)
-                waiting[-1].append(pool.submit(fit_fold, *given))
+                fold_plan = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
+                given = (table, response, split, fold_plan, n_trees, n_threads, stop, whole.binned.grids)
+                waiting[-1][1].append(pool.submit(fit_fold, *given))
             if len(waiting) == ahead:
-                yield _results(waiting.popleft(), partial(progress, (plan.n_repeats or number + 1) * len(splits)))
-        for left in waiting:
-            yield _results(left, partial(progress, (plan.n_repeats or 1) * len(left)))
+                held, own = waiting.popleft()
+                yield held, _results(own, partial(progress, (plan.n_repeats or number + 1) * len(splits)))
+        for held, own in waiting:
+            yield held, _results(own, partial(progress, (plan.n_repeats or 1) * len(own)))
 
 
 def _results(futures: Sequence[Future[FoldResult]], progress: Callable[[], None]) -> list[FoldResult]:

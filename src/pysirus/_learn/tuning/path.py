@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._learn.tuning.held_out import HeldRows, Use
+from pysirus._learn.tuning.held_out import FoldTerms, Use
 from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._model.tuning import Ideal, TuningPath
 
@@ -35,7 +35,7 @@ class GrowingList:
     in_use: tuple[frozenset[Hashable], ...]
     lowest: tuple[float, ...]  # frequency of the least frequent rule so far
     held_out_loss: Any
-    rows: HeldRows
+    lists: FoldTerms
     first: int = 0  # entry of ``held_out_loss`` that belongs to the first step
 
     def after(self, step: int) -> int:
@@ -45,7 +45,7 @@ class GrowingList:
     def use(self, step: int) -> Use:
         """The list of a step."""
         k = self.after(step)
-        return Use(self.rows, k + self.first, self.held_out_loss, self.in_use[k])
+        return Use(self.lists, k + self.first, self.held_out_loss, self.in_use[k])
 
 
 @dataclass(frozen=True)

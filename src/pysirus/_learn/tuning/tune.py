@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._families.row_metrics import Yardstick
 from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import Fitted, PutInBins
@@ -29,8 +30,8 @@ from pysirus._learn.grow import grow_paths, warn_if_none
 from pysirus._learn.remember import with_reference
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, TuningPlan
-from pysirus._learn.tuning.held_out import FoldPrediction, Use, evaluate, forward_of, predictions_of
+from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, Repeated, TuningPlan
+from pysirus._learn.tuning.held_out import Chosen, FoldPrediction, HeldOutRows, PredictionQuery, Use, chosen_lists
 from pysirus._learn.tuning.path import (
     Steps,
     average,
@@ -60,21 +61,22 @@ SETTLED = 0.02
 class Repetition:
     """The folds of a repetition, and how their error and stability go along each way to choose."""
 
+    held: HeldOutRows
     folds: Sequence[FoldResult]
     by_p0: Steps
     by_length: NDArray[np.float64] | None  # where stages are asked for
     by_stage: tuple[NDArray[np.float64], ...] = ()  # of each kind
 
 
-def compare_folds(folds: Sequence[FoldResult], plan: TuningPlan) -> Repetition:
+def compare_folds(repeated: Repeated, plan: TuningPlan) -> Repetition:
     """What the folds of a repetition say."""
-    weighing = plan.weighing
+    weighing, (held, folds) = plan.weighing, repeated
     by_p0 = walk([fold.plain for fold in folds], weighing.pooled_error([fold.held_out_loss for fold in folds]))
     if not plan.with_stages:
-        return Repetition(folds, by_p0, None)
+        return Repetition(held, folds, by_p0, None)
     by_length = growing_steps([fold.by_length for fold in folds], weighing)
     by_stage = tuple(growing_steps(kind, weighing) for kind in zip(*(fold.staged for fold in folds)))
-    return Repetition(folds, by_p0, by_length, by_stage)
+    return Repetition(held, folds, by_p0, by_length, by_stage)
 
 
 def is_decided(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
@@ -286,7 +288,7 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
 
 
 # all rows in bins and the number of trees in, what the folds of one repetition after the other learned out
-FitFolds = Callable[[Any, int], Iterator[Sequence[FoldResult]]]
+FitFolds = Callable[[Any, int], Iterator[Repeated]]
 
 
 def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitted:
@@ -301,47 +303,44 @@ def tune(put_in_bins: PutInBins, fit_folds: FitFolds, plan: TuningPlan) -> Fitte
         warn_if_none(weighted.rules, training, paths, plan.each(1, staged=False))
 
         # The same in every fold, repeated until the choice is settled, and the model of that choice.
-        held_out: Sequence[FoldPrediction] = ()
+        chosen: Chosen | None = None
         if weighted.rules:
             whole = Whole(training, paths, weighted)
-            model, held_out = _model_of_choice(whole, fit_folds(training, paths.n_trees), plan)
+            model, chosen = _model_of_choice(whole, fit_folds(training, paths.n_trees), plan)
         else:
             model = _without_rules(training, weighted, paths.n_trees, plan)
 
-        # Its numbers as short as they part the same rows, and what later rows are compared with.
-        model = with_reference(with_short_thresholds(model, training), training, held_out)
+        # Its numbers as short as they part the same rows, what held-out rows say of it, and what later rows are
+        # compared with.
+        model = with_reference(with_short_thresholds(model, training), training, chosen)
         return Fitted(model, paths, training.binned.without_rows())
 
 
-def _model_of_choice(
-    whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan
-) -> tuple[Model, Sequence[FoldPrediction]]:
-    """The model of the best choice, with what the held-out rows say of it, and what one repetition predicts of them."""
-    (chosen, *others), repetitions = _repeat(whole, folds, plan)
-    model = chosen.model()
-    family = plan.weighing.family
+def _model_of_choice(whole: Whole, folds: Iterator[Repeated], plan: TuningPlan) -> tuple[Model, Chosen]:
+    """The model of the best choice, and the lists of that choice that predict held-out rows."""
+    (best, *others), repetitions = _repeat(whole, folds, plan)
+    model, training, family = best.model(), whole.training, plan.weighing.family
+    mean = np.atleast_1d(np.asarray(whole.weighted.mean, dtype=np.float64))
+    like = Yardstick(training.n_rows, training.response.scale.given, float(mean[0]))
+
+    def lists(p0: float | None) -> Chosen:
+        uses = best.uses(repetitions) if p0 is None else [[f.use(p0) for f in own.folds] for own in repetitions]
+        return chosen_lists([own.held for own in repetitions], uses, family, like, plan.periods)
 
     def predict(p0: float | None) -> list[list[FoldPrediction]]:
-        uses = chosen.uses(repetitions) if p0 is None else [[f.use(p0) for f in own.folds] for own in repetitions]
-        return predictions_of(uses, family)
+        return training.ask_rows(PredictionQuery(lists(p0)))
 
-    predicted = predict(None)
-    found = evaluate(predicted, family, len(model.selected))
     if plan.watch is not None:
         plan.watch(model, predict)
-    every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (chosen, *others)]
+    every = [{"name": own.name, "error": own.error, "stability": own.stability} for own in (best, *others)]
     facts = replace(model.facts, max_rules=plan.max_rules, compared=every if others else None)
     if plan.periods is not None:
-        found = replace(found, forward=forward_of(predicted, family, plan.periods))
         facts = replace(facts, last_time=plan.periods.last)
         model = replace(model, tuning=replace(model.tuned, shared=plan.periods.shared))
-    facts = replace(facts, out_of_fold=found.to_facts())
-    return replace(model, facts=facts), predicted[0]
+    return replace(model, facts=facts), lists(None)
 
 
-def _repeat(
-    whole: Whole, folds: Iterator[Sequence[FoldResult]], plan: TuningPlan
-) -> tuple[list[Choice], list[Repetition]]:
+def _repeat(whole: Whole, folds: Iterator[Repeated], plan: TuningPlan) -> tuple[list[Choice], list[Repetition]]:
     """The choices, the best one first, and the repetitions that it took."""
     repetitions: list[Repetition] = []
     for own in folds:

@@ -21,14 +21,16 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._families.base import Family
+from pysirus._families.class_metrics import Ranks, merge, merged_auc, rank
+from pysirus._families.fixed_point import group_sums
 from pysirus._families.of_model import family_of
 from pysirus._families.responses import NumberResponse, Response
-from pysirus._families.row_metrics import Ranks, blocks_of, merge, merged_auc, rank, spread_of, weights_or_ones
+from pysirus._families.row_metrics import Truths, blocks_of, spread_of
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._runtime.sums import scores_of, weighted_sum
+from pysirus._runtime.sums import ExactSums, scores_of
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._terms.listing import with_weights
 from pysirus._text.message import Parameter, setting
@@ -64,7 +66,10 @@ class Weighing(ABC):
 
     @abstractmethod
     def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
-        """What the pooled error needs to know of a fold's held-out rows, for every size; ``holds`` is [row, rule]."""
+        """What the pooled error must know of some held-out rows of a fold, for every size; ``holds`` is [row, rule].
+
+        It adds up: rows are judged where they lie, and sums are exact, so that they do not depend on where that is.
+        """
 
     @abstractmethod
     def pooled_error(self, held_out_loss: Sequence[Any]) -> PooledError:
@@ -141,12 +146,21 @@ def with_round_slopes(
 SHRINKAGE = 0.85
 
 
-class SquaredErrors(NamedTuple):
-    """The held-out rows of a fold, and the sum of their squared errors for every size."""
+@dataclass(frozen=True)
+class HeldOutSums:
+    """Held-out rows of a fold: sums of their numbers, and of what they lose by the list of every size."""
 
-    y: NDArray[np.float64]
-    weights: NDArray[np.float64] | None
-    errors: NDArray[np.float64]  # [size]
+    truths: Truths
+    losses: ExactSums  # [size]
+
+    def __add__(self, other: HeldOutSums) -> HeldOutSums:
+        return HeldOutSums(self.truths + other.truths, self.losses + other.losses)
+
+
+def share_of(folds: Sequence[ExactSums], total: float) -> PooledError:
+    """The losses of the lists that folds use, as a share of a total."""
+    losses = [own.floats / (total or 1.0) for own in folds]
+    return lambda sizes: np.sum([own[k] for own, k in zip(losses, sizes.T)], axis=0)
 
 
 @dataclass(frozen=True)
@@ -198,20 +212,20 @@ class ByRidge(Weighing):
         """The response minus the mean and the shrunk prediction."""
         return Deviation(weighted.bare())
 
-    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> SquaredErrors:
+    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOutSums:
         """Squared errors of every size."""
-        y, w = response.row_values, response.weights
-        errors = np.zeros(len(weighted.sizes))
+        y, w = response.row_values, response.row_weights()
+        errors = ExactSums((0,) * len(weighted.sizes))
         for rows in blocks_of(len(y)):
-            own = weights_or_ones(None if w is None else w[rows], y[rows])
-            errors += weighted_sum(own, (y[rows, None] - weighted.scores(holds[rows])) ** 2)
-        return SquaredErrors(y, w, errors)
+            with np.errstate(over="ignore"):
+                lost = w[rows, None] * (y[rows, None] - weighted.scores(holds[rows])) ** 2
+            errors += ExactSums.of(lost)
+        return HeldOutSums(Truths.of(y, w, float(np.asarray(weighted.mean))), errors)
 
-    def pooled_error(self, held_out_loss: Sequence[SquaredErrors]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[HeldOutSums]) -> PooledError:
         """The unexplained variance: squared errors over the sum of squares about the mean."""
-        _, total = spread_of([(fold.y, fold.weights) for fold in held_out_loss])
-        errors = [fold.errors / (total or 1.0) for fold in held_out_loss]
-        return lambda sizes: np.sum([error[k] for error, k in zip(errors, sizes.T)], axis=0)
+        _, total = spread_of([fold.truths for fold in held_out_loss])
+        return share_of([fold.losses for fold in held_out_loss], total)
 
 
 NO_STAGES = (
@@ -248,30 +262,67 @@ class Equally(Weighing):
     def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOut:
         """What ranks the held-out rows."""
         inside, outside = outputs_of(weighted.rules, (response.n_outputs,))
-        return HeldOut(holds, inside, outside, np.asarray(weighted.mean), response.row_values, response.weights)
+        return HeldOut(inside, outside, np.asarray(weighted.mean), *Cells.of(holds, response))
 
     def pooled_error(self, held_out_loss: Sequence[HeldOut]) -> PooledError:
         """1 - AUC; of more than two classes 1 - the mean AUC of each class against the rest."""
         return lambda sizes: np.array([pooled_error(held_out_loss, step) for step in sizes.tolist()])
 
 
+class Cells(NamedTuple):
+    """Which rules hold together, [pattern, rule], and what rows of each class weigh then, in integers."""
+
+    holds: NDArray[np.bool_]
+    weights: NDArray[np.int64]  # [pattern, class]
+
+    @classmethod
+    def of(cls, holds: NDArray[np.bool_], response: Response) -> Cells:
+        """Those of some rows."""
+        codes = response.row_values.astype(np.intp)
+        place, distinct = distinct_rows(holds)
+        n, mass = response.n_outputs, response.moment_weights()
+        sums = group_sums(place * n + codes, mass, len(distinct) * n)
+        return cls(distinct, sums.reshape(len(distinct), n))
+
+    def together(self, other: Cells) -> Cells:
+        """Those of two sets of rows."""
+        place, distinct = distinct_rows(np.concatenate([self.holds, other.holds]))
+        weights = np.zeros((len(distinct), self.weights.shape[1]), dtype=np.int64)
+        np.add.at(weights, place, np.concatenate([self.weights, other.weights]))
+        return Cells(distinct, weights)
+
+
+def distinct_rows(holds: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The number of each row among the distinct ones, and these."""
+    packed = np.packbits(holds, axis=1)
+    words = np.zeros((len(holds), -(-max(1, packed.shape[1]) // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    keys = words.view(">u8")
+    order = np.lexsort(keys.T) if keys.shape[1] > 1 else np.argsort(keys[:, 0], kind="stable")
+    new = np.ones(len(holds), dtype=bool)
+    new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+    place = np.empty(len(holds), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return place, holds[order[new]]
+
+
 class HeldOut:
-    """The held-out rows of a fold: which rules hold, and how the shares of every prefix rank them."""
+    """Held-out rows of a fold: which rules hold together, and how the shares of every prefix rank them."""
 
     def __init__(
         self,
-        holds: NDArray[np.bool_],
         inside: NDArray[np.float64],
         outside: NDArray[np.float64],
         mean: NDArray[np.float64],
-        codes: NDArray[np.uint8],
-        weights: NDArray[np.float64] | None,
+        holds: NDArray[np.bool_],
+        weights: NDArray[np.int64],
     ) -> None:
-        self._holds = holds
-        self._gap, self._outside, self._mean = inside - outside, outside, mean
-        self._codes = codes
-        self._weights = weights
+        self._cells = Cells(holds, weights)
+        self._inside, self._outside, self._mean = inside, outside, mean
         self._at: tuple[int, tuple[Ranks, ...]] | None = None
+
+    def __add__(self, other: HeldOut) -> HeldOut:
+        return HeldOut(self._inside, self._outside, self._mean, *self._cells.together(other._cells))
 
     @property
     def classes(self) -> Sequence[int]:
@@ -285,12 +336,13 @@ class HeldOut:
         return self._at[1]
 
     def _rank(self, n_rules: int, code: int) -> Ranks:
+        holds, weights = self._cells
         if n_rules == 0:
-            scores = np.full(len(self._codes), self._mean[code])
+            scores = np.full(len(holds), self._mean[code])
         else:
-            base, steps = self._outside[:n_rules, [code]].sum(axis=0), self._gap[:n_rules, [code]]
-            scores = scores_of(self._holds[:, :n_rules], base, steps)[:, 0] / n_rules
-        return rank(scores, self._codes == code, self._weights)
+            steps = (self._inside - self._outside)[:n_rules, [code]]
+            scores = scores_of(holds[:, :n_rules], self._outside[:n_rules, [code]].sum(axis=0), steps)[:, 0] / n_rules
+        return rank(scores, weights[:, code], weights.sum(axis=1) - weights[:, code])
 
 
 def pooled_error(folds: Sequence[HeldOut], sizes: Sequence[int]) -> float:

@@ -18,7 +18,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,12 @@ from pysirus._families.classes import Multinomial
 from pysirus._families.links import LOGISTIC, SOFTMAX, Loss
 from pysirus._families.log_mean import LogMean
 from pysirus._families.responses import NumberResponse, OddsResiduals, Output, Response, VectorResponse
-from pysirus._families.row_metrics import deviance_about_mean, weights_or_ones
+from pysirus._families.row_metrics import Truths, blocks_of, deviance_about_mean
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._learn.weighing.base import SHRINKAGE, PooledError, Weighing
+from pysirus._learn.weighing.base import SHRINKAGE, HeldOutSums, PooledError, Weighing, share_of
 from pysirus._model.model import Model
 from pysirus._model.sums import MAX_MOMENTS
-from pysirus._runtime.sums import cross_products, scores_of, weighted_sum
+from pysirus._runtime.sums import ExactSums, cross_products, scores_of
 from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
 from pysirus._weights.likelihood import (
     LikelihoodFit,
@@ -51,13 +51,6 @@ from pysirus._weights.moments import Moments, n_fixed
 from pysirus._weights.weighted import PENALTY_GRID, STAGES_GRID, Bools, WeightedPrefixes, prune, with_observed
 
 Floats = NDArray[np.float64]
-
-
-class Deviances(NamedTuple):
-    """The held-out rows of a fold: the deviance of every size, and of the constant of the training rows."""
-
-    sizes: Floats  # [size]
-    constant: float
 
 
 class ByLikelihood(Weighing):
@@ -197,21 +190,34 @@ class ByLikelihood(Weighing):
         return replace(model, likelihood=near)
 
     def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
-        """Deviances of every size."""
+        """Deviances of every size, and that of the constant."""
+        losses = ExactSums((0,) * (len(weighted.sizes) + 1))
+        for rows in blocks_of(response.n_rows):
+            own = response.take(np.arange(rows.start, rows.stop))
+            losses += ExactSums.of(self._deviances(weighted, holds[rows], own))
+        return HeldOutSums(self._truths(weighted, response), losses)
+
+    def _deviances(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Floats:
+        """The deviance of each row by the list of every size, and by the constant, times its weight."""
         loss, w = self.loss_of(response), response.row_weights()
         y = responses_of(response, loss)
         inside, outside = self._sides(weighted.rules, response)
         base = self.as_scores(weighted.intercepts) + cross_products(weighted.weights.T, outside)  # [size, score]
         steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
         bounds = bounds_of(weighted.rules)
-        own = [weighted_sum(w, loss.deviances(y, scores_of(holds, *list_, bounds))) for list_ in zip(base, steps)]
-        constant = np.broadcast_to(np.array(weighted.constant), y.shape)
-        return Deviances(np.array(own), float(weighted_sum(w, loss.deviances(y, constant))))
+        every = [scores_of(holds, *list_, bounds) for list_ in zip(base, steps)]
+        every.append(np.broadcast_to(np.array(weighted.constant), y.shape))
+        with np.errstate(over="ignore"):
+            return np.stack([w * loss.deviances(y, scores) for scores in every], axis=1)
+
+    def _truths(self, weighted: WeightedPrefixes, response: Response) -> Truths:
+        """Sums of the response, where the constant of all held-out rows is to be known."""
+        return Truths(0.0, ExactSums(()))
 
     def pooled_error(self, held_out_loss: Sequence[Any]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the constants."""
-        total = sum(fold.constant for fold in held_out_loss) or 1.0
-        return lambda sizes: np.sum([fold.sizes[k] / total for fold, k in zip(held_out_loss, sizes.T)], axis=0)
+        total = sum(float(fold.losses.floats[-1]) for fold in held_out_loss)
+        return share_of([fold.losses for fold in held_out_loss], total)
 
 
 @dataclass(frozen=True)
@@ -299,14 +305,6 @@ class ClassesByLikelihood(ByLikelihood):
         return WeightedPrefixes((), tuple(sizes), none, ((0.0,),) * len(sizes), np.zeros(len(sizes)), mean)
 
 
-class HeldOutDeviances(NamedTuple):
-    """The held-out rows of a fold, and the deviance of every size."""
-
-    y: Floats
-    weights: Floats | None
-    deviances: Floats  # [size]
-
-
 @dataclass(frozen=True)
 class MeansByLikelihood(ByLikelihood):
     """Counts and amounts."""
@@ -326,19 +324,13 @@ class MeansByLikelihood(ByLikelihood):
         """That of the family."""
         return self.family.loss
 
-    def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> HeldOutDeviances:
-        """Deviances of every size, and the numbers themselves."""
-        return HeldOutDeviances(
-            response.row_values, response.weights, super().evaluate(weighted, holds, response).sizes
-        )
+    def _truths(self, weighted: WeightedPrefixes, response: Response) -> Truths:
+        return Truths.of(response.row_values, response.weights, float(np.asarray(weighted.mean)), self.family.loss)
 
-    def pooled_error(self, held_out_loss: Sequence[HeldOutDeviances]) -> PooledError:
+    def pooled_error(self, held_out_loss: Sequence[HeldOutSums]) -> PooledError:
         """The unexplained deviance: that of the lists over that of the mean of all held-out rows, 1 - D²."""
-        weights = sum(float(weights_or_ones(fold.weights, fold.y).sum()) for fold in held_out_loss)
-        total = (
-            weights * deviance_about_mean(self.family.loss, [(fold.y, fold.weights) for fold in held_out_loss]) or 1.0
-        )
-        return lambda sizes: np.sum([fold.deviances[k] / total for fold, k in zip(held_out_loss, sizes.T)], axis=0)
+        total = deviance_about_mean(self.family.loss, [fold.truths for fold in held_out_loss])
+        return share_of([fold.losses for fold in held_out_loss], total)
 
     def spread(self, training: Training, moments: Moments) -> float:
         """The standard deviation of the response."""
