@@ -105,7 +105,7 @@ class SirusClassifier(OnSpark, classifier.SirusClassifier):  # type: ignore[misc
 class SirusRegressorCV(OnSpark, regressor.SirusRegressorCV):  # type: ignore[misc]
     """``pysirus.SirusRegressorCV``, whose ``transform`` adds predictions to a Spark data frame.
 
-    ``cv`` must be a number of folds. The held-out rows are judged on the executors.
+    ``cv`` must be a number of folds. The held-out rows are evaluated on the executors.
 
     Examples
     --------
